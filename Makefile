@@ -1,0 +1,68 @@
+# What people and CI run. Needed: Python >= 3.10, a Rust toolchain, a C compiler.
+#
+#   make demo   build, then the main job: DCTCP against pFabric on a 144-host leaf-spine
+#   make test   every test
+#   make bench  the reference benchmarks on this machine
+#   make docs   API documentation      make wheel  a wheel in dist/      make clean
+
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python3.10; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && echo $$p && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/installed
+RUST := Cargo.toml Cargo.lock $(shell find crates -type f)
+
+.PHONY: demo test bench docs wheel clean tools
+
+demo: $(INSTALLED)
+	$(BIN)/fctlab compare scenarios/websearch-leafspine.toml --schemes dctcp,pfabric --out results/demo
+
+test: $(INSTALLED) tools
+	$(BIN)/ruff check python
+	$(BIN)/ruff format --check python
+	$(BIN)/mypy
+	$(BIN)/stubtest fctlab._native
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	cargo test --release --workspace
+	$(BIN)/pytest
+
+bench: $(INSTALLED) tools
+	$(BIN)/fctlab bench packet
+
+docs:
+	cargo doc --workspace --no-deps
+
+wheel: $(VENV)/pyvenv.cfg
+	$(BIN)/maturin build --release --out dist
+
+clean:
+	rm -rf $(VENV) target results dist python/fctlab/*.so
+	find python -name __pycache__ -prune -exec rm -rf {} +
+
+# Editable: a change in Python is there at once, a change in Rust builds anew (release, always).
+# Without isolation: a new PATH per build would compile pyo3 again each time.
+$(INSTALLED): $(VENV)/pyvenv.cfg $(RUST) pyproject.toml
+	@echo "building the engine and installing fctlab into $(VENV); the first time takes minutes"
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip install --quiet --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+# Debian splits venv off Python; virtualenv, kept out of the system, does as well.
+$(VENV)/pyvenv.cfg:
+	@test -n "$(PYTHON)" || { echo "error: Python 3.10 or newer is needed" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) 2>/dev/null || { rm -rf $(VENV); \
+		$(PYTHON) -m pip install --quiet --target target/virtualenv virtualenv && \
+		PYTHONPATH=target/virtualenv $(PYTHON) -m virtualenv --quiet $(VENV); } || { rm -rf $(VENV); \
+		echo "error: no way to make a virtual environment; install python3-venv (apt install python3-venv)" >&2; exit 1; }
+	@$(BIN)/pip install --quiet 'maturin>=1.9.4,<2'
+	@touch $@
+
+# What some tests and benchmarks need and say when they lack it.
+tools:
+	@command -v valgrind >/dev/null || { \
+		if ! command -v apt-get >/dev/null; then false; \
+		elif [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -qq -y valgrind; \
+		else sudo -n sh -c 'apt-get update -qq && apt-get install -qq -y valgrind'; fi; } >/dev/null 2>&1 || \
+		echo "skipped: valgrind is not installed (and not installable from here); instructions are not counted"
+	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || \
+		rustup component add rustfmt clippy

@@ -1,0 +1,204 @@
+"""The same flows through fctlab and ns-3, one after the other on one core.
+
+Prints packet-hops, CPU seconds and packet-hops per CPU second of each, and the completion times
+that each found. README.md says what is the same in the two and what differs.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import tomllib
+
+HERE = Path(__file__).resolve().parent
+SOURCE = HERE / "leafspine_dctcp.cc"
+SCENARIO = HERE / "scenario.toml"
+PROGRAM = HERE.parents[2] / "target" / "peers" / SOURCE.stem
+
+PACKAGE = "libns3-dev"
+COMPILER = os.environ.get("CXX", "g++")
+MODULES = ("point-to-point", "internet", "traffic-control", "network", "core")
+# The fastest of ns-3's event queues on this input.
+SCHEDULER = "ns3::PriorityQueueScheduler"
+
+SIZE_CLASSES = {"small": 100_000, "medium": 10_000_000, "large": float("inf")}
+
+
+def ns3_is_installed() -> bool:
+    """Tell whether the compiler finds ns-3's headers."""
+    probe = "#include <ns3/tcp-dctcp.h>\n"
+    command = [COMPILER, "-E", "-x", "c++", "-"]
+    try:
+        return not subprocess.run(command, input=probe, text=True, capture_output=True).returncode
+    except FileNotFoundError:
+        return False
+
+
+def install_ns3() -> None:
+    """Install ns-3 and a compiler from Debian's packages."""
+    command = ["apt-get", "install", "-y", "--no-install-recommends", "g++", PACKAGE]
+    subprocess.run(command, check=True, stdout=sys.stderr)
+
+
+def build() -> Path:
+    """Compile the ns-3 program unless it is newer than its source."""
+    if not PROGRAM.exists() or PROGRAM.stat().st_mtime < SOURCE.stat().st_mtime:
+        PROGRAM.parent.mkdir(parents=True, exist_ok=True)
+        libraries = [f"-lns3-{module}" for module in MODULES]
+        flags = ["-std=c++17", "-O3", "-DNDEBUG"]
+        subprocess.run([COMPILER, *flags, SOURCE, "-o", PROGRAM, *libraries], check=True)
+    return PROGRAM
+
+
+def run_json(command: list[str | Path]) -> dict[str, Any]:
+    """Run a program that prints one JSON object."""
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def run_fctlab(flows: int, seed: int, out: Path) -> dict[str, Any]:
+    """Run the scenario; leave `flows.parquet` in `out`."""
+    changes = ["--set", f"traffic.flows={flows}", "--seed", str(seed)]
+    result = run_json(
+        [sys.executable, "-m", "fctlab", "run", SCENARIO, "--out", out, "--json", *changes]
+    )
+    counters, perf = result["counters"], result["perf"]
+    return {
+        "flows": counters["flows_started"],
+        "finished": counters["flows_finished"],
+        "packet_hops": counters["packet_hops"],
+        "drops": counters["drops"],
+        "ecn_marks": counters["ecn_marks"],
+        "cpu_s": perf["cpu_s"],
+        "wall_s": perf["wall_s"],
+        "packet_hops_per_cpu_s": counters["packet_hops"] / perf["cpu_s"],
+    }
+
+
+def run_ns3(program: Path, trace: Path, out: Path) -> dict[str, Any]:
+    """Replay the trace with the scenario's parameters; write one row per flow to `out`."""
+    scenario = tomllib.loads(SCENARIO.read_text())
+    topology, scheme = scenario["topology"], scenario["scheme"]
+    keys = ("leaves", "spines", "hosts_per_leaf", "host_rate", "fabric_rate", "link_delay")
+    parameters = {key: topology[key] for key in keys} | {
+        "buffer": scheme["port"]["buffer"],
+        "mark_packets": scheme["port"]["ecn_threshold"].removesuffix("pkt"),
+        "initial_window": scheme["transport"]["initial_window"].removesuffix("pkt"),
+        "min_rto": scheme["transport"]["min_rto"],
+        "SchedulerType": SCHEDULER,
+        "trace": trace,
+        "out": out,
+    }
+    return run_json([program, *(f"--{key}={value}" for key, value in parameters.items())])
+
+
+def compare_fct(flows_file: Path, ns3_file: Path) -> list[dict[str, Any]]:
+    """Mean and 99th percentile (nearest rank) of the flows that finished in both, by size."""
+    import polars as pl
+
+    ours = pl.read_parquet(flows_file).sort("start_s", maintain_order=True)
+    theirs = pl.read_csv(ns3_file, schema_overrides={"fct_s": pl.Float64})
+    flows = ours.select("size_bytes", "finished", fctlab="fct_s").with_columns(ns3=theirs["fct_s"])
+    flows = flows.filter(pl.col("finished") & pl.col("ns3").is_not_null())
+    rows = []
+    lower = 0.0
+    for name, upper in SIZE_CLASSES.items():
+        size = pl.col("size_bytes")
+        chosen = flows.filter((size > lower) & (size <= upper))
+        lower = upper
+        if chosen.is_empty():
+            continue
+        for label, statistic in (("avg", mean), ("p99", p99)):
+            fctlab_s, ns3_s = statistic(chosen["fctlab"]), statistic(chosen["ns3"])
+            rows.append(
+                {
+                    "class": name,
+                    "flows": len(chosen),
+                    "statistic": label,
+                    "fctlab_s": fctlab_s,
+                    "ns3_s": ns3_s,
+                    "difference": fctlab_s / ns3_s - 1,
+                }
+            )
+    return rows
+
+
+def mean(values: Any) -> float:
+    """Arithmetic mean of a series."""
+    return float(values.mean())
+
+
+def p99(values: Any) -> float:
+    """99th percentile of a series, nearest rank."""
+    rank = -(-99 * len(values) // 100)
+    return float(values.sort()[rank - 1])
+
+
+def compare(program: Path, flows: int, seed: int) -> dict[str, Any]:
+    """Run both; fctlab first, because its flows are the trace."""
+    import polars as pl
+
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    with tempfile.TemporaryDirectory() as directory:
+        out = Path(directory)
+        flows_file, trace, ns3_file = out / "flows.parquet", out / "trace.csv", out / "ns3.csv"
+        fctlab = run_fctlab(flows, seed, out)
+        table = pl.read_parquet(flows_file).sort("start_s", maintain_order=True)
+        table.select("start_s", "src", "dst", "size_bytes").write_csv(trace)
+        ns3 = run_ns3(program, trace, ns3_file)
+        fct = compare_fct(flows_file, ns3_file)
+    ratio = fctlab["packet_hops_per_cpu_s"] / ns3["packet_hops_per_cpu_s"]
+    return {"flows": flows, "seed": seed, "fctlab": fctlab, "ns3": ns3, "ratio": ratio, "fct": fct}
+
+
+def show(result: dict[str, Any]) -> None:
+    """Print the tables for people."""
+    fctlab, ns3 = result["fctlab"], result["ns3"]
+    print(f"{'':24}{'fctlab':>14}{'ns-3':>14}{'fctlab / ns-3':>16}")
+    for key, form in (
+        ("finished", ",.0f"),
+        ("packet_hops", ",.0f"),
+        ("drops", ",.0f"),
+        ("ecn_marks", ",.0f"),
+        ("cpu_s", ",.2f"),
+        ("packet_hops_per_cpu_s", ",.0f"),
+    ):
+        ratio = f"{fctlab[key] / ns3[key]:.3g}" if ns3[key] else ""
+        print(f"{key:24}{fctlab[key]:>14{form}}{ns3[key]:>14{form}}{ratio:>16}")
+    print(f"\n{'FCT, us':16}{'flows':>8}{'fctlab':>14}{'ns-3':>14}{'difference':>16}")
+    for row in result["fct"]:
+        name = f"{row['class']} {row['statistic']}"
+        times = f"{row['fctlab_s'] * 1e6:>14,.1f}{row['ns3_s'] * 1e6:>14,.1f}"
+        print(f"{name:16}{row['flows']:>8}{times}{row['difference']:>+16.1%}")
+
+
+def main() -> None:
+    """Read the command line, build, run and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--flows", type=int, default=500, help="how many flows (default: 500)")
+    parser.add_argument("--seed", type=int, default=1, help="of the flows (default: 1)")
+    parser.add_argument("--install", action="store_true", help=f"as root: install {PACKAGE}")
+    parser.add_argument("--program", type=Path, help="the ns-3 program, if you built it yourself")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    arguments = parser.parse_args()
+
+    if not arguments.program and not ns3_is_installed():
+        if arguments.install:
+            install_ns3()
+        else:
+            hint = "; --install installs it" if os.geteuid() == 0 else ""
+            reason = f"{COMPILER} finds no ns-3 headers (Debian package {PACKAGE}){hint}"
+            print(json.dumps({"skipped": reason}) if arguments.json else f"skipped: {reason}")
+            return
+    result = compare(arguments.program or build(), arguments.flows, arguments.seed)
+    print(json.dumps(result)) if arguments.json else show(result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,21 @@
+//! What every part of fctlab shares and nothing more.
+//!
+//! * [`units`]: time, bytes and rates as integer newtypes; `"85.2us"`, `"500KB"`, `"10Gbps"` as text.
+//! * [`spec`]: reading a specification so that an error names the path, the value and what is allowed.
+//! * [`parts`]: the registry behind every choice of the form `kind = "..."`.
+//! * [`mod@format`]: how many bytes a packet has.
+//! * [`random`]: named random streams of one seed, so that schemes are compared on the same flows.
+//! * [`stats`]: nearest-rank percentiles.
+//!
+//! Nothing here knows about packets, flows or links.
+
+pub mod format;
+pub mod parts;
+pub mod random;
+pub mod spec;
+pub mod stats;
+pub mod units;
+
+pub use format::PacketFormat;
+pub use spec::SpecError;
+pub use units::{Bytes, Duration, Rate, Time};

@@ -1,0 +1,276 @@
+//! Reading a specification: one validator whose errors name the path, the
+//! value and what is allowed.
+//!
+//! Every specification is a serde type. [`read`] deserializes a JSON value
+//! into it and turns whatever goes wrong into a [`SpecError`] with the full
+//! path, however deep; an unknown key comes with the nearest known one.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// A mistake in a specification, told to the person who wrote it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct SpecError {
+    /// Where: `traffic.load`, `port[3].buffer`; empty for the whole.
+    pub path: String,
+    /// What was found there and what is allowed.
+    pub message: String,
+}
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.path.as_str() {
+            "" => f.write_str(&self.message),
+            path => write!(f, "{path}: {}", self.message),
+        }
+    }
+}
+
+impl SpecError {
+    /// An error at `path`.
+    pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
+        SpecError {
+            path: path.into(),
+            message: message.into(),
+        }
+    }
+    /// The same error, seen from outside `parent`.
+    pub fn under(mut self, parent: &str) -> Self {
+        self.path = join(parent, &self.path);
+        self
+    }
+    /// As an error of serde that [`read`] decodes again, path included: this
+    /// is how a part that reads itself (see [`crate::parts`]) reports.
+    pub fn into_serde<E: serde::de::Error>(self) -> E {
+        E::custom(format!("{MARK}{}{MARK}{}", self.path, self.message))
+    }
+}
+
+/// Separates path and message inside a serde error; never occurs in input
+/// that a person types.
+const MARK: char = '\u{1f}';
+
+/// `parent` and `child` as one path.
+pub fn join(parent: &str, child: &str) -> String {
+    match (parent, child) {
+        ("", _) => child.to_owned(),
+        (_, "") => parent.to_owned(),
+        (_, c) if c.starts_with('[') => format!("{parent}{c}"),
+        _ => format!("{parent}.{child}"),
+    }
+}
+
+/// Reads `value` as a `T`.
+///
+/// # Errors
+/// The first mistake, with its path relative to `value`.
+pub fn read<T: DeserializeOwned>(value: Value) -> Result<T, SpecError> {
+    serde_path_to_error::deserialize(value).map_err(|e| {
+        let path = match e.path().to_string() {
+            p if p == "." => String::new(),
+            p => p,
+        };
+        explain(path, &e.into_inner().to_string())
+    })
+}
+
+/// Turns serde's message into ours.
+fn explain(path: String, message: &str) -> SpecError {
+    if let Some(rest) = message.strip_prefix(MARK)
+        && let Some((inner, text)) = rest.split_once(MARK)
+    {
+        return SpecError::new(join(&path, inner), text);
+    }
+    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    if message.starts_with("unknown field")
+        && let [key, known @ ..] = &quoted[..]
+    {
+        // serde_path_to_error already points at the key itself.
+        let parent = match path.strip_suffix(key) {
+            Some(p) => p.trim_end_matches('.').to_owned(),
+            None => path,
+        };
+        return unknown_key(&parent, key, known);
+    }
+    if message.starts_with("missing field")
+        && let [key] = quoted[..]
+    {
+        return SpecError::new(join(&path, key), "is missing and has no default");
+    }
+    SpecError::new(path, message)
+}
+
+/// The error for a key that is not known at `path`, naming the nearest of `known`.
+pub fn unknown_key(path: &str, key: &str, known: &[&str]) -> SpecError {
+    let hint = match nearest(key, known) {
+        Some(near) => format!("did you mean {near:?}? "),
+        None => String::new(),
+    };
+    let message = format!("unknown key; {hint}known here: {}", known.join(", "));
+    SpecError::new(join(path, key), message)
+}
+
+/// The known word that `word` was probably meant to be.
+pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    known
+        .iter()
+        .map(|k| (strsim::damerau_levenshtein(word, k), *k))
+        .min()
+        .filter(|(distance, k)| *distance <= 1 + k.len() / 3)
+        .map(|(_, k)| k)
+}
+
+/// A number that must lie in a range, for `#[serde(deserialize_with)]`.
+fn number<'de, D, F>(d: D, allowed: F, range: &str) -> Result<f64, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    F: Fn(f64) -> bool,
+{
+    let value = Value::deserialize(d)?;
+    match value.as_f64() {
+        Some(x) if allowed(x) => Ok(x),
+        _ => Err(serde::de::Error::custom(format!(
+            "{value} is not in {range}"
+        ))),
+    }
+}
+
+/// A number in (0, 1).
+pub fn open_unit<'de, D: serde::Deserializer<'de>>(d: D) -> Result<f64, D::Error> {
+    number(d, |x| x > 0.0 && x < 1.0, "(0, 1)")
+}
+/// A number in (0, 1].
+pub fn half_open_unit<'de, D: serde::Deserializer<'de>>(d: D) -> Result<f64, D::Error> {
+    number(d, |x| x > 0.0 && x <= 1.0, "(0, 1]")
+}
+/// A number in [0, 1].
+pub fn closed_unit<'de, D: serde::Deserializer<'de>>(d: D) -> Result<f64, D::Error> {
+    number(d, |x| (0.0..=1.0).contains(&x), "[0, 1]")
+}
+/// A finite number above zero.
+pub fn positive<'de, D: serde::Deserializer<'de>>(d: D) -> Result<f64, D::Error> {
+    number(d, |x| x > 0.0 && x.is_finite(), "(0, inf)")
+}
+/// A finite number of at least zero.
+pub fn non_negative<'de, D: serde::Deserializer<'de>>(d: D) -> Result<f64, D::Error> {
+    number(d, |x| x >= 0.0 && x.is_finite(), "[0, inf)")
+}
+
+/// A whole number in `[LOW, HIGH]`, for `#[serde(deserialize_with)]`.
+pub fn whole<'de, D, const LOW: u64, const HIGH: u64>(d: D) -> Result<u32, D::Error>
+where
+    D: serde::Deserializer<'de>,
+{
+    const { assert!(HIGH <= u32::MAX as u64) };
+    let value = Value::deserialize(d)?;
+    match value.as_u64() {
+        Some(n) if (LOW..=HIGH).contains(&n) => Ok(n as u32),
+        _ => Err(serde::de::Error::custom(format!(
+            "{value} is not a whole number in [{LOW}, {HIGH}]"
+        ))),
+    }
+}
+
+/// An option that is written `"none"` when empty, since TOML has no null; for
+/// `#[serde(with = "spec::or_none")]`, with [`OrNone`] for its schema.
+pub mod or_none {
+    use serde::de::DeserializeOwned;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use serde_json::Value;
+
+    use crate::SpecError;
+
+    /// `null` and `"none"` are empty.
+    ///
+    /// # Errors
+    /// As the value's own.
+    pub fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+        d: D,
+    ) -> Result<Option<T>, D::Error> {
+        match Value::deserialize(d)? {
+            Value::Null => Ok(None),
+            Value::String(s) if s == "none" => Ok(None),
+            value => super::read(value).map(Some).map_err(SpecError::into_serde),
+        }
+    }
+
+    /// Empty is `"none"`.
+    ///
+    /// # Errors
+    /// As the value's own.
+    pub fn serialize<T: Serialize, S: Serializer>(
+        value: &Option<T>,
+        s: S,
+    ) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(value) => value.serialize(s),
+            None => s.serialize_str("none"),
+        }
+    }
+}
+
+/// The schema of an option that is written `"none"` when empty.
+pub struct OrNone<T>(std::marker::PhantomData<T>);
+
+impl<T: schemars::JsonSchema> schemars::JsonSchema for OrNone<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        format!("{}OrNone", T::schema_name()).into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let value = generator.subschema_for::<T>();
+        schemars::json_schema!({"anyOf": [value, {"const": "none"}, {"type": "null"}]})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Duration;
+    use serde_json::json;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[allow(dead_code)]
+    struct Inner {
+        #[serde(deserialize_with = "open_unit")]
+        load: f64,
+        min_rto: Duration,
+    }
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[allow(dead_code)]
+    struct Outer {
+        traffic: Vec<Inner>,
+    }
+
+    fn error(value: Value) -> String {
+        read::<Outer>(value).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn errors_name_path_value_and_what_is_allowed() {
+        assert_eq!(
+            error(json!({"traffic": [{"load": 1.3, "min_rto": "1us"}]})),
+            "traffic[0].load: 1.3 is not in (0, 1)"
+        );
+        assert_eq!(
+            error(json!({"traffic": [{"laod": 0.3}]})),
+            "traffic[0].laod: unknown key; did you mean \"load\"? known here: load, min_rto"
+        );
+        assert_eq!(
+            error(json!({"traffic": [{"load": 0.3}]})),
+            "traffic[0].min_rto: is missing and has no default"
+        );
+        let text = error(json!({"traffic": [{"load": 0.3, "min_rto": 5}]}));
+        assert!(
+            text.starts_with("traffic[0].min_rto: 5 is not a time"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,43 @@
+//! Statistics of one run. Intervals over seeds belong to the layer above.
+
+/// The nearest-rank percentile of `sorted`, `p` in (0, 100]: the smallest
+/// value with at least `p` percent of the values at or below it. `None` when
+/// there are no values.
+pub fn percentile<T: Copy>(sorted: &[T], p: f64) -> Option<T> {
+    let rank = (p / 100.0 * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.max(1) - 1).or(sorted.last()).copied()
+}
+
+/// Jain's fairness index (Jain, Chiu, Hawe, 1984) of `values`: 1 when all are
+/// equal, 1/n when one has everything; `None` when all are zero or there are none.
+pub fn jain(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let (mut n, mut sum, mut squares) = (0.0, 0.0, 0.0);
+    for x in values {
+        n += 1.0;
+        sum += x;
+        squares += x * x;
+    }
+    (squares > 0.0).then(|| sum * sum / (n * squares))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearest_rank() {
+        let v: Vec<u32> = (1..=100).collect();
+        assert_eq!(percentile(&v, 99.0), Some(99));
+        assert_eq!(percentile(&v, 50.0), Some(50));
+        assert_eq!(percentile(&v, 100.0), Some(100));
+        assert_eq!(percentile(&[7], 1.0), Some(7));
+        assert_eq!(percentile::<u32>(&[], 50.0), None);
+    }
+
+    #[test]
+    fn jain_index() {
+        assert_eq!(jain([1.0, 1.0, 1.0]), Some(1.0));
+        assert_eq!(jain([1.0, 0.0]), Some(0.5));
+        assert_eq!(jain([0.0]), None);
+    }
+}

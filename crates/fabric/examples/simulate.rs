@@ -1,0 +1,25 @@
+//! Runs a scenario without Python, for profilers:
+//! `cargo run --release -p fctlab-fabric --example simulate -- SCENARIO.toml [path=value]...`
+
+use fctlab_fabric::run::{RunOptions, run};
+use fctlab_fabric::scenario::{Format, parse, resolve};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut args = std::env::args().skip(1);
+    let file = args.next().ok_or("which scenario?")?;
+    let sets = args.filter_map(|a| a.split_once('=').map(|(k, v)| (k.to_owned(), v.to_owned())));
+    let value = parse(&std::fs::read_to_string(&file)?, Format::Toml)?;
+    let scenario = resolve(value, &sets.collect::<Vec<_>>(), ".".as_ref())?;
+    let outcome = run(&scenario, RunOptions::default())?;
+    println!("{:?}", outcome.counters);
+    println!("{:?}", outcome.perf);
+    for row in outcome.summary {
+        println!("{row:?}");
+    }
+    let hops = outcome.counters.packet_hops as f64;
+    println!(
+        "{:.2} M packet-hops per CPU second",
+        hops / outcome.perf.cpu_s / 1e6
+    );
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! FIFO: packets leave in the order in which they came.
+//!
+//! Ports whose queue is FIFO are simulated with one event per packet (see
+//! `engine::port`); this data structure serves the ports that need an event at
+//! the end of each transmission, such as host NICs where flows take turns.
+
+use fctlab_core::SpecError;
+use serde::{Deserialize, Serialize};
+
+use super::{Discipline, DisciplineSpec};
+use crate::engine::ring::Ring;
+use crate::packet::Packet;
+
+/// First in, first out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Spec {}
+
+/// The queue.
+pub struct Fifo {
+    packets: Ring<Packet>,
+    bytes: u64,
+}
+
+impl DisciplineSpec for Spec {
+    type State = Fifo;
+    fn build(&self) -> Result<Fifo, SpecError> {
+        Ok(Fifo { packets: Ring::new(), bytes: 0 })
+    }
+}
+
+impl Discipline for Fifo {
+    #[inline]
+    fn enqueue(&mut self, packet: Packet) {
+        self.bytes += u64::from(packet.bytes);
+        self.packets.push(packet);
+    }
+    #[inline]
+    fn dequeue(&mut self) -> Option<Packet> {
+        let packet = self.packets.pop()?;
+        self.bytes -= u64::from(packet.bytes);
+        Some(packet)
+    }
+    /// All packets have the same priority.
+    fn evict_for(&mut self, _: &Packet) -> Option<Packet> {
+        None
+    }
+    fn queue_bytes(&self, _: &Packet) -> u64 {
+        self.bytes
+    }
+    fn bytes_by_queue(&self) -> Vec<u64> {
+        vec![self.bytes]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    proptest! {
+        /// Against a deque.
+        #[test]
+        fn first_in_first_out(ops in prop::collection::vec((any::<bool>(), 41u16..1501), 0..300)) {
+            let (mut fifo, mut model) = (Spec {}.build().unwrap(), VecDeque::new());
+            for (i, (enqueue, bytes)) in ops.into_iter().enumerate() {
+                let packet = Packet { seq: i as u32, bytes, ..Packet::default() };
+                if enqueue {
+                    fifo.enqueue(packet);
+                    model.push_back(packet);
+                } else {
+                    prop_assert_eq!(fifo.dequeue().map(|p| p.seq), model.pop_front().map(|p| p.seq));
+                }
+                let bytes: u64 = model.iter().map(|p| u64::from(p.bytes)).sum();
+                prop_assert_eq!(fifo.queue_bytes(&packet), bytes);
+                prop_assert_eq!(fifo.bytes_by_queue(), vec![bytes]);
+                prop_assert!(fifo.evict_for(&packet).is_none());
+            }
+        }
+    }
+}

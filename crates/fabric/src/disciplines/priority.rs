@@ -1,0 +1,172 @@
+//! Strict priority over n FIFO queues, as commodity switches have (IEEE 802.1Q).
+//!
+//! A packet's queue follows from its tag: queue 0 holds tags up to and
+//! including the first threshold, queue i those above threshold i and up to
+//! and including threshold i + 1. ACKs and probes go to queue 0. A queue is
+//! served only when all queues before it are empty.
+
+use fctlab_core::SpecError;
+use serde::{Deserialize, Serialize};
+
+use super::{Discipline, DisciplineSpec};
+use crate::engine::ring::Ring;
+use crate::packet::{Flags, Packet};
+
+/// Strict priority over FIFO queues; tags choose the queue.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// The thresholds between queues, increasing, in the tag's unit (bytes);
+    /// there is one queue more than thresholds.
+    pub thresholds: Vec<u32>,
+}
+
+/// The queues.
+pub struct Priority {
+    thresholds: Vec<u32>,
+    queues: Vec<(Ring<Packet>, u64)>,
+    /// Bit i is set when queue i has packets.
+    backlogged: u64,
+}
+
+impl DisciplineSpec for Spec {
+    type State = Priority;
+    fn build(&self) -> Result<Priority, SpecError> {
+        if self.thresholds.len() > 63 {
+            let n = self.thresholds.len();
+            return Err(SpecError::new("thresholds", format!("{n} thresholds; at most 63 (64 queues)")));
+        }
+        for (i, pair) in self.thresholds.windows(2).enumerate() {
+            if pair[0] >= pair[1] {
+                let message = format!("{} after {}; thresholds must increase", pair[1], pair[0]);
+                return Err(SpecError::new(format!("thresholds[{}]", i + 1), message));
+            }
+        }
+        let queues = (0..=self.thresholds.len()).map(|_| (Ring::new(), 0)).collect();
+        Ok(Priority { thresholds: self.thresholds.clone(), queues, backlogged: 0 })
+    }
+}
+
+impl Priority {
+    #[inline]
+    fn queue_of(&self, packet: &Packet) -> usize {
+        if packet.is_ack() || packet.flags.has(Flags::PROBE) {
+            return 0;
+        }
+        self.thresholds.iter().filter(|&&t| packet.tag > t).count()
+    }
+    #[inline]
+    fn took(&mut self, queue: usize, packet: Packet) -> Packet {
+        let (ring, bytes) = &mut self.queues[queue];
+        *bytes -= u64::from(packet.bytes);
+        if ring.is_empty() {
+            self.backlogged &= !(1 << queue);
+        }
+        packet
+    }
+}
+
+impl Discipline for Priority {
+    #[inline]
+    fn enqueue(&mut self, packet: Packet) {
+        let queue = self.queue_of(&packet);
+        let (ring, bytes) = &mut self.queues[queue];
+        *bytes += u64::from(packet.bytes);
+        ring.push(packet);
+        self.backlogged |= 1 << queue;
+    }
+    #[inline]
+    fn dequeue(&mut self) -> Option<Packet> {
+        if self.backlogged == 0 {
+            return None;
+        }
+        let queue = self.backlogged.trailing_zeros() as usize;
+        let packet = self.queues[queue].0.pop()?;
+        Some(self.took(queue, packet))
+    }
+    fn evict_for(&mut self, arriving: &Packet) -> Option<Packet> {
+        let lowest = self.backlogged.checked_ilog2()? as usize;
+        if lowest <= self.queue_of(arriving) {
+            return None;
+        }
+        let packet = self.queues[lowest].0.pop_newest()?;
+        Some(self.took(lowest, packet))
+    }
+    fn queue_bytes(&self, packet: &Packet) -> u64 {
+        self.queues[self.queue_of(packet)].1
+    }
+    fn bytes_by_queue(&self) -> Vec<u64> {
+        self.queues.iter().map(|q| q.1).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn data(tag: u32, seq: u32) -> Packet {
+        Packet { tag, seq, bytes: 1500, ..Packet::default() }
+    }
+
+    #[test]
+    fn a_threshold_belongs_to_the_queue_before_it() {
+        let queue = Spec { thresholds: vec![1000, 2000] }.build().unwrap();
+        for (tag, expected) in [(0, 0), (1000, 0), (1001, 1), (2000, 1), (2001, 2), (u32::MAX, 2)] {
+            assert_eq!(queue.queue_of(&data(tag, 0)), expected, "tag {tag}");
+        }
+        for flags in [Flags::ACK, Flags::PROBE] {
+            assert_eq!(queue.queue_of(&Packet { flags, ..data(u32::MAX, 0) }), 0);
+        }
+    }
+
+    #[test]
+    fn mistakes() {
+        let error = |thresholds: Vec<u32>| Spec { thresholds }.build().err().unwrap().to_string();
+        assert_eq!(error(vec![5, 9, 9]), "thresholds[2]: 9 after 9; thresholds must increase");
+        assert_eq!(error((0..64).collect()), "thresholds: 64 thresholds; at most 63 (64 queues)");
+        assert!(Spec { thresholds: (0..63).collect() }.build().is_ok());
+    }
+
+    proptest! {
+        /// Against a list in order of arrival from which the answer is searched.
+        #[test]
+        fn matches_a_search_of_a_list(
+            thresholds in prop::sample::subsequence((0u32..12).collect::<Vec<_>>(), 0..6),
+            ops in prop::collection::vec((0u8..8, 0u32..14, 41u16..1501), 0..300),
+        ) {
+            let class = |p: &Packet| match p.flags.has(Flags::ACK) || p.flags.has(Flags::PROBE) {
+                true => 0,
+                false => thresholds.iter().position(|&t| p.tag <= t).unwrap_or(thresholds.len()),
+            };
+            let mut queue = Spec { thresholds: thresholds.clone() }.build().unwrap();
+            let mut list: Vec<Packet> = Vec::new();
+            for (i, (op, tag, bytes)) in ops.into_iter().enumerate() {
+                let flags = [Flags::NONE, Flags::ACK, Flags::PROBE][(tag / 12) as usize];
+                let packet = Packet { tag, bytes, flags, seq: i as u32, ..Packet::default() };
+                match op {
+                    0..4 => {
+                        queue.enqueue(packet);
+                        list.push(packet);
+                    }
+                    4..7 => {
+                        let first = list.iter().map(&class).min();
+                        let at = list.iter().position(|p| Some(class(p)) == first);
+                        let expected = at.map(|at| list.remove(at).seq);
+                        prop_assert_eq!(queue.dequeue().map(|p| p.seq), expected);
+                    }
+                    _ => {
+                        let last = list.iter().map(&class).max().filter(|&c| c > class(&packet));
+                        let at = list.iter().rposition(|p| Some(class(p)) == last);
+                        let expected = at.map(|at| list.remove(at).seq);
+                        prop_assert_eq!(queue.evict_for(&packet).map(|p| p.seq), expected);
+                    }
+                }
+                let bytes = |c| list.iter().filter(|p| class(p) == c).map(|p| u64::from(p.bytes)).sum::<u64>();
+                let all: Vec<u64> = (0..=thresholds.len()).map(bytes).collect();
+                prop_assert_eq!(queue.queue_bytes(&packet), all[class(&packet)]);
+                prop_assert_eq!(queue.bytes_by_queue(), all);
+            }
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Exact SRPT as pFabric's switch does it (Alizadeh et al., SIGCOMM 2013, section 4.1).
+//!
+//! The tag is the priority: remaining bytes for SRPT, flow size for SJF, bytes
+//! sent for LAS. *Dequeue*: find the packet of the highest priority (smallest
+//! tag), then send the earliest-queued packet of the flow that owns it. This
+//! is the starvation prevention; without it the found packet itself is sent.
+//! *Full buffer*: the packet of the lowest priority is dropped. ACKs and
+//! probes come before all data, in FIFO order.
+//!
+//! Among packets of equal tag the one queued first is the more urgent, and the
+//! one queued last is dropped first.
+//!
+//! Packets are kept in one FIFO list per flow that has any queued here. Those
+//! are few (pFabric, section 4.1.1: the switch need only track the flows
+//! with packets in a shallow buffer), so the best of them is found by scanning
+//! an array of one key per flow.
+
+use fctlab_core::SpecError;
+use serde::{Deserialize, Serialize};
+
+use super::{Discipline, DisciplineSpec};
+use crate::engine::ring::Ring;
+use crate::packet::{Flags, FlowSlot, Packet};
+
+/// Exact priority by tag, with pFabric's starvation prevention.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Spec {
+    /// Send the earliest-queued packet of the flow that owns the most urgent
+    /// packet, rather than that packet itself.
+    pub starvation_prevention: bool,
+}
+
+impl Default for Spec {
+    fn default() -> Self {
+        Spec { starvation_prevention: true }
+    }
+}
+
+/// Urgency of a packet: tag, then order of arrival; smaller is more urgent.
+/// The order wraps after 2^32 packets at one port, which can only turn a tie.
+type Key = u64;
+
+fn key(tag: u32, order: u32) -> Key {
+    u64::from(tag) << 32 | u64::from(order)
+}
+
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy)]
+struct Node {
+    packet: Packet,
+    key: Key,
+    /// Neighbours in the flow's list, oldest first.
+    next: u32,
+    previous: u32,
+}
+
+#[derive(Clone, Copy)]
+struct FlowList {
+    oldest: u32,
+    newest: u32,
+}
+
+/// The queue.
+pub struct Srpt {
+    starvation_prevention: bool,
+    control: Ring<Packet>,
+    control_bytes: u64,
+    nodes: Vec<Node>,
+    free: Vec<u32>,
+    order: u32,
+    data_bytes: u64,
+    /// Parallel arrays, one entry per flow with packets here, in no particular order.
+    flows: Vec<FlowSlot>,
+    best: Vec<Key>,
+    lists: Vec<FlowList>,
+}
+
+impl DisciplineSpec for Spec {
+    type State = Srpt;
+    fn build(&self) -> Result<Srpt, SpecError> {
+        Ok(Srpt {
+            starvation_prevention: self.starvation_prevention,
+            control: Ring::new(),
+            control_bytes: 0,
+            nodes: Vec::new(),
+            free: Vec::new(),
+            order: 0,
+            data_bytes: 0,
+            flows: Vec::new(),
+            best: Vec::new(),
+            lists: Vec::new(),
+        })
+    }
+}
+
+fn is_control(packet: &Packet) -> bool {
+    packet.is_ack() || packet.flags.has(Flags::PROBE)
+}
+
+impl Srpt {
+    fn list(&self, flow: usize) -> impl Iterator<Item = u32> {
+        let mut node = self.lists[flow].oldest;
+        std::iter::from_fn(move || {
+            let here = (node != NONE).then_some(node)?;
+            node = self.nodes[here as usize].next;
+            Some(here)
+        })
+    }
+
+    /// Unlinks `node` from the list of the flow at index `flow`.
+    fn remove(&mut self, flow: usize, node: u32) -> Packet {
+        let Node { packet, key, next, previous } = self.nodes[node as usize];
+        match previous {
+            NONE => self.lists[flow].oldest = next,
+            p => self.nodes[p as usize].next = next,
+        }
+        match next {
+            NONE => self.lists[flow].newest = previous,
+            n => self.nodes[n as usize].previous = previous,
+        }
+        self.free.push(node);
+        self.data_bytes -= u64::from(packet.bytes);
+        if self.lists[flow].oldest == NONE {
+            self.flows.swap_remove(flow);
+            self.best.swap_remove(flow);
+            self.lists.swap_remove(flow);
+        } else if self.best[flow] == key {
+            let keys = self.list(flow).map(|n| self.nodes[n as usize].key);
+            self.best[flow] = keys.min().unwrap_or(Key::MAX);
+        }
+        packet
+    }
+}
+
+impl Discipline for Srpt {
+    #[inline]
+    fn enqueue(&mut self, packet: Packet) {
+        if is_control(&packet) {
+            self.control_bytes += u64::from(packet.bytes);
+            return self.control.push(packet);
+        }
+        self.data_bytes += u64::from(packet.bytes);
+        let key = key(packet.tag, self.order);
+        self.order = self.order.wrapping_add(1);
+        let flow = self.flows.iter().position(|&f| f == packet.flow);
+        let previous = flow.map_or(NONE, |f| self.lists[f].newest);
+        let node = Node { packet, key, next: NONE, previous };
+        let index = match self.free.pop() {
+            Some(index) => {
+                self.nodes[index as usize] = node;
+                index
+            }
+            None => {
+                self.nodes.push(node);
+                self.nodes.len() as u32 - 1
+            }
+        };
+        match flow {
+            Some(f) => {
+                self.nodes[previous as usize].next = index;
+                self.lists[f].newest = index;
+                self.best[f] = self.best[f].min(key);
+            }
+            None => {
+                self.flows.push(packet.flow);
+                self.best.push(key);
+                self.lists.push(FlowList { oldest: index, newest: index });
+            }
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self) -> Option<Packet> {
+        if let Some(packet) = self.control.pop() {
+            self.control_bytes -= u64::from(packet.bytes);
+            return Some(packet);
+        }
+        let (flow, &best) = self.best.iter().enumerate().min_by_key(|(_, k)| **k)?;
+        let node = if self.starvation_prevention {
+            self.lists[flow].oldest
+        } else {
+            self.list(flow).find(|&n| self.nodes[n as usize].key == best)?
+        };
+        Some(self.remove(flow, node))
+    }
+
+    fn evict_for(&mut self, arriving: &Packet) -> Option<Packet> {
+        let candidates = (0..self.flows.len()).flat_map(|f| self.list(f).map(move |n| (f, n)));
+        let (flow, node) = candidates.max_by_key(|&(_, n)| self.nodes[n as usize].key)?;
+        let worst = self.nodes[node as usize].packet;
+        if !is_control(arriving) && worst.tag <= arriving.tag {
+            return None;
+        }
+        Some(self.remove(flow, node))
+    }
+
+    fn queue_bytes(&self, packet: &Packet) -> u64 {
+        if is_control(packet) { self.control_bytes } else { self.data_bytes }
+    }
+    fn bytes_by_queue(&self) -> Vec<u64> {
+        vec![self.control_bytes, self.data_bytes]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn build(starvation_prevention: bool) -> Srpt {
+        Spec { starvation_prevention }.build().unwrap()
+    }
+    fn data(flow: u32, tag: u32, seq: u32) -> Packet {
+        Packet { flow, tag, seq, bytes: 1500, ..Packet::default() }
+    }
+
+    #[test]
+    fn starvation_prevention_sends_the_oldest_of_the_most_urgent_flow() {
+        // Flow 1 has 9, 7, 8 queued, flow 2 has 8: the most urgent packet is flow
+        // 1's 7. With prevention flow 1's first packet goes, again and again
+        // while flow 1 owns the 7: 0, 1; then 8 (seq 2) and 8 (seq 3): the older.
+        for (prevention, expected) in [(true, [0, 1, 2, 3]), (false, [1, 2, 3, 0])] {
+            let mut queue = build(prevention);
+            for (seq, (flow, tag)) in [(1, 9), (1, 7), (2, 8), (1, 8)].into_iter().enumerate() {
+                queue.enqueue(data(flow, tag, seq as u32));
+            }
+            assert_eq!([(); 4].map(|()| queue.dequeue().unwrap().seq), expected);
+            assert!(queue.dequeue().is_none());
+        }
+    }
+
+    #[test]
+    fn equal_priority_evicts_nothing_and_the_latest_goes_first() {
+        let mut queue = build(true);
+        for seq in 0..3 {
+            queue.enqueue(data(seq, 5, seq));
+        }
+        assert!(queue.evict_for(&data(9, 5, 9)).is_none());
+        assert_eq!(queue.evict_for(&data(9, 4, 9)).unwrap().seq, 2);
+        let ack = Packet { flags: Flags::ACK, ..data(9, 0, 9) };
+        assert_eq!(queue.evict_for(&ack).unwrap().seq, 1);
+    }
+
+    proptest! {
+        /// Against a list in order of arrival from which the answer is searched.
+        /// Few tags and flows, so that there are many ties.
+        #[test]
+        fn matches_a_search_of_a_list(
+            prevention in any::<bool>(),
+            ops in prop::collection::vec((0u8..8, 0u32..5, 0u32..8, 41u16..1501), 0..300),
+        ) {
+            let control = |p: &Packet| p.flags.has(Flags::ACK) || p.flags.has(Flags::PROBE);
+            let mut queue = build(prevention);
+            let mut list: Vec<Packet> = Vec::new();
+            for (i, (op, flow, tag, bytes)) in ops.into_iter().enumerate() {
+                let flags = match tag {
+                    6 => Flags::ACK,
+                    7 => Flags::PROBE,
+                    _ => Flags::NONE,
+                };
+                let packet = Packet { flow, tag, bytes, flags, seq: i as u32, ..Packet::default() };
+                match op {
+                    0..4 => {
+                        queue.enqueue(packet);
+                        list.push(packet);
+                    }
+                    4..7 => {
+                        let at = list.iter().position(control).or_else(|| {
+                            let urgent = list.iter().min_by_key(|p| (p.tag, p.seq))?;
+                            let chosen = |p: &Packet| match prevention {
+                                true => p.flow == urgent.flow,
+                                false => p.seq == urgent.seq,
+                            };
+                            list.iter().position(chosen)
+                        });
+                        let expected = at.map(|at| list.remove(at).seq);
+                        prop_assert_eq!(queue.dequeue().map(|p| p.seq), expected);
+                    }
+                    _ => {
+                        let worst = list.iter().filter(|p| !control(p)).max_by_key(|p| (p.tag, p.seq));
+                        let worst = worst.filter(|p| control(&packet) || p.tag > packet.tag);
+                        let expected = worst.map(|p| p.seq);
+                        list.retain(|p| Some(p.seq) != expected);
+                        prop_assert_eq!(queue.evict_for(&packet).map(|p| p.seq), expected);
+                    }
+                }
+                let bytes = |c| list.iter().filter(|p| control(p) == c).map(|p| u64::from(p.bytes)).sum::<u64>();
+                prop_assert_eq!(queue.queue_bytes(&packet), bytes(control(&packet)));
+                prop_assert_eq!(queue.bytes_by_queue(), vec![bytes(true), bytes(false)]);
+            }
+        }
+    }
+}

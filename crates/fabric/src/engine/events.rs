@@ -1,0 +1,231 @@
+//! The event queue: a timing wheel for what is near, a heap for what is far.
+//!
+//! An event is a *source* that wants to run at an instant. Near sources (the
+//! head of a wire, the end of a transmission) have at most one event pending,
+//! so the wheel is made of intrusive lists and never allocates. Rare far
+//! events (timers, flow arrivals, samplers) wait in a binary heap.
+//!
+//! **Order.** Events run by (time, source number), in total order, whatever
+//! the order in which they were scheduled: this is what makes a run
+//! repeatable. Sources are numbered so that at one instant transmissions end
+//! and ports choose what to send next (by port number), then packets arrive,
+//! then flows start, then samplers and timers run. A packet that arrives as a
+//! transmission ends thus finds the next one started, at every kind of port.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use fctlab_core::{Duration, Time};
+
+/// Number of a source of events.
+pub type Source = u32;
+
+const BUCKETS: usize = 1 << 14;
+const WORDS: usize = BUCKETS / 64;
+const SUMMARY: usize = WORDS / 64;
+/// No source.
+pub const NONE: Source = u32::MAX;
+
+#[derive(Clone, Copy)]
+struct Entry {
+    time: u64,
+    next: u32,
+}
+
+/// The pending events of one run.
+pub struct EventQueue {
+    entries: Vec<Entry>,
+    /// First entry of each bucket's list, which is sorted by (time, source).
+    heads: Box<[u32; BUCKETS]>,
+    /// One bit per bucket that has entries, one bit per word that has bits.
+    occupied: Box<[u64; WORDS]>,
+    summary: [u64; SUMMARY],
+    /// log2 of a bucket's width in picoseconds.
+    shift: u32,
+    /// The instant of the last event, and its bucket, not wrapped.
+    now: u64,
+    current: u64,
+    far: BinaryHeap<Reverse<(u64, Source)>>,
+    /// Copy of the heap's minimum, so that popping compares two registers.
+    far_min: (u64, Source),
+}
+
+impl EventQueue {
+    /// A queue for near sources `0..sources` whose events lie at most
+    /// `horizon` ahead (further ones work, but cost a heap operation).
+    pub fn new(sources: usize, horizon: Duration) -> Self {
+        // Twice the width that the horizon needs: fewer empty buckets to skip,
+        // and still few events to a bucket (measured, docs/performance.md).
+        let width = (horizon.ps() / (BUCKETS as u64 / 2 - 2)).max(1);
+        EventQueue {
+            entries: vec![
+                Entry {
+                    time: 0,
+                    next: NONE
+                };
+                sources
+            ],
+            heads: Box::new([NONE; BUCKETS]),
+            occupied: Box::new([0; WORDS]),
+            summary: [0; SUMMARY],
+            shift: width.next_power_of_two().ilog2(),
+            now: 0,
+            current: 0,
+            far: BinaryHeap::new(),
+            far_min: (u64::MAX, NONE),
+        }
+    }
+
+    /// Schedules near source `source`, which must have no event pending, at `at`.
+    #[inline(always)]
+    pub fn schedule(&mut self, source: Source, at: Time) {
+        let time = at.ps();
+        let bucket = time >> self.shift;
+        debug_assert!(bucket >= self.current, "an event in the past");
+        if bucket - self.current >= BUCKETS as u64 {
+            return self.schedule_far(source, at);
+        }
+        let bucket = bucket as usize % BUCKETS;
+        let head = self.heads[bucket];
+        if head != NONE {
+            return self.insert(source, time, bucket, head);
+        }
+        self.heads[bucket] = source;
+        self.entries[source as usize] = Entry { time, next: NONE };
+        let word = &mut self.occupied[bucket / 64];
+        if *word == 0 {
+            self.summary[bucket / 4096] |= 1 << (bucket / 64 % 64);
+        }
+        *word |= 1 << (bucket % 64);
+    }
+
+    /// Puts an event into a bucket that has others.
+    #[inline(never)]
+    fn insert(&mut self, source: Source, time: u64, bucket: usize, head: u32) {
+        if (time, source) < (self.entries[head as usize].time, head) {
+            self.entries[source as usize] = Entry { time, next: head };
+            self.heads[bucket] = source;
+            return;
+        }
+        let mut before = head;
+        loop {
+            let next = self.entries[before as usize].next;
+            if next == NONE || (time, source) < (self.entries[next as usize].time, next) {
+                self.entries[source as usize] = Entry { time, next };
+                self.entries[before as usize].next = source;
+                return;
+            }
+            before = next;
+        }
+    }
+
+    /// Schedules any source at any later time; a source may be pending often.
+    #[inline(never)]
+    pub fn schedule_far(&mut self, source: Source, at: Time) {
+        self.far.push(Reverse((at.ps(), source)));
+        self.far_min = self.far_min.min((at.ps(), source));
+    }
+
+    /// The instant of the event popped last.
+    #[inline(always)]
+    pub fn now(&self) -> Time {
+        Time::from_ps(self.now)
+    }
+
+    /// Removes the first event in the total order; [`NONE`] when there is none.
+    #[inline(always)]
+    pub fn pop(&mut self) -> Source {
+        let start = self.current as usize % BUCKETS;
+        let bits = self.occupied[start / 64] >> (start % 64);
+        let bucket = match bits {
+            0 => self.first_bucket_after(start / 64),
+            _ => start + bits.trailing_zeros() as usize,
+        } % BUCKETS;
+        let source = self.heads[bucket];
+        // An empty wheel answers with an empty bucket, whose head is no source.
+        let Some(&Entry { time, next }) = self.entries.get(source as usize) else {
+            return self.pop_far();
+        };
+        if time >= self.far_min.0 && (time, source) > self.far_min {
+            return self.pop_far();
+        }
+        self.heads[bucket] = next;
+        if next == NONE {
+            let word = &mut self.occupied[bucket / 64];
+            *word &= !(1 << (bucket % 64));
+            if *word == 0 {
+                self.summary[bucket / 4096] &= !(1 << (bucket / 64 % 64));
+            }
+        }
+        self.now = time;
+        self.current = time >> self.shift;
+        source
+    }
+
+    /// The first bucket with entries beyond word `word`, round the wheel until
+    /// and with the beginning of that word; without any, an empty bucket.
+    #[inline(never)]
+    fn first_bucket_after(&self, word: usize) -> usize {
+        let mut group = word / 64;
+        // Words after this one; in two steps, since a shift by 64 is not one.
+        let mut words = self.summary[group] & ((u64::MAX << (word % 64)) << 1);
+        for _ in 0..SUMMARY {
+            if words != 0 {
+                break;
+            }
+            group = (group + 1) % SUMMARY;
+            words = self.summary[group];
+        }
+        let word = group * 64 + words.trailing_zeros() as usize % 64;
+        word * 64 + self.occupied[word].trailing_zeros() as usize % 64
+    }
+
+    #[inline(never)]
+    fn pop_far(&mut self) -> Source {
+        let Some(Reverse((time, source))) = self.far.pop() else {
+            return NONE;
+        };
+        self.far_min = self.far.peek().map_or((u64::MAX, NONE), |r| r.0);
+        self.now = time;
+        self.current = time >> self.shift;
+        source
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        /// Against a sorted set, with short, long and beyond-the-horizon delays and ties.
+        #[test]
+        fn pops_in_the_total_order(
+            steps in prop::collection::vec((0u32..40, prop_oneof![0u64..4, 0u64..5_000, 0u64..50_000_000], any::<bool>()), 1..600)
+        ) {
+            let next = |queue: &mut EventQueue| match queue.pop() {
+                NONE => None,
+                source => Some((queue.now().ps(), source)),
+            };
+            let mut queue = EventQueue::new(40, Duration::from_us(1));
+            let mut model = BTreeSet::new();
+            let mut now = 0;
+            for (source, delay, pop) in steps {
+                if !model.iter().any(|&(_, s)| s == source) {
+                    queue.schedule(source, Time::from_ps(now + delay));
+                    model.insert((now + delay, source));
+                }
+                if pop {
+                    let expected = model.pop_first();
+                    prop_assert_eq!(next(&mut queue), expected);
+                    now = expected.map_or(now, |(t, _)| t);
+                }
+            }
+            while let Some((t, s)) = model.pop_first() {
+                prop_assert_eq!(next(&mut queue), Some((t, s)));
+            }
+            prop_assert_eq!(next(&mut queue), None);
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Packet-level simulator of a datacenter fabric.
+//!
+//! A [`Scenario`](scenario::Scenario) says which fabric, which flows and which
+//! scheme; [`run`](run::run) simulates it and returns one record per flow. What
+//! happens to a packet:
+//!
+//! 1. The [`transports`] of a flow decides that a packet may be sent, and the
+//!    [`taggers`] writes into its header what switches shall know.
+//! 2. The [`engine`] hands it to the host's NIC, a [`port`](engine::port) like
+//!    any other. A port queues it by its [`disciplines`], drops or marks it,
+//!    transmits it, and puts it on the wire.
+//! 3. At each switch, [`routing`] names the next port on a shortest path of the
+//!    [`topology`].
+//! 4. The receiving host acknowledges it; the ACK travels back as a packet of
+//!    its own and tells the transport what it may do next.
+//!
+//! A [`scheme`] is a choice for each of these places, and every choice is a
+//! file of its own behind a one-line registry. When a flow is done its
+//! [`records`] and [`ideal`] completion time make the [`summary`];
+//! [`recorders`] see inside while it runs.
+
+pub mod disciplines;
+pub mod engine;
+pub mod ideal;
+pub mod packet;
+pub mod recorders;
+pub mod records;
+pub mod routing;
+pub mod run;
+pub mod scenario;
+pub mod scheme;
+pub mod summary;
+pub mod taggers;
+pub mod topology;
+pub mod transports;

@@ -1,0 +1,94 @@
+//! The packet: a small copyable value that rings and queues hold directly.
+
+use fctlab_core::{Duration, Time};
+
+/// Slot of a flow in the engine's flow table, valid while the flow has a
+/// packet in the network or anything left to send.
+pub type FlowSlot = u32;
+
+/// What a packet is and what has happened to it, as bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// An acknowledgement; otherwise the packet carries data or is a probe.
+    pub const ACK: Flags = Flags(1);
+    /// ECN-capable transport: may be marked instead of dropped (RFC 3168).
+    pub const ECT: Flags = Flags(2);
+    /// Congestion experienced; on an ACK: the echo of it.
+    pub const CE: Flags = Flags(4);
+    /// A header-only probe (pFabric's probe mode).
+    pub const PROBE: Flags = Flags(8);
+    /// Sent before, at least once.
+    pub const RETRANSMISSION: Flags = Flags(16);
+
+    /// Neither of the bits.
+    pub const NONE: Flags = Flags(0);
+
+    /// Whether all bits of `other` are set.
+    pub fn has(self, other: Flags) -> bool {
+        self.0 & other.0 == other.0
+    }
+    /// These bits and those of `other`.
+    pub fn with(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+    /// These bits, and those of `other` if `condition`.
+    pub fn with_if(self, other: Flags, condition: bool) -> Flags {
+        Flags(self.0 | if condition { other.0 } else { 0 })
+    }
+}
+
+/// A packet on a wire or in a queue.
+///
+/// Sequence numbers count packets of a flow from 0: every data packet but the
+/// last carries a full payload, so a byte offset is a packet number times the
+/// payload size.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Packet {
+    /// The flow it belongs to.
+    pub flow: FlowSlot,
+    /// Random bits of flow and direction, for path selection.
+    pub hash: u32,
+    /// What the tagger wrote; smaller is more urgent.
+    pub tag: u32,
+    /// Data: its number. ACK: first packet of the SACK block that holds the
+    /// packet being acknowledged.
+    pub seq: u32,
+    /// ACK: end of that SACK block, exclusive.
+    pub sack_end: u32,
+    /// ACK: every packet before this one has arrived.
+    pub cumulative: u32,
+    /// When the data packet left its sender; the ACK echoes it (RFC 7323).
+    pub stamp: Stamp,
+    /// Receiving host.
+    pub dst: u16,
+    /// Size on the wire.
+    pub bytes: u16,
+    /// What it is.
+    pub flags: Flags,
+    /// Index of its traffic class.
+    pub class: u8,
+}
+
+impl Packet {
+    /// Whether this is an acknowledgement.
+    pub fn is_ack(&self) -> bool {
+        self.flags.has(Flags::ACK)
+    }
+}
+
+/// A time stamp of 32 bits in units of 1.024 ns; intervals up to 4.4 s.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamp(u32);
+
+impl Stamp {
+    /// The stamp for `now`.
+    pub fn at(now: Time) -> Stamp {
+        Stamp((now.ps() >> 10) as u32)
+    }
+    /// Time from the stamp until `now`.
+    pub fn elapsed(self, now: Time) -> Duration {
+        Duration::from_ps(u64::from(Stamp::at(now).0.wrapping_sub(self.0)) << 10)
+    }
+}

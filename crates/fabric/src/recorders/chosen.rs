@@ -1,0 +1,89 @@
+//! Flows that a recorder was asked to follow, by their numbers in the stream.
+
+use fctlab_core::SpecError;
+
+use crate::engine::FlowState;
+use crate::packet::FlowSlot;
+
+/// Checks a list of flows; `limit` is how many the traffic has at most.
+///
+/// # Errors
+/// An empty list, or a number beyond the limit.
+pub fn check(flows: &[u64], limit: Option<u64>) -> Result<(), SpecError> {
+    if flows.is_empty() {
+        let message = "is empty; list at least one flow by its number in the stream, from 0";
+        return Err(SpecError::new("", message));
+    }
+    for (i, flow) in flows.iter().enumerate() {
+        if limit.is_some_and(|n| *flow >= n) {
+            let last = limit.unwrap_or(0).saturating_sub(1);
+            let message = format!(
+                "{flow} is not in [0, {last}]: flows are numbered from 0 to traffic.flows - 1"
+            );
+            return Err(SpecError::new(format!("[{i}]"), message));
+        }
+    }
+    Ok(())
+}
+
+/// Which of the chosen flows lives in which slot.
+pub struct Chosen {
+    /// Their numbers, ascending.
+    flows: Vec<u64>,
+    seen: Vec<bool>,
+    /// By slot: the place in `flows` of the one that lives there.
+    places: Vec<Option<usize>>,
+}
+
+impl Chosen {
+    /// The flows of this list, in any order.
+    pub fn new(flows: &[u64]) -> Self {
+        let mut flows = flows.to_vec();
+        flows.sort_unstable();
+        flows.dedup();
+        Chosen {
+            seen: vec![false; flows.len()],
+            flows,
+            places: Vec::new(),
+        }
+    }
+
+    /// Their number.
+    pub fn len(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// The number in the stream of the flow at `place`.
+    pub fn flow(&self, place: usize) -> u64 {
+        self.flows[place]
+    }
+
+    /// A flow has started; whether it is one of them.
+    pub fn on_flow_start(&mut self, slot: FlowSlot, flow: &FlowState) -> bool {
+        let slot = slot as usize;
+        if self.places.len() <= slot {
+            self.places.resize(slot + 1, None);
+        }
+        let place = self.flows.binary_search(&flow.flow.id).ok();
+        self.places[slot] = place;
+        if let Some(place) = place {
+            self.seen[place] = true;
+        }
+        place.is_some()
+    }
+
+    /// The place of the flow in `slot`, if it is one of them.
+    pub fn place(&self, slot: FlowSlot) -> Option<usize> {
+        self.places.get(slot as usize).copied().flatten()
+    }
+
+    /// The flows that have not started.
+    pub fn unseen(&self) -> Vec<u64> {
+        let unseen = self
+            .flows
+            .iter()
+            .zip(&self.seen)
+            .filter(|(_, seen)| !**seen);
+        unseen.map(|(flow, _)| *flow).collect()
+    }
+}

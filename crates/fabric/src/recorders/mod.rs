@@ -1,0 +1,345 @@
+//! Seeing inside a run: optional recorders, off by default and free when off.
+//!
+//! The engine is compiled twice, with and without the calls below; without any
+//! recorder the second one runs. A recorder only looks: flow records are the
+//! same, bit for bit, with and without it.
+//!
+//! `[record]` asks for files, written while the run goes on so that memory does
+//! not grow with it:
+//!
+//! * [`ports`]: `port_series.parquet`, what ports hold and do, sampled.
+//! * [`windows`]: `windows.parquet`, window, packets in flight and alpha of
+//!   chosen flows, at every change.
+//! * [`packets`]: `packets.pcapng`, every packet of chosen flows, for Wireshark.
+//! * [`waits`]: `waits.csv`, the longest waits in ports.
+//!
+//! `measure.extras` asks for further summaries: [`goodput`], [`jain`],
+//! [`starvation`] and [`queries`] (which needs flow records only).
+
+mod chosen;
+mod output;
+mod progress;
+
+pub mod goodput;
+pub mod jain;
+pub mod packets;
+mod pcapng;
+pub mod ports;
+pub mod queries;
+pub mod starvation;
+pub mod waits;
+pub mod windows;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use fctlab_core::{SpecError, Time};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use self::progress::Progress;
+use crate::engine::FlowState;
+use crate::engine::port::Port;
+use crate::packet::{FlowSlot, Packet};
+use crate::run::RunError;
+use crate::scenario::{Extra, Scenario};
+use crate::topology::Fabric;
+
+/// What to record.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RecordSpec {
+    /// Time series of ports, into `port_series.parquet`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ports: Option<ports::Spec>,
+    /// Windows of chosen flows, into `windows.parquet`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub windows: Option<windows::Spec>,
+    /// Packets of chosen flows, into `packets.pcapng`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packets: Option<packets::Spec>,
+    /// The longest waits in ports, into `waits.csv`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits: Option<waits::Spec>,
+}
+
+impl RecordSpec {
+    /// Checks names and numbers against the fabric and the number of flows,
+    /// where the traffic has a limit.
+    ///
+    /// # Errors
+    /// A port or flow that does not exist, or nothing to record.
+    pub fn check(&self, fabric: &Fabric, flows: Option<u64>) -> Result<(), SpecError> {
+        if let Some(spec) = &self.ports {
+            spec.resolve(fabric).map_err(|e| e.under("ports"))?;
+        }
+        if let Some(spec) = &self.windows {
+            chosen::check(&spec.flows, flows).map_err(|e| e.under("windows.flows"))?;
+        }
+        if let Some(spec) = &self.packets {
+            chosen::check(&spec.flows, flows).map_err(|e| e.under("packets.flows"))?;
+        }
+        Ok(())
+    }
+}
+
+/// The recorders that are on.
+#[derive(Default)]
+pub struct Recorders {
+    ports: Option<ports::Recorder>,
+    windows: Option<windows::Recorder>,
+    packets: Option<packets::Recorder>,
+    waits: Option<waits::Recorder>,
+    /// What `goodput` and `starvation` are told.
+    progress: Option<Progress>,
+    goodput: Option<goodput::Recorder>,
+    jain: Option<jain::Recorder>,
+    starvation: Option<starvation::Recorder>,
+    /// The first file that could not be written.
+    failed: Option<RunError>,
+}
+
+/// What recorders found.
+#[derive(Default)]
+pub struct Findings {
+    /// Names of the files.
+    pub files: Vec<String>,
+    /// Further summaries, by name.
+    pub extras: Map<String, Value>,
+}
+
+impl Recorders {
+    /// The recorders that `scenario` asks for. `window` is the measured one;
+    /// files go to `dir`.
+    ///
+    /// # Errors
+    /// Recordings without a directory, or files that cannot be created.
+    pub fn new(
+        scenario: &Scenario,
+        fabric: &Fabric,
+        window: (Time, Time),
+        dir: Option<&Path>,
+    ) -> Result<Self, RunError> {
+        let record = &scenario.record;
+        record
+            .check(fabric, scenario.traffic.flows)
+            .map_err(|e| e.under("record"))?;
+        let mut recorders = Recorders::default();
+        if *record != RecordSpec::default() {
+            let message = "asks for recordings, which are files: say where with --out \
+                           (recordings_out of the engine), or leave out [record]";
+            let dir = dir.ok_or_else(|| SpecError::new("record", message))?;
+            recorders.open_files(scenario, fabric, dir)?;
+        }
+        let (format, asked) = (&scenario.packet, &scenario.measure.extras);
+        if asked.contains(&Extra::Goodput) {
+            recorders.goodput = Some(goodput::Recorder::new(window, fabric.hosts));
+        }
+        if asked.contains(&Extra::Jain) {
+            recorders.jain = Some(jain::Recorder::new(window, fabric.base_rtt, format.payload));
+        }
+        if asked.contains(&Extra::Starvation) {
+            recorders.starvation = Some(starvation::Recorder::new(window));
+        }
+        if recorders.goodput.is_some() || recorders.starvation.is_some() {
+            recorders.progress = Some(Progress::new(format.payload));
+        }
+        Ok(recorders)
+    }
+
+    fn open_files(
+        &mut self,
+        scenario: &Scenario,
+        fabric: &Fabric,
+        dir: &Path,
+    ) -> Result<(), RunError> {
+        let record = &scenario.record;
+        if let Some(spec) = &record.ports {
+            self.ports = Some(ports::Recorder::new(spec, fabric, dir)?);
+        }
+        if let Some(spec) = &record.windows {
+            self.windows = Some(windows::Recorder::new(spec, dir)?);
+        }
+        if let Some(spec) = &record.packets {
+            self.packets = Some(packets::Recorder::new(spec, &scenario.packet, dir)?);
+        }
+        if let Some(spec) = &record.waits {
+            self.waits = Some(waits::Recorder::new(spec, fabric, dir)?);
+        }
+        Ok(())
+    }
+
+    /// Whether any is on.
+    pub fn any(&self) -> bool {
+        self.ports.is_some()
+            || self.windows.is_some()
+            || self.packets.is_some()
+            || self.waits.is_some()
+            || self.progress.is_some()
+            || self.jain.is_some()
+    }
+
+    fn note(failed: &mut Option<RunError>, result: Result<(), RunError>) {
+        if let Err(error) = result {
+            failed.get_or_insert(error);
+        }
+    }
+
+    /// When the next sample is due.
+    pub fn next_sample(&self) -> Option<Time> {
+        let ports = self.ports.as_ref().map(ports::Recorder::next);
+        let jain = self.jain.as_ref().map(jain::Recorder::next);
+        // Not later than the clock goes.
+        ports
+            .into_iter()
+            .chain(jain)
+            .min()
+            .filter(|&at| at != Time::NEVER)
+    }
+
+    /// Takes the samples that are due; when the next one is.
+    pub fn sample(&mut self, now: Time, ports: &mut [Port], flows: &[FlowState]) -> Option<Time> {
+        if let Some(r) = self.ports.as_mut().filter(|r| r.next() == now) {
+            Self::note(&mut self.failed, r.sample(now, ports));
+        }
+        if let Some(r) = self.jain.as_mut().filter(|r| r.next() == now) {
+            r.sample(now, flows);
+        }
+        self.next_sample()
+    }
+
+    /// A flow has started.
+    pub fn on_flow_start(&mut self, now: Time, slot: FlowSlot, flow: &FlowState) {
+        if let Some(r) = &mut self.windows {
+            r.on_flow_start(slot, flow);
+            Self::note(&mut self.failed, r.on_change(now, slot, flow));
+        }
+        if let Some(r) = &mut self.packets {
+            Self::note(&mut self.failed, r.on_flow_start(slot, flow));
+        }
+        if let Some(r) = &mut self.waits {
+            r.on_flow_start(slot, flow);
+        }
+        if let Some(r) = &mut self.progress {
+            r.on_flow_start(slot);
+        }
+        if let Some(r) = &mut self.starvation {
+            r.on_flow_start(now, slot, flow);
+        }
+    }
+
+    /// A flow has finished.
+    pub fn on_flow_finish(&mut self, _now: Time, _slot: FlowSlot, _flow: &FlowState) {}
+
+    /// A host hands a packet to its NIC. For an ACK: the receiver has just
+    /// taken in what it acknowledges.
+    pub fn on_send(&mut self, now: Time, slot: FlowSlot, flow: &FlowState, packet: &Packet) {
+        if let Some(r) = &mut self.packets {
+            Self::note(&mut self.failed, r.on_send(now, slot, flow, packet));
+        }
+        if !packet.is_ack() {
+            if let Some(r) = &mut self.windows {
+                Self::note(&mut self.failed, r.on_change(now, slot, flow));
+            }
+            return;
+        }
+        let new = self
+            .progress
+            .as_mut()
+            .map_or(0, |r| r.new_bytes(slot, flow));
+        if new > 0 {
+            if let Some(r) = &mut self.goodput {
+                r.on_payload(now, new);
+            }
+            if let Some(r) = &mut self.starvation {
+                r.on_payload(now, slot, flow);
+            }
+        }
+    }
+
+    /// A packet reaches its host, which has not looked at it yet.
+    pub fn on_deliver(&mut self, now: Time, slot: FlowSlot, flow: &FlowState, packet: &Packet) {
+        if let Some(r) = &mut self.packets {
+            Self::note(&mut self.failed, r.on_deliver(now, slot, flow, packet));
+        }
+    }
+
+    /// A sender's window may have changed.
+    pub fn on_window(&mut self, now: Time, slot: FlowSlot, flow: &FlowState) {
+        if let Some(r) = &mut self.windows {
+            Self::note(&mut self.failed, r.on_change(now, slot, flow));
+        }
+    }
+
+    /// A port is about to take a packet in or drop it.
+    pub fn on_accept(&mut self, now: Time, id: u32, port: &Port, packet: &Packet) {
+        if let Some(r) = &mut self.waits {
+            r.on_accept(now, id, port, packet);
+        }
+    }
+
+    /// A choosing port starts a packet that had waited.
+    pub fn on_transmit(&mut self, now: Time, id: u32, packet: &Packet) {
+        if let Some(r) = &mut self.waits {
+            r.on_transmit(now, id, packet);
+        }
+    }
+
+    /// A port drops a packet.
+    pub fn on_drop(&mut self, _now: Time, id: u32, packet: &Packet) {
+        if let Some(r) = &mut self.waits {
+            r.on_drop(id, packet);
+        }
+    }
+
+    /// The run has ended.
+    pub fn on_end(&mut self, now: Time, ports: &mut [Port]) {
+        if let Some(r) = &mut self.ports {
+            Self::note(&mut self.failed, r.on_end(now, ports));
+        }
+    }
+
+    /// Completes the files and reports; `end` is when the run ended.
+    ///
+    /// # Errors
+    /// When a file could not be written.
+    pub fn finish(self, end: Time) -> Result<Findings, RunError> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let Findings {
+            mut files,
+            mut extras,
+        } = Findings::default();
+        let mut recordings = Map::new();
+        if let Some(r) = self.ports {
+            files.push(r.finish()?);
+        }
+        if let Some(r) = self.windows {
+            recordings.insert("windows".into(), json!({"flows_not_seen": r.unseen()}));
+            files.push(r.finish()?);
+        }
+        if let Some(r) = self.packets {
+            recordings.insert("packets".into(), r.report());
+            files.push(r.finish()?);
+        }
+        if let Some(r) = self.waits {
+            files.push(r.finish()?);
+        }
+        if let Some(r) = self.goodput {
+            extras.insert("goodput".into(), r.report(end));
+        }
+        if let Some(r) = self.jain {
+            extras.insert("jain".into(), r.report());
+        }
+        if let Some(r) = self.starvation {
+            extras.insert("starvation".into(), r.report(end));
+        }
+        if !recordings.is_empty() {
+            extras.insert("recordings".into(), recordings.into());
+        }
+        Ok(Findings { files, extras })
+    }
+}

@@ -1,0 +1,371 @@
+//! Running a scenario: what goes in, what comes out.
+
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use arrow::array::RecordBatch;
+use fctlab_core::units::PathScale;
+use fctlab_core::{SpecError, Time};
+use fctlab_workload::Traffic;
+use fctlab_workload::sizes::MAX_SIZE;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::engine::port::Port;
+use crate::engine::{End, Engine, Settings};
+use crate::recorders::Recorders;
+use crate::recorders::queries::Queries;
+use crate::records::{Record, Records};
+use crate::scenario::{Extra, Scenario};
+use crate::summary::Summary;
+use crate::topology::Fabric;
+
+/// Sees how far a run has come and says whether to go on.
+pub type Observer<'a> = dyn FnMut(&Progress) -> ControlFlow<()> + 'a;
+
+/// What the caller wants of a run besides its scenario.
+#[derive(Default)]
+pub struct RunOptions<'a> {
+    /// Stream flow records into this Parquet file instead of keeping them in
+    /// memory. The file is complete only when [`run`] returns `Ok`.
+    pub flows_out: Option<PathBuf>,
+    /// Directory for what the scenario's recorders write; without it a
+    /// scenario that asks for recordings is an error.
+    pub recordings_out: Option<PathBuf>,
+    /// Called about ten times a second; `Break` ends the run with
+    /// [`RunError::Interrupted`].
+    pub observer: Option<&'a mut Observer<'a>>,
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Progress {
+    /// Simulated time.
+    #[serde(skip)]
+    pub now: Time,
+    /// Flows that have started.
+    pub flows_started: u64,
+    /// Flows that have finished.
+    pub flows_finished: u64,
+    /// Flows that will start, where that is known.
+    pub flows_expected: Option<u64>,
+    /// Packets that have crossed a link.
+    pub packet_hops: u64,
+}
+
+/// What a run found.
+pub struct Outcome {
+    /// One row per size class and, where there are several, traffic class.
+    pub summary: Vec<SummaryRow>,
+    /// What was counted.
+    pub counters: Counters,
+    /// How fast it went.
+    pub perf: Perf,
+    /// Flow records, unless they were streamed to a file.
+    pub flows: Vec<RecordBatch>,
+    /// Files that recorders wrote, relative to `recordings_out`.
+    pub recordings: Vec<String>,
+    /// Always `measured`, the window as resolved; then the extra summaries that
+    /// the scenario asked for (`goodput`, `jain`, `starvation`, `queries`) and
+    /// `recordings`, what recorders of chosen flows left out or did not see.
+    pub extras: Map<String, Value>,
+}
+
+/// Summary of the measured flows of one size class.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SummaryRow {
+    /// Name of the scheme.
+    pub scheme: String,
+    /// `all`, `small` (0, 100 KB], `medium` (100 KB, 10 MB] or `large`.
+    pub class: String,
+    /// Name of the traffic class, or `all`.
+    pub traffic_class: String,
+    /// Measured flows, finished or not.
+    pub flows: u64,
+    /// Measured flows that had not finished when the run ended; they enter
+    /// averages and percentiles as censored at the end time.
+    pub unfinished: u64,
+    /// Mean flow completion time in seconds.
+    pub avg_fct_s: f64,
+    /// Median (nearest rank).
+    pub p50_fct_s: f64,
+    /// 99th percentile (nearest rank).
+    pub p99_fct_s: f64,
+    /// Mean of FCT / ideal FCT.
+    pub avg_slowdown: f64,
+    /// Median (nearest rank).
+    pub p50_slowdown: f64,
+    /// 99th percentile (nearest rank).
+    pub p99_slowdown: f64,
+}
+
+/// What a run counted, over the whole run (warm-up included).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counters {
+    /// Flows that started.
+    pub flows_started: u64,
+    /// Flows that finished.
+    pub flows_finished: u64,
+    /// Data packets sent, retransmissions included.
+    pub data_packets: u64,
+    /// Data packets sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Packets dropped at full buffers.
+    pub drops: u64,
+    /// Packets marked with CE.
+    pub ecn_marks: u64,
+    /// Packets (data, ACK or probe) that crossed a link.
+    pub packet_hops: u64,
+    /// Events that the engine handled.
+    pub events: u64,
+    /// Most flows in progress at once.
+    pub peak_flows_in_flight: u64,
+}
+
+/// How fast a run went. Not part of a result's identity.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Perf {
+    /// Wall-clock time of the simulation in seconds.
+    pub wall_s: f64,
+    /// CPU time of the simulating thread in seconds.
+    pub cpu_s: f64,
+    /// Packet-hops per wall-clock second.
+    pub packet_hops_per_s: f64,
+    /// Simulated time at the end of the run in seconds.
+    pub simulated_s: f64,
+    /// Peak resident memory of the process in bytes.
+    pub peak_rss_bytes: u64,
+}
+
+/// Why a run has no outcome.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The scenario is wrong.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// A file could not be read or written.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The observer asked to stop.
+    #[error("interrupted after {finished} of {started} flows")]
+    Interrupted {
+        /// Flows that had finished.
+        finished: u64,
+        /// Flows that had started.
+        started: u64,
+    },
+}
+
+/// Runs `scenario` to its end on the calling thread.
+///
+/// # Errors
+/// [`RunError`]; nothing that was written may then be read as a result.
+pub fn run(scenario: &Scenario, mut options: RunOptions<'_>) -> Result<Outcome, RunError> {
+    let fabric = scenario
+        .topology
+        .build(&scenario.packet)
+        .map_err(|e| e.under("topology"))?;
+    let layout = fabric.layout();
+    let traffic = scenario
+        .traffic
+        .build(&layout, &scenario.packet, scenario.seed());
+    let traffic = traffic.map_err(|e| e.under("traffic"))?;
+    let settings = settings(scenario, &fabric)?;
+    let window = settings.window;
+    let recorders = Recorders::new(scenario, &fabric, window, options.recordings_out.as_deref())?;
+    let classes = traffic.class_names().to_vec();
+    let io = |path: &Option<PathBuf>, source| RunError::Io {
+        path: path.clone().unwrap_or_default(),
+        source,
+    };
+    let file = options.flows_out.as_ref().map(File::create).transpose();
+    let file = file.map_err(|e| io(&options.flows_out, e))?;
+    let mut records = Records::new(classes.clone(), file).map_err(|e| io(&options.flows_out, e))?;
+    let mut summary = Summary::default();
+    let mut queries = scenario
+        .measure
+        .extras
+        .contains(&Extra::Queries)
+        .then(Queries::default);
+    let mut sink = |record: &Record| {
+        summary.push(record);
+        if let Some(queries) = &mut queries {
+            queries.push(record);
+        }
+        records.push(record)
+    };
+    let mut idle = |_: &Progress| ControlFlow::Continue(());
+    let observer: &mut dyn FnMut(&Progress) -> ControlFlow<()> = match &mut options.observer {
+        Some(observer) => observer,
+        None => &mut idle,
+    };
+    let mut last_look = Instant::now();
+    let mut observe = |progress: &Progress| {
+        if last_look.elapsed().as_millis() < 100 {
+            return ControlFlow::Continue(());
+        }
+        last_look = Instant::now();
+        observer(progress)
+    };
+    let (wall, cpu) = (Instant::now(), thread_cpu_s());
+    let parts = Parts {
+        scenario,
+        fabric: &fabric,
+        settings,
+        traffic,
+        recorders,
+        sink: &mut sink,
+    };
+    let finished = if parts.recorders.any() {
+        parts.simulate::<true>(&mut observe)
+    } else {
+        parts.simulate::<false>(&mut observe)
+    };
+    let (cpu_s, wall_s) = (thread_cpu_s() - cpu, wall.elapsed().as_secs_f64());
+    let (end, counters, now, recorders) = finished?;
+    match end {
+        End::Complete => {}
+        End::Interrupted => {
+            let (finished, started) = (counters.flows_finished, counters.flows_started);
+            return Err(RunError::Interrupted { finished, started });
+        }
+        End::Failed(error) => return Err(io(&options.flows_out, error)),
+    }
+    let flows = records.finish().map_err(|e| io(&options.flows_out, e))?;
+    let summary = summary.rows(&scenario.scheme.name, &classes);
+    let found = recorders.finish(now)?;
+    let mut extras = Map::new();
+    extras.insert("measured".into(), measured(window, &summary[0]));
+    extras.extend(found.extras);
+    if let Some(queries) = queries {
+        extras.insert("queries".into(), queries.report());
+    }
+    Ok(Outcome {
+        summary,
+        counters,
+        perf: Perf {
+            wall_s,
+            cpu_s,
+            packet_hops_per_s: counters.packet_hops as f64 / wall_s,
+            simulated_s: now.as_secs_f64(),
+            peak_rss_bytes: peak_rss_bytes(),
+        },
+        flows,
+        recordings: found.files,
+        extras,
+    })
+}
+
+/// The measured window as resolved, and the flows that started in it.
+fn measured((from, until): (Time, Time), all: &SummaryRow) -> Value {
+    json!({
+        "from_s": from.as_secs_f64(),
+        "until_s": (until != Time::NEVER).then(|| until.as_secs_f64()),
+        "flows": all.flows,
+        "unfinished": all.unfinished,
+    })
+}
+
+/// What a scenario says, resolved against its fabric.
+///
+/// # Errors
+/// The first value that does not fit the fabric or another.
+pub(crate) fn settings(scenario: &Scenario, fabric: &Fabric) -> Result<Settings, SpecError> {
+    let scheme = &scenario.scheme;
+    let format = scenario.packet;
+    let scale = PathScale {
+        packet_bytes: format.full(),
+        host_rate: fabric.layout().host_rate,
+        base_rtt: fabric.base_rtt,
+    };
+    let least_payload = MAX_SIZE.get() / u64::from(u32::MAX) + 1;
+    if format.payload.get() < least_payload {
+        let message = format!("{} is less than {least_payload}B", format.payload);
+        return Err(SpecError::new("packet.payload", message));
+    }
+    for (spec, key) in [
+        (&scheme.port, "scheme.port"),
+        (&scheme.nic.port, "scheme.nic"),
+    ] {
+        Port::new(spec, &fabric.links[0], true, &scale).map_err(|e| e.under(key))?;
+    }
+    let sender = scheme.transport.sender.resolve(&scale);
+    let window = scenario.measure.window(&scenario.traffic);
+    Ok(Settings {
+        format,
+        scale,
+        sender: sender.map_err(|e| e.under("scheme.transport"))?,
+        rule: scheme.transport.rule.clone(),
+        tagger: scheme.tagger.clone(),
+        nic_limit: scheme.nic.per_flow_limit.unwrap_or(u32::MAX),
+        fct_ends: scenario.measure.fct_ends,
+        window: window.map_err(|e| e.under("measure"))?,
+        stop: scenario.measure.stop,
+        end_at: scenario
+            .measure
+            .max_time
+            .map_or(Time::NEVER, |d| Time::ZERO + d),
+    })
+}
+
+/// Everything that an engine is made of.
+struct Parts<'a> {
+    scenario: &'a Scenario,
+    fabric: &'a Fabric,
+    settings: Settings,
+    traffic: Traffic,
+    recorders: Recorders,
+    sink: &'a mut dyn FnMut(&Record) -> std::io::Result<()>,
+}
+
+impl Parts<'_> {
+    fn simulate<const RECORD: bool>(
+        self,
+        observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<(End, Counters, Time, Recorders), RunError> {
+        let Parts {
+            scenario,
+            fabric,
+            settings,
+            traffic,
+            recorders,
+            sink,
+        } = self;
+        let mut engine =
+            Engine::<RECORD>::new(scenario, fabric, settings, traffic, recorders, sink)?;
+        let mut end = engine.run(observe);
+        if let Some(error) = engine.traffic_error() {
+            return Err(error.under("traffic").into());
+        }
+        engine.check_conservation();
+        if let End::Complete = end
+            && let Err(error) = engine.abandon()
+        {
+            end = End::Failed(error);
+        }
+        let (counters, now) = (engine.counters, engine.now());
+        Ok((end, counters, now, engine.into_recorders()))
+    }
+}
+
+fn thread_cpu_s() -> f64 {
+    let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    t.tv_sec as f64 + t.tv_nsec as f64 / 1e9
+}
+
+/// Peak resident memory of the process as the kernel tells it; 0 where it does not.
+fn peak_rss_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+    let kb = line.and_then(|l| l.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
+    kb.unwrap_or(0) * 1024
+}

@@ -1,0 +1,296 @@
+//! A scheme: one choice for each place of the architecture.
+//!
+//! `preset = "dctcp"` stands for a file of `presets/`; what a scenario writes
+//! beside it changes the preset. Changing the `kind` of a part replaces the
+//! part, anything else is merged into it.
+
+use std::borrow::Cow;
+
+use fctlab_core::parts::PartInfo;
+use fctlab_core::spec::OrNone;
+use fctlab_core::{SpecError, spec};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+
+use crate::engine::port::PortSpec;
+use crate::routing::RoutingSpec;
+use crate::taggers::Tagger;
+use crate::transports::TransportSpec;
+
+/// One choice for each place: how a network schedules its flows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SchemeSpec {
+    /// What results call it; the preset's name unless given.
+    pub name: String,
+    /// How fast a host sends.
+    pub transport: TransportSpec,
+    /// What the header says.
+    pub tagger: Tagger,
+    /// The switch ports: what leaves next, what is dropped, what is marked.
+    pub port: PortSpec,
+    /// The host ports; as the switch ports unless said otherwise.
+    pub nic: NicSpec,
+    /// Which of several equal paths a packet takes.
+    pub routing: RoutingSpec,
+}
+
+/// A host port: a port, and how much of its queue one flow may fill.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NicSpec {
+    /// What leaves next, what is dropped, what is marked.
+    #[serde(flatten)]
+    pub port: PortSpec,
+    /// Data packets that one flow may have waiting here (as Linux's TCP small
+    /// queues): 1 lets flows take turns per packet, `"none"` lets a flow queue
+    /// its whole window at once, as ns-2 does.
+    #[serde(with = "spec::or_none")]
+    pub per_flow_limit: Option<u32>,
+}
+
+#[derive(Serialize, Deserialize, schemars::JsonSchema)]
+struct PerFlowLimit {
+    /// Data packets that one flow may have waiting in the NIC: 1 lets flows
+    /// take turns per packet, `"none"` lets a flow queue its whole window.
+    #[serde(default = "one_packet", with = "spec::or_none")]
+    #[schemars(with = "OrNone<u32>")]
+    per_flow_limit: Option<u32>,
+}
+
+fn one_packet() -> Option<u32> {
+    Some(1)
+}
+
+impl<'de> Deserialize<'de> for NicSpec {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let mut map = Map::deserialize(d)?;
+        let own = map
+            .shift_remove_entry("per_flow_limit")
+            .into_iter()
+            .collect();
+        let read = || {
+            let PerFlowLimit { per_flow_limit } = spec::read(Value::Object(own))?;
+            if per_flow_limit == Some(0) {
+                return Err(SpecError::new("per_flow_limit", "0 is not at least 1"));
+            }
+            Ok(NicSpec {
+                port: spec::read(Value::Object(map))?,
+                per_flow_limit,
+            })
+        };
+        read().map_err(SpecError::into_serde)
+    }
+}
+
+impl schemars::JsonSchema for NicSpec {
+    fn schema_name() -> Cow<'static, str> {
+        "NicSpec".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let mut schema = fctlab_core::parts::schema_of::<PortSpec>(generator);
+        let own = fctlab_core::parts::schema_of::<PerFlowLimit>(generator);
+        schema["properties"]["per_flow_limit"] = own["properties"]["per_flow_limit"].clone();
+        schema.try_into().unwrap_or_default()
+    }
+}
+
+/// Declares the presets: one line each, naming the file in `presets/`.
+macro_rules! presets {
+    ($( $name:literal ),+ $(,)?) => {
+        /// Names of the presets.
+        pub const PRESETS: &[&str] = &[$($name),+];
+        fn preset_text(name: &str) -> Option<&'static str> {
+            match name {
+                $( $name => Some(include_str!(concat!("../presets/", $name, ".toml"))), )+
+                _ => None,
+            }
+        }
+    };
+}
+
+presets! {
+    "tcp",
+    "dctcp",
+    "pfabric",
+}
+
+/// The preset `name` as a scheme's table, and its description: the comment at
+/// the top of its file.
+fn preset(name: &str) -> Option<(Value, String)> {
+    let text = preset_text(name)?;
+    let comment = text
+        .lines()
+        .map_while(|l| l.strip_prefix('#'))
+        .map(str::trim);
+    let description = comment.collect::<Vec<_>>().join(" ");
+    let table: Map<String, Value> = toml::from_str(text)
+        .unwrap_or_else(|e| unreachable!("presets/{name}.toml is checked by a test: {e}"));
+    Some((Value::Object(table), description))
+}
+
+/// The presets with the first sentence of their descriptions.
+pub fn catalog() -> Vec<PartInfo> {
+    let describe = |&name: &&'static str| {
+        let text = preset(name).map_or(String::new(), |(_, text)| text);
+        let end = text.find(". ").map_or(text.len(), |i| i + 1);
+        PartInfo {
+            name,
+            description: text[..end].to_owned(),
+        }
+    };
+    PRESETS.iter().map(describe).collect()
+}
+
+/// Keys of a scheme's table whose values are parts: a name or `{kind = ...}`.
+const PARTS: [&str; 4] = ["transport", "tagger", "routing", "discipline"];
+
+/// Writes the table of a scheme out in full: preset and changes merged, the
+/// NIC filled up from the port. Still to be read as a [`SchemeSpec`].
+///
+/// # Errors
+/// An unknown preset, or something that is no scheme at all.
+pub fn expand(scheme: Value) -> Result<Value, SpecError> {
+    let mut given = match scheme {
+        Value::String(name) => Map::from_iter([("preset".to_owned(), Value::String(name))]),
+        Value::Object(map) => map,
+        other => {
+            let message = format!("{other} is not a scheme: write a preset's name or a table");
+            return Err(SpecError::new("", message));
+        }
+    };
+    let mut base = Map::new();
+    if let Some(name) = given.shift_remove("preset") {
+        let known = name.as_str().and_then(preset);
+        let Some((Value::Object(table), _)) = known else {
+            let hint = name.as_str().and_then(|n| spec::nearest(n, PRESETS));
+            let hint = hint.map_or(String::new(), |near| format!("did you mean {near:?}? "));
+            let message = format!(
+                "{name} is not a preset; {hint}known: {}",
+                PRESETS.join(", ")
+            );
+            return Err(SpecError::new("preset", message));
+        };
+        base = table;
+        base.insert("name".into(), name);
+    }
+    merge(&mut base, given);
+    for (key, default) in [("tagger", "none"), ("routing", "ecmp")] {
+        base.entry(key).or_insert_with(|| default.into());
+    }
+    if !base.contains_key("transport") {
+        return Err(SpecError::new(
+            "transport",
+            "is missing; write one, or a preset",
+        ));
+    }
+    let kind = base["transport"]["kind"]
+        .as_str()
+        .or(base["transport"].as_str());
+    let name = kind.unwrap_or("custom").to_owned();
+    base.entry("name").or_insert_with(|| name.into());
+    let port = base
+        .entry("port")
+        .or_insert_with(|| Map::new().into())
+        .clone();
+    if let Value::Object(port) = port {
+        let nic = base.shift_remove("nic");
+        let mut full = Map::from_iter([("nic".to_owned(), Value::Object(port))]);
+        if let Some(nic) = nic {
+            merge(&mut full, Map::from_iter([("nic".to_owned(), nic)]));
+        }
+        base.extend(full);
+    }
+    Ok(Value::Object(base))
+}
+
+/// Merges `changes` into `base`, table by table.
+fn merge(base: &mut Map<String, Value>, changes: Map<String, Value>) {
+    for (key, mut change) in changes {
+        let is_part = PARTS.contains(&key.as_str());
+        if is_part && let Value::String(kind) = change {
+            change = Map::from_iter([("kind".to_owned(), Value::String(kind))]).into();
+        }
+        let slot = base.entry(&key).or_insert(Value::Null);
+        if is_part && let Value::String(kind) = slot {
+            *slot = Map::from_iter([("kind".to_owned(), Value::String(kind.clone()))]).into();
+        }
+        let replaces = is_part
+            && change
+                .get("kind")
+                .is_some_and(|new| slot.get("kind").is_none_or(|old| old != new));
+        match (slot, change) {
+            (Value::Object(old), Value::Object(new)) if !replaces => merge(old, new),
+            (slot, change) => *slot = change,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn scheme(value: Value) -> Result<SchemeSpec, SpecError> {
+        spec::read(expand(value)?)
+    }
+
+    #[test]
+    fn every_preset_is_a_scheme_and_is_its_own_expansion() {
+        for name in PRESETS {
+            let full = scheme(json!(name)).unwrap();
+            assert_eq!(full.name, *name);
+            let again = scheme(serde_json::to_value(&full).unwrap()).unwrap();
+            assert_eq!(full, again);
+        }
+        assert!(catalog().iter().all(|p| p.description.ends_with('.')));
+    }
+
+    #[test]
+    fn changes_are_merged_and_a_new_kind_replaces() {
+        let changed = json!({"preset": "pfabric", "transport": {"min_rto": "7us"}, "port": {"buffer": "50pkt"}});
+        let changed = scheme(changed).unwrap();
+        let preset = scheme(json!("pfabric")).unwrap();
+        assert_eq!(changed.transport.rule, preset.transport.rule);
+        assert_eq!(
+            changed.transport.sender.initial_window,
+            preset.transport.sender.initial_window
+        );
+        assert_ne!(
+            changed.transport.sender.min_rto,
+            preset.transport.sender.min_rto
+        );
+        // The NIC follows the port.
+        assert_eq!(changed.nic.port.buffer, changed.port.buffer);
+        let replaced = scheme(json!({"preset": "pfabric", "transport": "tcp"})).unwrap();
+        assert_eq!(
+            replaced.transport,
+            scheme(json!({"transport": "tcp"})).unwrap().transport
+        );
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let error = |value| scheme(value).unwrap_err().to_string();
+        assert_eq!(
+            error(json!("dtcp")),
+            "preset: \"dtcp\" is not a preset; did you mean \"dctcp\"? known: tcp, dctcp, pfabric"
+        );
+        let text = error(json!({"preset": "dctcp", "transport": {"g": 2}}));
+        assert_eq!(text, "transport.g: 2 is not in (0, 1]");
+        let text = error(json!({"preset": "dctcp", "transport": {"min_rot": "1us"}}));
+        assert!(
+            text.starts_with("transport.min_rot: unknown key; did you mean \"min_rto\"?"),
+            "{text}"
+        );
+        let text = error(json!({"preset": "dctcp", "nic": {"bufer": "1KB"}}));
+        assert!(
+            text.starts_with("nic.bufer: unknown key; did you mean \"buffer\"?"),
+            "{text}"
+        );
+        let text = error(json!({"preset": "dctcp", "port": {"discipline": "sprt"}}));
+        assert!(
+            text.starts_with("port.discipline.kind: \"sprt\" is not a discipline"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,100 @@
+//! Averages and percentiles of the measured flows, by size class and traffic class.
+
+use fctlab_core::stats::percentile;
+
+use crate::records::{Fct, Record};
+use crate::run::SummaryRow;
+
+/// Upper ends of the size classes in bytes, inclusive.
+const SIZE_CLASSES: [(&str, u64); 3] = [
+    ("small", 100_000),
+    ("medium", 10_000_000),
+    ("large", u64::MAX),
+];
+
+/// One measured flow, as small as the percentiles allow.
+#[derive(Clone, Copy)]
+struct Sample {
+    fct_ps: u64,
+    slowdown: f64,
+    size_class: u8,
+    finished: bool,
+    traffic_class: u16,
+}
+
+/// Collects measured flows.
+#[derive(Default)]
+pub struct Summary {
+    samples: Vec<Sample>,
+}
+
+impl Summary {
+    /// Adds a record if it is of a measured flow.
+    pub fn push(&mut self, record: &Record) {
+        if record.measured {
+            let size = record.flow.size.get();
+            let class = SIZE_CLASSES
+                .iter()
+                .position(|(_, end)| size <= *end)
+                .unwrap_or(0);
+            self.samples.push(Sample {
+                fct_ps: record.fct().ps(),
+                slowdown: record.slowdown(),
+                size_class: class as u8,
+                finished: matches!(record.fct, Fct::Finished(_)),
+                traffic_class: record.flow.class,
+            });
+        }
+    }
+
+    /// The rows: for all traffic, then for each traffic class if there are
+    /// several; in each all sizes, then every size class, flows or not.
+    pub fn rows(&self, scheme: &str, classes: &[String]) -> Vec<SummaryRow> {
+        let each = classes.iter().enumerate().filter(|_| classes.len() > 1);
+        let each = each.map(|(i, name)| (name.as_str(), Some(i as u16)));
+        let traffic = std::iter::once(("all", None)).chain(each);
+        let mut rows = Vec::new();
+        for (traffic_name, traffic_class) in traffic {
+            let of_class = |s: &&Sample| traffic_class.is_none_or(|c| s.traffic_class == c);
+            let sizes = SIZE_CLASSES
+                .iter()
+                .enumerate()
+                .map(|(i, (name, _))| (*name, Some(i as u8)));
+            for (size_name, size_class) in std::iter::once(("all", None)).chain(sizes) {
+                let of_size = |s: &&Sample| size_class.is_none_or(|c| s.size_class == c);
+                let chosen: Vec<Sample> = self
+                    .samples
+                    .iter()
+                    .filter(of_class)
+                    .filter(of_size)
+                    .copied()
+                    .collect();
+                rows.push(row(scheme, size_name, traffic_name, &chosen));
+            }
+        }
+        rows
+    }
+}
+
+fn row(scheme: &str, class: &str, traffic_class: &str, samples: &[Sample]) -> SummaryRow {
+    let mut fcts: Vec<u64> = samples.iter().map(|s| s.fct_ps).collect();
+    fcts.sort_unstable();
+    let mut slowdowns: Vec<f64> = samples.iter().map(|s| s.slowdown).collect();
+    slowdowns.sort_unstable_by(f64::total_cmp);
+    let n = samples.len() as f64;
+    let seconds = |ps: Option<u64>| ps.map_or(f64::NAN, |ps| ps as f64 / 1e12);
+    let total_fct: u128 = fcts.iter().map(|&ps| u128::from(ps)).sum();
+    SummaryRow {
+        scheme: scheme.into(),
+        class: class.into(),
+        traffic_class: traffic_class.into(),
+        flows: samples.len() as u64,
+        unfinished: samples.iter().filter(|s| !s.finished).count() as u64,
+        avg_fct_s: total_fct as f64 / 1e12 / n,
+        p50_fct_s: seconds(percentile(&fcts, 50.0)),
+        p99_fct_s: seconds(percentile(&fcts, 99.0)),
+        avg_slowdown: slowdowns.iter().sum::<f64>() / n,
+        p50_slowdown: percentile(&slowdowns, 50.0).unwrap_or(f64::NAN),
+        p99_slowdown: percentile(&slowdowns, 99.0).unwrap_or(f64::NAN),
+    }
+}

@@ -1,0 +1,50 @@
+//! What the header says: the tag that a sender writes into each data packet.
+//!
+//! A tag is a number of 32 bits, in bytes unless the tagger says otherwise;
+//! smaller is more urgent. What a switch makes of it is its discipline's
+//! business. One file and one line below per tagger.
+
+/// What a tagger may know when a packet is handed to the NIC.
+#[derive(Clone, Copy, Debug)]
+pub struct View {
+    /// Payload bytes of the flow.
+    pub size: u64,
+    /// Payload bytes cumulatively acknowledged.
+    pub acknowledged: u64,
+    /// Payload bytes of the flow before this packet's.
+    pub offset: u64,
+}
+
+/// A rule for the tag.
+pub trait Tag {
+    /// The tag of the packet about to be sent; values beyond 32 bits saturate.
+    fn tag(&self, view: &View) -> u64;
+}
+
+/// Declares the taggers: one line each, naming file and name.
+macro_rules! taggers {
+    ($( $kind:literal => $variant:ident($file:ident) ),+ $(,)?) => {
+        $( pub mod $file; )+
+
+        fctlab_core::parts! {
+            /// The choice of a tagger.
+            pub enum Tagger, "tagger" { $( $kind => $variant($file::Spec) ),+ }
+        }
+
+        impl Tagger {
+            /// The tag of the packet about to be sent.
+            #[inline]
+            pub fn tag(&self, view: &View) -> u32 {
+                let tag = match self { $( Tagger::$variant(t) => t.tag(view) ),+ };
+                u32::try_from(tag).unwrap_or(u32::MAX)
+            }
+        }
+    };
+}
+
+taggers! {
+    "none" => None(none),
+    "remaining" => Remaining(remaining),
+    "size" => Size(size),
+    "sent" => Sent(sent),
+}

@@ -1,0 +1,27 @@
+//! Flow size, for shortest job first (SJF).
+
+use serde::{Deserialize, Serialize};
+
+use super::{Tag, View};
+
+/// Bytes of the whole flow.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Spec {}
+
+impl Tag for Spec {
+    fn tag(&self, view: &View) -> u64 {
+        view.size
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tag() {
+        let view = View { size: 10_000, acknowledged: 1_460, offset: 2_920 };
+        assert_eq!(Spec {}.tag(&view), 10_000);
+    }
+}

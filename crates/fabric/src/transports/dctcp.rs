@@ -1,0 +1,107 @@
+//! DCTCP's window (Alizadeh et al., SIGCOMM 2010; RFC 8257).
+//!
+//! Once per window of data: alpha <- (1 - g) alpha + g F, where F is the share
+//! of packets acknowledged in that window that were marked. On a mark: window
+//! x (1 - alpha / 2), at most once per window of data. Losses and timeouts as
+//! TCP (RFC 8257, section 3.5). An ACK with an echo does not grow the window
+//! (RFC 3168, section 6.1.2).
+
+use fctlab_core::spec;
+use fctlab_core::units::PathScale;
+use serde::{Deserialize, Serialize};
+
+use super::tcp::Aimd;
+use super::{AckEvent, CongestionControl, SenderSpec, TimeoutEvent, TransportPart};
+
+/// DCTCP: the window shrinks by the share of marked packets. RFC 8257.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Spec {
+    /// Gain of the estimate, in (0, 1]. RFC 8257, section 4.2.
+    #[serde(deserialize_with = "spec::half_open_unit")]
+    pub g: f64,
+    /// Estimate at the start of a flow, in [0, 1]: 1 in RFC 8257, section 4.2;
+    /// 0 in the ns-2 code of the original paper.
+    #[serde(deserialize_with = "spec::closed_unit")]
+    pub initial_alpha: f64,
+}
+
+impl Default for Spec {
+    fn default() -> Self {
+        Spec { g: 1.0 / 16.0, initial_alpha: 1.0 }
+    }
+}
+
+/// The window of one flow.
+#[derive(Clone, Debug)]
+pub struct Dctcp {
+    aimd: Aimd,
+    g: f64,
+    alpha: f64,
+    /// Packets delivered, and marked, in the window of data that ends at `window_end`.
+    delivered: u32,
+    marked: u32,
+    window_end: u32,
+    /// The next reduction is for an ACK that reaches this far: one of a packet
+    /// that had not been sent at the last one (RFC 3168, section 6.1.2).
+    reduce_from: u32,
+}
+
+impl TransportPart for Spec {
+    type State = Dctcp;
+    fn sender_defaults() -> SenderSpec {
+        SenderSpec::default()
+    }
+    fn start(&self, initial_window: f64, _: &PathScale) -> Dctcp {
+        Dctcp {
+            aimd: Aimd::new(initial_window),
+            g: self.g,
+            alpha: self.initial_alpha,
+            delivered: 0,
+            marked: 0,
+            window_end: 0,
+            reduce_from: 0,
+        }
+    }
+}
+
+impl CongestionControl for Dctcp {
+    const ECN: bool = true;
+
+    #[inline]
+    fn on_ack(&mut self, ack: &AckEvent) {
+        self.delivered += ack.delivered;
+        if ack.marked {
+            self.marked += ack.delivered;
+        }
+        if ack.una > self.window_end {
+            let share = f64::from(self.marked) / f64::from(self.delivered.max(1));
+            self.alpha += self.g * (share - self.alpha);
+            self.delivered = 0;
+            self.marked = 0;
+            self.window_end = ack.next;
+        }
+        if !ack.marked {
+            return self.aimd.grow(ack);
+        }
+        if ack.una >= self.reduce_from && !ack.recovering {
+            self.reduce_from = ack.next + 1;
+            // RFC 8257 leaves the smallest window open; two packets as in RFC 5681.
+            self.aimd.window = (self.aimd.window * (1.0 - self.alpha / 2.0)).max(2.0);
+            self.aimd.threshold = self.aimd.window;
+        }
+    }
+    fn on_loss(&mut self, flight: u32) {
+        self.aimd.halve(flight);
+    }
+    fn on_timeout(&mut self, timeout: &TimeoutEvent) {
+        self.aimd.collapse(timeout);
+    }
+    #[inline]
+    fn window(&self) -> f64 {
+        self.aimd.window
+    }
+    fn alpha(&self) -> Option<f64> {
+        Some(self.alpha)
+    }
+}

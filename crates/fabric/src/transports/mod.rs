@@ -1,0 +1,228 @@
+//! How fast a host sends: transports as state machines without I/O.
+//!
+//! Time is an argument, answers are returned and nothing is reached into: the
+//! [`Sender`](sender::Sender) is asked what to send ([`poll`](sender::Sender::poll))
+//! and told what happened (`on_ack`, `on_timer`); the
+//! [`Receiver`](receiver::Receiver) turns data packets into ACKs.
+//!
+//! What all window-based transports share is in `sender` (sequence space, SACK
+//! recovery, timers, probes) and configured by [`SenderSpec`]. What they differ
+//! in, how the window answers to ACKs, marks, losses and timeouts, is a
+//! [`CongestionControl`]: one file and one line below per transport.
+
+pub mod receiver;
+mod scoreboard;
+pub mod sender;
+
+use std::borrow::Cow;
+
+use fctlab_core::units::PathScale;
+use fctlab_core::{SpecError, Time, spec};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+
+pub use sender::SenderSpec;
+
+/// What an ACK told the sender, after its bookkeeping is done.
+#[derive(Clone, Copy, Debug)]
+pub struct AckEvent {
+    /// When it arrived.
+    pub now: Time,
+    /// Packets newly acknowledged cumulatively.
+    pub acknowledged: u32,
+    /// Packets newly known to have arrived, cumulatively or selectively.
+    pub delivered: u32,
+    /// Whether the acknowledged packet was marked with CE.
+    pub marked: bool,
+    /// First packet not yet acknowledged cumulatively.
+    pub una: u32,
+    /// Next new packet to send.
+    pub next: u32,
+    /// Whether the sender is recovering from a loss it detected without a timeout.
+    pub recovering: bool,
+    /// Packets that were in flight when it arrived.
+    pub in_flight: u32,
+}
+
+/// A retransmission timeout.
+#[derive(Clone, Copy, Debug)]
+pub struct TimeoutEvent {
+    /// Packets sent and not acknowledged cumulatively.
+    pub flight: u32,
+    /// Whether the previous timeout was followed by an ACK of anything new.
+    pub first: bool,
+}
+
+/// How the window answers to the network. Windows are in full packets.
+pub trait CongestionControl {
+    /// Data packets may be marked (ECT).
+    const ECN: bool;
+    /// An ACK has arrived.
+    fn on_ack(&mut self, ack: &AckEvent);
+    /// A loss was detected by duplicate or selective ACKs; `flight` packets
+    /// were sent and not acknowledged cumulatively. Once per window of data.
+    fn on_loss(&mut self, flight: u32);
+    /// The retransmission timer has expired.
+    fn on_timeout(&mut self, timeout: &TimeoutEvent);
+    /// The congestion window in packets.
+    fn window(&self) -> f64;
+    /// The estimate of the share of marked packets, where there is one.
+    fn alpha(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// How a transport's specification becomes the state of one flow.
+pub trait TransportPart {
+    /// The state of one flow.
+    type State: CongestionControl;
+    /// What the transport presumes about the sender; a scenario can change any of it.
+    fn sender_defaults() -> SenderSpec;
+    /// The state at the start of a flow with this initial window (packets).
+    fn start(&self, initial_window: f64, scale: &PathScale) -> Self::State;
+}
+
+/// Declares the transports: one line each, naming file and name.
+macro_rules! transports {
+    ($( $kind:literal => $variant:ident($file:ident) ),+ $(,)?) => {
+        $( pub mod $file; )+
+
+        fctlab_core::parts! {
+            /// The window rule of a transport.
+            pub enum RuleSpec, "transport" { $( $kind => $variant($file::Spec) ),+ }
+        }
+
+        /// The window rule of one flow; a closed set, so that no ACK pays for a virtual call.
+        #[derive(Clone, Debug)]
+        #[allow(missing_docs)]
+        pub enum Rule { $( $variant(<$file::Spec as TransportPart>::State) ),+ }
+
+        impl RuleSpec {
+            fn sender_defaults(kind: &str) -> Option<SenderSpec> {
+                match kind {
+                    $( $kind => Some(<$file::Spec as TransportPart>::sender_defaults()), )+
+                    _ => None,
+                }
+            }
+            /// Whether data packets are sent ECN-capable.
+            pub fn ecn(&self) -> bool {
+                match self {
+                    $( RuleSpec::$variant(_) =>
+                        <<$file::Spec as TransportPart>::State as CongestionControl>::ECN ),+
+                }
+            }
+            /// The state of a flow that starts with `initial_window` packets.
+            pub fn start(&self, initial_window: f64, scale: &PathScale) -> Rule {
+                match self {
+                    $( RuleSpec::$variant(spec) => Rule::$variant(spec.start(initial_window, scale)) ),+
+                }
+            }
+        }
+
+        impl Rule {
+            /// See [`CongestionControl::on_ack`].
+            #[inline]
+            pub fn on_ack(&mut self, ack: &AckEvent) {
+                match self { $( Rule::$variant(r) => r.on_ack(ack) ),+ }
+            }
+            /// See [`CongestionControl::on_loss`].
+            pub fn on_loss(&mut self, flight: u32) {
+                match self { $( Rule::$variant(r) => r.on_loss(flight) ),+ }
+            }
+            /// See [`CongestionControl::on_timeout`].
+            pub fn on_timeout(&mut self, timeout: &TimeoutEvent) {
+                match self { $( Rule::$variant(r) => r.on_timeout(timeout) ),+ }
+            }
+            /// See [`CongestionControl::window`].
+            #[inline]
+            pub fn window(&self) -> f64 {
+                match self { $( Rule::$variant(r) => r.window() ),+ }
+            }
+            /// See [`CongestionControl::alpha`].
+            pub fn alpha(&self) -> Option<f64> {
+                match self { $( Rule::$variant(r) => r.alpha() ),+ }
+            }
+        }
+    };
+}
+
+transports! {
+    "tcp" => Tcp(tcp),
+    "dctcp" => Dctcp(dctcp),
+    "mintcp" => MinTcp(mintcp),
+}
+
+/// A transport: what all senders share, and the window rule. Both are written
+/// into one table: `{kind = "dctcp", initial_window = "14pkt", g = 0.0625}`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TransportSpec {
+    /// The window rule, with `kind`.
+    #[serde(flatten)]
+    pub rule: RuleSpec,
+    /// What all senders share.
+    #[serde(flatten)]
+    pub sender: SenderSpec,
+}
+
+fn keys_of(value: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(map)) => map,
+        _ => Map::new(),
+    }
+}
+
+impl TransportSpec {
+    fn read(value: Value) -> Result<Self, SpecError> {
+        let (kind, mut own) = fctlab_core::parts::split_kind(value, "transport", RuleSpec::NAMES)?;
+        let defaults = RuleSpec::sender_defaults(&kind).unwrap_or_default();
+        let mut shared = keys_of(&defaults);
+        for (key, slot) in &mut shared {
+            if let Some(given) = own.shift_remove(key) {
+                *slot = given;
+            }
+        }
+        let sender: SenderSpec = spec::read(Value::Object(shared))?;
+        own.insert("kind".into(), kind.into());
+        let given: Vec<String> = own.keys().cloned().collect();
+        let rule: RuleSpec = spec::read(Value::Object(own)).map_err(|e| {
+            // A key that neither knows: name those of both.
+            if !given.contains(&e.path) || !e.message.starts_with("unknown key") {
+                return e;
+            }
+            let rule_keys = e.message.split_once("known here: ").map_or("", |(_, k)| k);
+            let sender_keys = keys_of(&defaults);
+            let known = rule_keys.split(", ").filter(|k| !k.is_empty());
+            let known: Vec<&str> = known
+                .chain(sender_keys.keys().map(String::as_str))
+                .collect();
+            spec::unknown_key("", &e.path, &known)
+        })?;
+        Ok(TransportSpec { rule, sender })
+    }
+}
+
+impl<'de> Deserialize<'de> for TransportSpec {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        TransportSpec::read(Value::deserialize(d)?).map_err(SpecError::into_serde)
+    }
+}
+
+impl schemars::JsonSchema for TransportSpec {
+    fn schema_name() -> Cow<'static, str> {
+        "TransportSpec".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let mut schema = fctlab_core::parts::schema_of::<RuleSpec>(generator);
+        let shared = fctlab_core::parts::schema_of::<SenderSpec>(generator);
+        let shared = shared["properties"].as_object();
+        let choices = schema.get_mut("oneOf").and_then(Value::as_array_mut);
+        for choice in choices.into_iter().flatten() {
+            // The first choice is the bare name; it has no properties.
+            let own = choice.get_mut("properties").and_then(Value::as_object_mut);
+            if let (Some(own), Some(shared)) = (own, shared) {
+                own.extend(shared.clone());
+            }
+        }
+        schema.try_into().unwrap_or_default()
+    }
+}

@@ -1,0 +1,462 @@
+//! What all window-based senders share: sequence space, SACK-based loss
+//! recovery (RFC 6675), the retransmission timer (RFC 6298), and pFabric's
+//! probe mode.
+//!
+//! A sender has a fixed number of packets to deliver. It may have as many in
+//! flight as the window of its [`Rule`] allows.
+
+use fctlab_core::spec::OrNone;
+use fctlab_core::units::PathScale;
+use fctlab_core::units::{DataLength, RttTime};
+use fctlab_core::{Duration, SpecError, Time, spec};
+use serde::{Deserialize, Serialize};
+
+use super::scoreboard::Scoreboard;
+use super::{AckEvent, Rule, TimeoutEvent};
+use crate::packet::Stamp;
+
+/// What all transports share; the defaults differ by transport.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SenderSpec {
+    /// Window at the start of a flow.
+    pub initial_window: DataLength,
+    /// Largest window, or `"none"`.
+    #[serde(with = "spec::or_none")]
+    #[schemars(with = "OrNone<DataLength>")]
+    pub max_window: Option<DataLength>,
+    /// How the retransmission timeout is set.
+    pub rto: Rto,
+    /// Smallest retransmission timeout; the timeout itself when `rto = "fixed"`.
+    pub min_rto: RttTime,
+    /// Timeout before the first RTT sample; `"none"` for the smallest.
+    #[serde(with = "spec::or_none")]
+    #[schemars(with = "OrNone<RttTime>")]
+    pub initial_rto: Option<RttTime>,
+    /// Largest retransmission timeout.
+    pub max_rto: Duration,
+    /// Double the timeout each time it expires without progress.
+    pub rto_backoff: bool,
+    /// Detect losses by selective ACKs (RFC 6675); otherwise duplicate ACKs
+    /// are ignored and only the timer detects losses.
+    pub fast_retransmit: bool,
+    /// Selectively acknowledged packets above a hole that declare it lost.
+    pub dupack_threshold: u32,
+    /// Timeouts in a row after which only header-sized probes are sent, one
+    /// per timeout, until an ACK arrives (pFabric, section 4.2); `"none"` for never.
+    #[serde(with = "spec::or_none")]
+    #[schemars(with = "OrNone<u32>")]
+    pub probe_after: Option<u32>,
+}
+
+/// How the retransmission timeout is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rto {
+    /// From smoothed RTT and its variation (RFC 6298).
+    Estimated,
+    /// Always `min_rto`.
+    Fixed,
+}
+
+impl Default for SenderSpec {
+    fn default() -> Self {
+        SenderSpec {
+            initial_window: DataLength::Packets(10.0), // RFC 6928
+            max_window: None,
+            rto: Rto::Estimated,
+            min_rto: RttTime::Absolute(Duration::from_ms(1)),
+            initial_rto: None,
+            max_rto: Duration::from_ms(60_000), // RFC 6298 (2.5)
+            rto_backoff: true,
+            fast_retransmit: true,
+            dupack_threshold: 3,
+            probe_after: None,
+        }
+    }
+}
+
+/// [`SenderSpec`] with everything relative resolved.
+#[derive(Clone, Debug)]
+pub struct SenderConfig {
+    /// Packets.
+    pub initial_window: f64,
+    max_window: f64,
+    estimate_rto: bool,
+    min_rto: Duration,
+    initial_rto: Duration,
+    max_rto: Duration,
+    rto_backoff: bool,
+    fast_retransmit: bool,
+    dupack_threshold: u32,
+    probe_after: u32,
+}
+
+impl SenderSpec {
+    /// Resolves relative lengths and times.
+    ///
+    /// # Errors
+    /// Values that leave a sender unable to send, with the path of the key.
+    pub fn resolve(&self, scale: &PathScale) -> Result<SenderConfig, SpecError> {
+        let at_least_one = |key: &str, length: DataLength| match length.packets(scale) {
+            n if n >= 1.0 => Ok(n),
+            _ => Err(SpecError::new(
+                key,
+                format!("{length} is less than one full packet"),
+            )),
+        };
+        let min_rto = self.min_rto.resolve(scale);
+        if min_rto == Duration::ZERO {
+            return Err(SpecError::new(
+                "min_rto",
+                format!("{} is not above zero", self.min_rto),
+            ));
+        }
+        if self.max_rto < min_rto {
+            let message = format!("{} is less than min_rto ({min_rto})", self.max_rto);
+            return Err(SpecError::new("max_rto", message));
+        }
+        if self.dupack_threshold == 0 {
+            return Err(SpecError::new("dupack_threshold", "0 is not at least 1"));
+        }
+        if self.probe_after == Some(0) {
+            return Err(SpecError::new(
+                "probe_after",
+                "0 is not at least 1; write \"none\" for never",
+            ));
+        }
+        let max_window = match self.max_window {
+            Some(length) => at_least_one("max_window", length)?,
+            None => f64::INFINITY,
+        };
+        Ok(SenderConfig {
+            initial_window: at_least_one("initial_window", self.initial_window)?.min(max_window),
+            max_window,
+            estimate_rto: self.rto == Rto::Estimated,
+            min_rto,
+            initial_rto: self
+                .initial_rto
+                .map_or(min_rto, |t| t.resolve(scale).max(min_rto)),
+            max_rto: self.max_rto,
+            rto_backoff: self.rto_backoff,
+            fast_retransmit: self.fast_retransmit,
+            dupack_threshold: self.dupack_threshold,
+            probe_after: self.probe_after.unwrap_or(u32::MAX),
+        })
+    }
+}
+
+/// What a sender wants on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transmit {
+    /// Data packet number `.0`, for the first time.
+    New(u32),
+    /// Data packet number `.0`, again.
+    Again(u32),
+    /// A header-only probe.
+    Probe,
+}
+
+/// An arriving ACK.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    /// Every packet before this one has arrived.
+    pub cumulative: u32,
+    /// SACK block around the packet being acknowledged, empty when that one
+    /// is covered by `cumulative`.
+    pub block: (u32, u32),
+    /// Whether the packet being acknowledged was marked.
+    pub marked: bool,
+    /// When the packet being acknowledged was sent.
+    pub stamp: Stamp,
+}
+
+/// Smoothed RTT and its variation, RFC 6298.
+#[derive(Clone, Copy, Debug, Default)]
+struct RttEstimate {
+    smoothed: Duration,
+    variation: Duration,
+}
+
+impl RttEstimate {
+    fn update(&mut self, sample: Duration) {
+        let (srtt, var, r) = (self.smoothed.ps(), self.variation.ps(), sample.ps());
+        if srtt == 0 {
+            *self = RttEstimate {
+                smoothed: sample,
+                variation: Duration::from_ps(r / 2),
+            };
+            return;
+        }
+        // RTTVAR = 3/4 RTTVAR + 1/4 |SRTT - R|; SRTT = 7/8 SRTT + 1/8 R.
+        self.variation = Duration::from_ps(var - var / 4 + srtt.abs_diff(r) / 4);
+        self.smoothed = Duration::from_ps(srtt - srtt / 8 + r / 8);
+    }
+}
+
+/// The sending end of one flow.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    /// First packet not acknowledged cumulatively.
+    una: u32,
+    /// Next new packet.
+    next: u32,
+    /// Packets in the flow.
+    total: u32,
+    /// Packets in flight (RFC 6675's pipe).
+    pipe: u32,
+    /// Whole packets that may be in flight.
+    window: u32,
+    /// When the retransmission timer expires.
+    deadline: Time,
+    rtt: RttEstimate,
+    rule: Rule,
+    board: Scoreboard,
+    /// End of the recovery in progress; no new one starts below it.
+    recovery_end: u32,
+    recovering: bool,
+    /// The first packet presumed lost goes out now, whatever is in flight.
+    fast_retransmit_due: bool,
+    probe_due: bool,
+    /// Timeouts since the last ACK of anything new.
+    timeouts_in_row: u32,
+    retransmissions: u32,
+    timeouts: u32,
+}
+
+impl Sender {
+    /// A sender of `total` packets.
+    pub fn new(total: u32, rule: Rule, config: &SenderConfig) -> Self {
+        let mut sender = Sender {
+            una: 0,
+            next: 0,
+            total,
+            pipe: 0,
+            window: 0,
+            deadline: Time::NEVER,
+            rtt: RttEstimate::default(),
+            rule,
+            board: Scoreboard::default(),
+            recovery_end: 0,
+            recovering: false,
+            fast_retransmit_due: false,
+            probe_due: false,
+            timeouts_in_row: 0,
+            retransmissions: 0,
+            timeouts: 0,
+        };
+        sender.update_window(config);
+        sender
+    }
+
+    /// First packet not acknowledged cumulatively.
+    #[inline]
+    pub fn una(&self) -> u32 {
+        self.una
+    }
+    /// Whether every packet has been acknowledged.
+    #[inline]
+    pub fn is_done(&self) -> bool {
+        self.una == self.total
+    }
+    /// When to call [`on_timer`](Self::on_timer); [`Time::NEVER`] for not at all.
+    #[inline]
+    pub fn deadline(&self) -> Time {
+        self.deadline
+    }
+    /// Data packets sent again so far.
+    pub fn retransmissions(&self) -> u32 {
+        self.retransmissions
+    }
+    /// Retransmission timeouts so far.
+    pub fn timeouts(&self) -> u32 {
+        self.timeouts
+    }
+    /// The congestion window in packets.
+    pub fn congestion_window(&self) -> f64 {
+        self.rule.window()
+    }
+    /// Packets in flight.
+    pub fn in_flight(&self) -> u32 {
+        self.pipe
+    }
+    /// The rule's estimate of the share of marked packets.
+    pub fn alpha(&self) -> Option<f64> {
+        self.rule.alpha()
+    }
+    /// Whether the flow is in pFabric's probe mode.
+    pub fn is_probing(&self, config: &SenderConfig) -> bool {
+        self.timeouts_in_row >= config.probe_after
+    }
+
+    #[inline]
+    fn update_window(&mut self, config: &SenderConfig) {
+        // At least one packet, or the flow would never move again.
+        let window = self.rule.window();
+        let window = if window > config.max_window {
+            config.max_window
+        } else {
+            window
+        };
+        self.window = if window < 1.0 { 1 } else { window as u32 };
+    }
+
+    fn timeout_interval(&self, config: &SenderConfig) -> Duration {
+        let base = if !config.estimate_rto {
+            config.min_rto
+        } else if self.rtt.smoothed == Duration::ZERO {
+            config.initial_rto
+        } else {
+            let estimate = self.rtt.smoothed + self.rtt.variation * 4;
+            estimate.max(config.min_rto)
+        };
+        if !config.rto_backoff || self.timeouts_in_row == 0 {
+            return base.min(config.max_rto);
+        }
+        let doublings = self.timeouts_in_row.min(30);
+        Duration::from_ps(base.ps().saturating_mul(1 << doublings)).min(config.max_rto)
+    }
+
+    /// What to send now, if anything; to be asked again until it answers `None`.
+    #[inline(always)]
+    pub fn poll(&mut self, now: Time, config: &SenderConfig) -> Option<Transmit> {
+        let sent = self.choose(config)?;
+        if self.deadline == Time::NEVER {
+            self.deadline = now + self.timeout_interval(config);
+        }
+        Some(sent)
+    }
+
+    #[inline(always)]
+    fn choose(&mut self, config: &SenderConfig) -> Option<Transmit> {
+        if self.pipe >= self.window || self.timeouts_in_row > 0 && self.is_probing(config) {
+            return self.choose_beyond_window();
+        }
+        if !self.board.is_empty()
+            && let Some(index) = self.board.send_again()
+        {
+            return Some(self.again(index, 1));
+        }
+        if self.next < self.total {
+            self.pipe += 1;
+            self.next += 1;
+            return Some(Transmit::New(self.next - 1));
+        }
+        if self.recovering
+            && let Some(index) = self.board.send_early()
+        {
+            return Some(self.again(index, 1));
+        }
+        None
+    }
+
+    /// What may be sent although the window is full: the retransmission that
+    /// starts a recovery (RFC 6675, section 5, step 4.3), and a probe.
+    #[inline(never)]
+    fn choose_beyond_window(&mut self) -> Option<Transmit> {
+        if self.fast_retransmit_due
+            && let Some(index) = self.board.send_again()
+        {
+            return Some(self.again(index, 1));
+        }
+        std::mem::take(&mut self.probe_due).then_some(Transmit::Probe)
+    }
+
+    fn again(&mut self, index: usize, in_flight: u32) -> Transmit {
+        self.fast_retransmit_due = false;
+        self.pipe += in_flight;
+        self.retransmissions += 1;
+        Transmit::Again(self.una + index as u32)
+    }
+
+    /// An ACK has arrived.
+    #[inline(always)]
+    pub fn on_ack(&mut self, now: Time, ack: &Ack, config: &SenderConfig) {
+        let in_flight_before = self.pipe;
+        let acknowledged = ack.cumulative.saturating_sub(self.una);
+        let mut delivered = acknowledged;
+        if acknowledged > 0 {
+            let mut in_flight = acknowledged;
+            if !self.board.is_empty() {
+                (delivered, in_flight) = self.board.advance(acknowledged);
+            }
+            self.pipe -= in_flight;
+            self.una = ack.cumulative;
+        }
+        if ack.block.1 > self.una.max(ack.block.0) {
+            delivered += self.on_sack(ack.block);
+        }
+        if delivered > 0 {
+            self.timeouts_in_row = 0;
+            self.probe_due = false;
+            if config.estimate_rto {
+                self.rtt.update(ack.stamp.elapsed(now));
+            }
+        } else if self.timeouts_in_row > 0 && self.is_probing(config) {
+            // The answer to a probe: leave probe mode, slow start goes on.
+            self.timeouts_in_row = 0;
+            self.probe_due = false;
+        }
+        if self.recovering && self.una >= self.recovery_end {
+            self.recovering = false;
+            self.fast_retransmit_due = false;
+        }
+        self.rule.on_ack(&AckEvent {
+            now,
+            acknowledged,
+            delivered,
+            marked: ack.marked,
+            una: self.una,
+            next: self.next,
+            recovering: self.recovering,
+            in_flight: in_flight_before,
+        });
+        if config.fast_retransmit && !self.board.is_empty() {
+            self.detect_losses(config);
+        }
+        self.update_window(config);
+        if self.una == self.next {
+            self.deadline = Time::NEVER;
+        } else if acknowledged > 0 {
+            self.deadline = now + self.timeout_interval(config);
+        }
+    }
+
+    fn on_sack(&mut self, block: (u32, u32)) -> u32 {
+        let from = block.0.max(self.una) - self.una;
+        let to = block.1 - self.una;
+        let (delivered, in_flight) = self.board.sack(from as usize, to as usize);
+        self.pipe -= in_flight;
+        delivered
+    }
+
+    fn detect_losses(&mut self, config: &SenderConfig) {
+        self.pipe -= self.board.detect(config.dupack_threshold);
+        if !self.recovering && self.board.first_is_lost() && self.una >= self.recovery_end {
+            self.recovering = true;
+            self.fast_retransmit_due = true;
+            self.recovery_end = self.next;
+            self.rule.on_loss(self.next - self.una);
+        }
+    }
+
+    /// The clock has reached [`deadline`](Self::deadline).
+    pub fn on_timer(&mut self, now: Time, config: &SenderConfig) {
+        let flight = self.next - self.una;
+        self.timeouts += 1;
+        self.rule.on_timeout(&TimeoutEvent {
+            flight,
+            first: self.timeouts_in_row == 0,
+        });
+        self.timeouts_in_row = self.timeouts_in_row.saturating_add(1);
+        self.board.lose_all(flight as usize);
+        self.pipe = 0;
+        // RFC 6675 section 5.1: no fast recovery below what was sent before the timeout.
+        self.recovering = false;
+        self.fast_retransmit_due = false;
+        self.recovery_end = self.next;
+        self.probe_due = self.is_probing(config);
+        self.deadline = now + self.timeout_interval(config);
+        self.update_window(config);
+    }
+}

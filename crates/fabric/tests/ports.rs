@@ -1,0 +1,299 @@
+//! Ports: the FIFO port that decides everything on arrival against the same
+//! FIFO in a port that holds packets back, and what every port must obey.
+
+#![allow(clippy::unwrap_used)]
+
+use fctlab_core::units::PathScale;
+use fctlab_core::{Duration, Rate, Time, spec};
+use fctlab_fabric::engine::events::{EventQueue, NONE as NO_SOURCE};
+use fctlab_fabric::engine::port::{Events, Fate, Port, PortCounters, PortSpec};
+use fctlab_fabric::packet::{Flags, Packet};
+use fctlab_fabric::topology::Link;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// A packet offered to the port: when, how long, whether ECN-capable; flow and tag.
+#[derive(Clone, Copy, Debug)]
+struct Offered {
+    at: u64,
+    bytes: u16,
+    ect: bool,
+    flow: u32,
+    tag: u32,
+}
+
+/// What became of the packets.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    /// Numbers of the packets that were dropped on arrival or evicted, in order.
+    dropped: Vec<u32>,
+    /// When a packet reached the far end, its number, whether it was marked.
+    arrived: Vec<(u64, u32, bool)>,
+    dropped_packets: u64,
+    marked_packets: u64,
+    accepted_bytes: u64,
+}
+
+/// Who comes first when a packet arrives at the instant at which a transmission ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Tie {
+    ArrivalFirst,
+    TransmissionEndFirst,
+}
+
+const DELAY: u64 = 1_000_000;
+
+/// Offers the packets to a port of 10 Gbps (800 ps per byte) and 1 us.
+fn drive(port: &Value, turns: bool, tie: Tie, offered: &[Offered]) -> Seen {
+    let spec: PortSpec = spec::read(port.clone()).unwrap();
+    let rate = Rate::from_gbps(10);
+    let link = Link {
+        from: 0,
+        to: 7,
+        rate,
+        delay: Duration::from_ps(DELAY),
+    };
+    let base_rtt = Duration::from_us(10);
+    let scale = PathScale {
+        packet_bytes: 1500,
+        host_rate: rate,
+        base_rtt,
+    };
+    let mut port = Port::new(&spec, &link, turns, &scale).unwrap();
+    // Sources by number: arrivals from outside, the wire, the end of a
+    // transmission; or the first of these last.
+    let (outside, ports) = (if tie == Tie::ArrivalFirst { 0 } else { 9 }, 1);
+    let mut queue = EventQueue::new(3, Duration::from_us(3));
+    for packet in offered {
+        queue.schedule_far(outside, Time::from_ps(packet.at));
+    }
+    let mut seen = Seen {
+        dropped: vec![],
+        arrived: vec![],
+        dropped_packets: 0,
+        marked_packets: 0,
+        accepted_bytes: 0,
+    };
+    let mut offered = offered.iter().enumerate();
+    let mut evicted = vec![];
+    loop {
+        let source = queue.pop();
+        let now = queue.now();
+        if source == NO_SOURCE {
+            break;
+        }
+        let mut events = Events {
+            queue: &mut queue,
+            ports,
+        };
+        if source == 2 {
+            let packet = port.arrive(2, &mut queue);
+            seen.arrived
+                .push((now.ps(), packet.seq, packet.flags.has(Flags::CE)));
+        } else if source == 1 {
+            port.transmission_ended(1, now, &mut events);
+        } else {
+            let (
+                i,
+                &Offered {
+                    bytes,
+                    ect,
+                    flow,
+                    tag,
+                    ..
+                },
+            ) = offered.next().unwrap();
+            let flags = Flags::NONE.with_if(Flags::ECT, ect);
+            let packet = Packet {
+                seq: i as u32,
+                bytes,
+                flags,
+                flow,
+                tag,
+                ..Packet::default()
+            };
+            let fate = port.accept(1, now, packet, &mut events, &mut evicted);
+            seen.dropped.extend(evicted.drain(..).map(|p| p.seq));
+            if fate == Fate::Dropped {
+                seen.dropped.push(i as u32);
+            }
+        }
+    }
+    assert_eq!(port.packets_inside(), 0);
+    let PortCounters {
+        dropped_packets,
+        marked_packets,
+        accepted_bytes,
+        ..
+    } = port.counters;
+    Seen {
+        dropped_packets,
+        marked_packets,
+        accepted_bytes,
+        ..seen
+    }
+}
+
+fn packets(gaps: &[(u64, u16, bool, u32, u32)]) -> Vec<Offered> {
+    let mut at = 0;
+    let offered = gaps.iter().map(|&(gap, bytes, ect, flow, tag)| {
+        at += gap;
+        Offered {
+            at,
+            bytes,
+            ect,
+            flow,
+            tag,
+        }
+    });
+    offered.collect()
+}
+
+/// Gaps from none to twice a full packet's time (1.2 us), often exactly one
+/// packet's, so that ties are common; packets from 41 B to 1500 B.
+fn traffic() -> impl Strategy<Value = Vec<Offered>> {
+    let gap = prop_oneof![
+        Just(0u64),
+        Just(1_200_000),
+        (0u64..3000).prop_map(|n| n * 800)
+    ];
+    let bytes = prop_oneof![Just(1500u16), 41u16..1501];
+    let one = (gap, bytes, prop::bool::weighted(0.8), 0u32..4, 0u32..6);
+    prop::collection::vec(one, 1..120).prop_map(|gaps| packets(&gaps))
+}
+
+fn fifo_port() -> impl Strategy<Value = Value> {
+    let buffer = prop_oneof![
+        Just("1500B"),
+        Just("2pkt"),
+        Just("5pkt"),
+        Just("7777B"),
+        Just("1MB")
+    ];
+    let threshold = prop_oneof![
+        Just("none"),
+        Just("0B"),
+        Just("1000B"),
+        Just("1pkt"),
+        Just("3pkt"),
+        Just("20pkt")
+    ];
+    let at = prop_oneof![Just("enqueue"), Just("dequeue")];
+    (buffer, threshold, at).prop_map(|(buffer, threshold, at)| {
+        json!({"discipline": "fifo", "buffer": buffer, "ecn_threshold": threshold, "ecn_at": at})
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// The same fates, marks and arrival times, with ties, in the engine's order:
+    /// the end of a transmission comes before an arrival at the same instant.
+    #[test]
+    fn the_lazy_fifo_is_the_fifo_that_chooses(port in fifo_port(), offered in traffic()) {
+        let lazy = drive(&port, false, Tie::TransmissionEndFirst, &offered);
+        let choosing = drive(&port, true, Tie::TransmissionEndFirst, &offered);
+        prop_assert_eq!(lazy, choosing);
+    }
+
+    /// The same in the other order, in which arrivals come first, as long as
+    /// no packet arrives at the instant at which a transmission ends: every
+    /// transmission takes a multiple of 800 ps, and the i-th packet comes i ps
+    /// after one.
+    #[test]
+    fn in_either_order_without_ties(port in fifo_port(), mut offered in traffic()) {
+        for (i, packet) in offered.iter_mut().enumerate() {
+            packet.at += i as u64;
+        }
+        let lazy = drive(&port, false, Tie::ArrivalFirst, &offered);
+        let choosing = drive(&port, true, Tie::ArrivalFirst, &offered);
+        prop_assert_eq!(lazy, choosing);
+    }
+
+    /// Against a FIFO by hand: a list of what waits, with the instant at which
+    /// each packet starts.
+    #[test]
+    fn the_lazy_fifo_by_hand(port in fifo_port(), offered in traffic()) {
+        let seen = drive(&port, false, Tie::TransmissionEndFirst, &offered);
+        let spec: PortSpec = spec::read(port.clone()).unwrap();
+        let scale = PathScale { packet_bytes: 1500, host_rate: Rate::from_gbps(10), base_rtt: Duration::ZERO };
+        let buffer = spec.buffer.bytes(&scale);
+        let mark_above = spec.ecn_threshold.map_or(u64::MAX, |t| t.bytes(&scale));
+        let at_dequeue = port["ecn_at"] == "dequeue";
+        // Accepted packets: number, start, bytes, marked on enqueue.
+        let mut taken: Vec<(usize, u64, u64, bool)> = vec![];
+        let mut dropped = vec![];
+        let mut busy_until = 0;
+        for (i, p) in offered.iter().enumerate() {
+            let bytes = u64::from(p.bytes);
+            let waiting: u64 = taken.iter().filter(|t| t.1 > p.at).map(|t| t.2).sum();
+            if busy_until > p.at && waiting + bytes > buffer {
+                dropped.push(i as u32);
+                continue;
+            }
+            let marked = p.ect && !at_dequeue && waiting + bytes > mark_above;
+            let start = busy_until.max(p.at);
+            taken.push((i, start, bytes, marked));
+            busy_until = start + 800 * bytes;
+        }
+        let arrived: Vec<_> = taken
+            .iter()
+            .enumerate()
+            .map(|(place, &(i, start, bytes, marked))| {
+                // What has arrived by the start of this packet, or before, and
+                // starts later. One that comes at the very instant comes after.
+                let arrived = |t: &&(usize, u64, u64, bool)| {
+                    offered[t.0].at < start || offered[t.0].at == start && t.0 < i
+                };
+                let rest: u64 = taken[place + 1..].iter().filter(arrived).map(|t| t.2).sum();
+                let marked = marked || at_dequeue && offered[i].ect && rest > mark_above;
+                (start + 800 * bytes + DELAY, i as u32, marked)
+            })
+            .collect();
+        prop_assert_eq!(seen.marked_packets, arrived.iter().filter(|a| a.2).count() as u64);
+        prop_assert_eq!((seen.dropped, seen.arrived), (dropped, arrived));
+    }
+
+    /// Every discipline: what comes in goes out or is dropped, once; the wire
+    /// is never faster than its rate; the port never idles while anything waits.
+    #[test]
+    fn conserving_and_never_faster_than_the_rate(
+        discipline in prop_oneof![
+            Just(json!("fifo")), Just(json!("srpt")),
+            Just(json!({"kind": "srpt", "starvation_prevention": false})),
+            Just(json!({"kind": "priority", "thresholds": [1, 3]})),
+        ],
+        lowest in any::<bool>(),
+        turns in any::<bool>(),
+        base in fifo_port(),
+        per_queue in any::<bool>(),
+        offered in traffic(),
+    ) {
+        let mut port = base;
+        if discipline != "fifo" {
+            port["drop"] = json!(if lowest { "lowest-priority" } else { "tail" });
+        }
+        port["discipline"] = discipline;
+        port["ecn_scope"] = json!(if per_queue { "queue" } else { "port" });
+        for tie in [Tie::ArrivalFirst, Tie::TransmissionEndFirst] {
+            let seen = drive(&port, turns, tie, &offered);
+            let mut all: Vec<u32> = seen.dropped.clone();
+            all.extend(seen.arrived.iter().map(|a| a.1));
+            all.sort_unstable();
+            prop_assert_eq!(all, (0..offered.len() as u32).collect::<Vec<_>>());
+            prop_assert_eq!(seen.dropped_packets, seen.dropped.len() as u64);
+            prop_assert!(seen.arrived.iter().all(|a| !a.2 || offered[a.1 as usize].ect));
+            // Each transmission takes its time and starts when the one before it
+            // has ended; a packet whose start is later than that and than its
+            // own arrival at the port has been kept waiting by an idle port.
+            let mut free = 0;
+            for &(arrived, i, _) in &seen.arrived {
+                let Offered { at, bytes, .. } = offered[i as usize];
+                let start = arrived - DELAY - 800 * u64::from(bytes);
+                prop_assert!(start >= free.max(at), "two packets at once");
+                prop_assert_eq!(start, free.max(at), "idle with a packet waiting");
+                free = start + 800 * u64::from(bytes);
+            }
+        }
+    }
+}

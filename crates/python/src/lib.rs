@@ -1,0 +1,290 @@
+//! `fctlab._native`: the engine as Python sees it.
+//!
+//! A thin shim. Scenarios and reports cross as JSON text, flow records as an
+//! Arrow stream that nobody copies. The interpreter is released while an engine
+//! runs; about ten times a second the engine asks whether to go on, which is
+//! when Ctrl-C and the progress callback get their turn.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io;
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
+use std::path::{Path, PathBuf};
+
+use arrow::array::{RecordBatchIterator, RecordBatchReader};
+use arrow::ffi_stream::FFI_ArrowArrayStream;
+use fctlab_core::SpecError;
+use fctlab_fabric::records;
+use fctlab_fabric::run::{self, Outcome, RunError, RunOptions};
+use fctlab_fabric::scenario::{self, Format};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use serde_json::{Value, json};
+
+mod errors {
+    pyo3::import_exception!(fctlab.errors, SpecError);
+    pyo3::import_exception!(fctlab.errors, InternalError);
+}
+
+/// Simulation engines of fctlab; see the package `fctlab` for the interface meant for people.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::{
+        Progress, RunOutcome, build_profile, catalog, parse, resolve, run_scenario, schema,
+        version, with_scheme,
+    };
+
+    use super::{PyModule, PyResult, remember_panics};
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        remember_panics();
+        Ok(())
+    }
+}
+
+/// How far a run has come.
+#[pyclass(frozen, get_all, module = "fctlab._native")]
+struct Progress {
+    /// Simulated time in seconds.
+    now_s: f64,
+    /// Flows that have started.
+    flows_started: u64,
+    /// Flows that have finished.
+    flows_finished: u64,
+    /// Flows that will start, where that is known.
+    flows_expected: Option<u64>,
+    /// Packets that have crossed a link.
+    packet_hops: u64,
+}
+
+/// What a run found.
+#[pyclass(frozen, module = "fctlab._native")]
+struct RunOutcome(Outcome);
+
+#[pymethods]
+impl RunOutcome {
+    /// Everything except the flow records, as JSON:
+    /// `{"summary", "counters", "perf", "extras", "recordings"}`.
+    fn report(&self) -> String {
+        let Outcome {
+            summary,
+            counters,
+            perf,
+            extras,
+            recordings,
+            flows: _,
+        } = &self.0;
+        json!({
+            "summary": summary,
+            "counters": counters,
+            "perf": perf,
+            "extras": extras,
+            "recordings": recordings,
+        })
+        .to_string()
+    }
+
+    /// Writes the flow records into a Parquet file, the same bytes as `run` streams.
+    fn write_flows(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let write = || {
+            let batches = &self.0.flows;
+            let properties = WriterProperties::builder()
+                .set_compression(Compression::SNAPPY)
+                .set_created_by("fctlab".into())
+                .build();
+            let file = File::create(&path)?;
+            let mut writer = ArrowWriter::try_new(file, records::schema(), Some(properties))?;
+            for batch in batches {
+                writer.write(batch)?;
+                writer.flush()?;
+            }
+            writer.into_inner()?.sync_all()
+        };
+        py.detach(write).map_err(|e| os_error(&path, &e))
+    }
+
+    /// The flow records as an Arrow C stream, sharing the engine's memory; none
+    /// if they were streamed to a file.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema; // a wish that the protocol lets producers ignore
+        let batches: Vec<_> = self.0.flows.iter().cloned().map(Ok).collect();
+        let reader = RecordBatchIterator::new(batches, records::schema());
+        let reader: Box<dyn RecordBatchReader + Send> = Box::new(reader);
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(reader), c"arrow_array_stream")
+    }
+}
+
+/// Version of the engine.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// `"release"` or `"debug"`: nobody measures a debug build by mistake.
+#[pyfunction]
+fn build_profile() -> &'static str {
+    if cfg!(debug_assertions) {
+        "debug"
+    } else {
+        "release"
+    }
+}
+
+/// Reads `text` in `format` ("toml", "yaml" or "json") and returns it as JSON.
+#[pyfunction]
+fn parse(text: &str, format: &str) -> PyResult<String> {
+    let format = match format {
+        "toml" => Format::Toml,
+        "yaml" => Format::Yaml,
+        "json" => Format::Json,
+        other => return Err(PyValueError::new_err(format!("unknown format {other:?}"))),
+    };
+    guarded(|| {
+        Ok(scenario::parse(text, format)
+            .map_err(spec_error)?
+            .to_string())
+    })
+}
+
+/// Resolves a scenario given as JSON: applies `sets` in order, merges presets,
+/// fills in defaults and validates; returns JSON.
+#[pyfunction]
+fn resolve(json: &str, sets: Vec<(String, String)>, base_dir: PathBuf) -> PyResult<String> {
+    guarded(|| {
+        let resolved = scenario::resolve(value(json)?, &sets, &base_dir).map_err(spec_error)?;
+        Ok(json!(resolved).to_string())
+    })
+}
+
+/// The scenario (JSON, not yet resolved) with its scheme replaced by the named one.
+#[pyfunction]
+fn with_scheme(json: &str, name: &str) -> PyResult<String> {
+    guarded(|| {
+        Ok(scenario::with_scheme(&value(json)?, name)
+            .map_err(spec_error)?
+            .to_string())
+    })
+}
+
+/// The JSON Schema of a scenario.
+#[pyfunction]
+fn schema() -> PyResult<String> {
+    guarded(|| Ok(scenario::schema().to_string()))
+}
+
+/// Every part there is, by place, as JSON: `{place: [{"name", "description"}]}`.
+#[pyfunction]
+fn catalog() -> PyResult<String> {
+    guarded(|| Ok(scenario::catalog().to_string()))
+}
+
+/// Runs a resolved scenario on the calling thread, with the interpreter released.
+#[pyfunction]
+#[pyo3(name = "run", signature = (resolved_json, flows_out=None, recordings_out=None, progress=None))]
+fn run_scenario(
+    py: Python<'_>,
+    resolved_json: &str,
+    flows_out: Option<PathBuf>,
+    recordings_out: Option<PathBuf>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<RunOutcome> {
+    let mut stopped = None;
+    let mut observe = |p: &run::Progress| {
+        let turn = Python::attach(|py| {
+            py.check_signals()?;
+            let Some(callback) = &progress else {
+                return Ok(());
+            };
+            let seen = Progress {
+                now_s: p.now.as_secs_f64(),
+                flows_started: p.flows_started,
+                flows_finished: p.flows_finished,
+                flows_expected: p.flows_expected,
+                packet_hops: p.packet_hops,
+            };
+            callback.call1(py, (seen,)).map(drop)
+        });
+        match turn {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                stopped = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    };
+    let observer: &mut (dyn FnMut(&run::Progress) -> ControlFlow<()> + Send) = &mut observe;
+    let outcome = py.detach(|| {
+        guarded(|| {
+            let scenario =
+                scenario::resolve(value(resolved_json)?, &[], Path::new("")).map_err(spec_error)?;
+            let options = RunOptions {
+                flows_out,
+                recordings_out,
+                observer: Some(observer),
+            };
+            Ok(run::run(&scenario, options))
+        })
+    })?;
+    match outcome {
+        Ok(outcome) => Ok(RunOutcome(outcome)),
+        Err(RunError::Spec(error)) => Err(spec_error(error)),
+        Err(RunError::Io { path, source }) => Err(os_error(&path, &source)),
+        Err(error @ RunError::Interrupted { .. }) => {
+            Err(stopped.unwrap_or_else(|| PyRuntimeError::new_err(error.to_string())))
+        }
+    }
+}
+
+/// JSON that this package wrote itself.
+fn value(json: &str) -> PyResult<Value> {
+    serde_json::from_str(json).map_err(|e| PyValueError::new_err(e.to_string()))
+}
+
+fn spec_error(error: SpecError) -> PyErr {
+    errors::SpecError::new_err((error.path, error.message))
+}
+
+fn os_error(path: &Path, source: &io::Error) -> PyErr {
+    match source.raw_os_error() {
+        // Python picks the subclass and the text from the number.
+        Some(number) => PyOSError::new_err((number, os_text(source), path.to_owned())),
+        None => PyOSError::new_err(format!("{}: {source}", path.display())),
+    }
+}
+
+/// What the system says, without Rust's " (os error 28)".
+fn os_text(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error")
+        .next()
+        .unwrap_or_default()
+        .to_owned()
+}
+
+thread_local! {
+    static LAST_PANIC: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Keeps what a panic says for [`guarded`] instead of printing it.
+fn remember_panics() {
+    set_hook(Box::new(|info| LAST_PANIC.set(info.to_string())));
+}
+
+/// Runs `f`; a panic (a broken invariant of the engine) becomes an `InternalError`.
+fn guarded<T>(f: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(f))
+        .unwrap_or_else(|_| Err(errors::InternalError::new_err(LAST_PANIC.take())))
+}

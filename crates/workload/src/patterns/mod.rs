@@ -1,0 +1,232 @@
+//! Traffic patterns: who sends to whom.
+//!
+//! A pattern draws the endpoints of each flow and says over how many receiving
+//! host links its load is spread, so that `load` has one meaning everywhere:
+//! bytes offered per loaded receiving link as a share of its rate. Adding a
+//! pattern is one file here and one line below.
+
+pub mod all_to_all;
+pub mod incast;
+pub mod inter_rack;
+pub mod many_to_one;
+pub mod permutation;
+
+use fctlab_core::{Bytes, SpecError};
+use rand_pcg::Pcg64;
+
+use crate::HostLayout;
+
+/// The endpoints of one flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Endpoints {
+    /// Sending host.
+    pub src: u32,
+    /// Receiving host, never the sender.
+    pub dst: u32,
+    /// The query that the flow belongs to, counted from 0.
+    pub query: Option<u32>,
+    /// Place among the flows of the same arrival; 0 starts a new arrival.
+    pub place: u32,
+}
+
+impl Endpoints {
+    /// An arrival of one flow.
+    fn pair(src: u32, dst: u32) -> Self {
+        Endpoints {
+            src,
+            dst,
+            query: None,
+            place: 0,
+        }
+    }
+}
+
+/// What a pattern that draws endpoints does.
+trait Draw {
+    /// The endpoints of the next flow.
+    fn next(&mut self, rng: &mut Pcg64) -> Endpoints;
+    /// Receiving host links that the load is spread over.
+    fn links(&self) -> u32;
+    /// Flows that start together at each arrival.
+    fn flows_per_arrival(&self) -> u32 {
+        1
+    }
+    /// Payload bytes of all flows of an arrival together, when the pattern sets them.
+    fn query_size(&self) -> Option<Bytes> {
+        None
+    }
+}
+
+/// What the specification of a pattern does.
+trait Part {
+    type Pattern: Draw;
+    /// Writes out the defaults that depend on the topology.
+    fn resolve(&mut self, layout: &HostLayout) {
+        let _ = layout;
+    }
+    /// The pattern on `layout`, which has at least two hosts.
+    fn build(&self, layout: &HostLayout, rng: &mut Pcg64) -> Result<Self::Pattern, SpecError>;
+}
+
+/// Declares the registry and the closed enum that draws the endpoints.
+macro_rules! patterns {
+    ($($name:tt => $Part:ident($module:ident)),+ $(,)?) => {
+        fctlab_core::parts! {
+            /// Who sends to whom.
+            pub enum PatternSpec, "pattern" {
+                $($name => $Part($module::Spec)),+
+            }
+        }
+
+        /// A traffic pattern on a given layout.
+        #[derive(Clone, Debug)]
+        pub(crate) enum Pattern {
+            $($Part($module::Pattern)),+
+        }
+
+        impl PatternSpec {
+            /// Writes out the defaults that depend on the topology.
+            pub fn resolve(&mut self, layout: &HostLayout) {
+                match self { $(PatternSpec::$Part(spec) => spec.resolve(layout)),+ }
+            }
+
+            /// The pattern on `layout`.
+            pub(crate) fn build(&self, layout: &HostLayout, rng: &mut Pcg64) -> Result<Pattern, SpecError> {
+                match self {
+                    $(PatternSpec::$Part(spec) => spec.build(layout, rng).map(Pattern::$Part)),+
+                }
+            }
+        }
+
+        impl Pattern {
+            /// The endpoints of the next flow.
+            pub(crate) fn next(&mut self, rng: &mut Pcg64) -> Endpoints {
+                match self { $(Pattern::$Part(p) => p.next(rng)),+ }
+            }
+            /// Receiving host links that the load is spread over.
+            pub(crate) fn links(&self) -> u32 {
+                match self { $(Pattern::$Part(p) => p.links()),+ }
+            }
+            /// Flows that start together at each arrival.
+            pub(crate) fn flows_per_arrival(&self) -> u32 {
+                match self { $(Pattern::$Part(p) => p.flows_per_arrival()),+ }
+            }
+            /// Payload bytes of all flows of an arrival together, when the pattern sets them.
+            pub(crate) fn query_size(&self) -> Option<Bytes> {
+                match self { $(Pattern::$Part(p) => p.query_size()),+ }
+            }
+        }
+    };
+}
+
+patterns! {
+    "all-to-all" => AllToAll(all_to_all),
+    "inter-rack" => InterRack(inter_rack),
+    "permutation" => Permutation(permutation),
+    "many-to-one" => ManyToOne(many_to_one),
+    "incast" => Incast(incast),
+}
+
+impl PatternSpec {
+    /// The pattern of a scenario that names none: many-to-one on a topology
+    /// with one receiver, all-to-all otherwise.
+    pub fn default_on(layout: &HostLayout) -> Self {
+        let mut pattern = match layout.sink {
+            Some(_) => PatternSpec::ManyToOne(many_to_one::Spec::default()),
+            None => PatternSpec::AllToAll(all_to_all::Spec {}),
+        };
+        pattern.resolve(layout);
+        pattern
+    }
+}
+
+/// `host`, if it is one of the layout's.
+fn receiver(host: u32, layout: &HostLayout) -> Result<u32, SpecError> {
+    if host < layout.hosts() {
+        return Ok(host);
+    }
+    let message = format!(
+        "{host} is not a host; hosts are 0 to {}",
+        layout.hosts() - 1
+    );
+    Err(SpecError::new("receiver", message))
+}
+
+/// The `i`-th host when `left_out` is not counted.
+fn other(i: u32, left_out: u32) -> u32 {
+    i + u32::from(i >= left_out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fctlab_core::Rate;
+    use fctlab_core::random::Seed;
+
+    /// `racks` racks of `per_rack` hosts.
+    pub(super) fn leaf_spine(racks: u32, per_rack: u32) -> HostLayout {
+        let rack_of = (0..racks * per_rack).map(|h| h / per_rack).collect();
+        HostLayout {
+            rack_of,
+            host_rate: Rate::from_gbps(10),
+            sink: None,
+        }
+    }
+
+    /// A star of `hosts` hosts whose receiver is the last.
+    pub(super) fn star(hosts: u32) -> HostLayout {
+        let layout = leaf_spine(1, hosts);
+        HostLayout {
+            sink: Some(hosts - 1),
+            ..layout
+        }
+    }
+
+    /// The pattern that `json` specifies, or its error.
+    pub(super) fn build(
+        json: serde_json::Value,
+        layout: &HostLayout,
+    ) -> Result<Pattern, SpecError> {
+        let spec: PatternSpec = fctlab_core::spec::read(json)?;
+        spec.build(layout, &mut Seed(1).stream("endpoints"))
+    }
+
+    /// The first `n` endpoints of the pattern.
+    pub(super) fn draw(json: serde_json::Value, layout: &HostLayout, n: usize) -> Vec<Endpoints> {
+        let mut pattern = build(json, layout).unwrap();
+        let mut rng = Seed(2).stream("endpoints");
+        (0..n).map(|_| pattern.next(&mut rng)).collect()
+    }
+
+    #[test]
+    fn every_pattern_is_valid_everywhere() {
+        for kind in PatternSpec::NAMES {
+            let json = match *kind {
+                "incast" => serde_json::json!({"kind": kind, "fanin": 1}),
+                _ => serde_json::json!(kind),
+            };
+            for layout in [star(2), star(16), leaf_spine(2, 1), leaf_spine(9, 16)] {
+                for e in draw(json.clone(), &layout, 1000) {
+                    assert!(
+                        e.src != e.dst && e.src.max(e.dst) < layout.hosts(),
+                        "{kind} {e:?}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_default_follows_the_topology() {
+        let default =
+            |layout: &HostLayout| serde_json::to_value(PatternSpec::default_on(layout)).unwrap();
+        assert_eq!(
+            default(&leaf_spine(2, 2)),
+            serde_json::json!({"kind": "all-to-all"})
+        );
+        assert_eq!(
+            default(&star(4)),
+            serde_json::json!({"kind": "many-to-one", "receiver": 3})
+        );
+    }
+}

@@ -1,0 +1,179 @@
+//! Rows of a trace in CSV, decimals read exactly.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use csv::StringRecord;
+use fctlab_core::Time;
+
+use crate::lines::line_of;
+
+use super::{COLUMNS, Columns, Row, no_class, not_a_start, not_whole};
+
+/// A CSV file of flows.
+#[derive(Debug)]
+pub(super) struct Reader {
+    reader: csv::Reader<File>,
+    record: StringRecord,
+    file: PathBuf,
+    columns: Columns,
+}
+
+impl Reader {
+    pub fn open(file: &Path) -> Result<Self, String> {
+        let open = File::open(file).map_err(|e| format!("cannot be read: {e}"))?;
+        let mut reader = csv::ReaderBuilder::new()
+            .comment(Some(b'#'))
+            .trim(csv::Trim::All)
+            .flexible(true)
+            .from_reader(open);
+        let header = reader
+            .headers()
+            .map_err(|e| format!("cannot be read: {e}"))?;
+        if header.is_empty() {
+            return Err(format!(
+                "is empty; its first line must name the columns {}",
+                COLUMNS.join(", ")
+            ));
+        }
+        let columns = Columns::find(|name| header.iter().position(|h| h == name))?;
+        Ok(Reader {
+            reader,
+            record: StringRecord::new(),
+            file: file.to_owned(),
+            columns,
+        })
+    }
+
+    pub fn class_column(&self) -> Option<&'static str> {
+        self.columns.class.map(|(name, _)| name)
+    }
+
+    /// The line that was read last.
+    pub fn line(&self) -> u64 {
+        File::open(&self.file).map_or(0, |file| line_of(file, self.reader.position().byte()))
+    }
+
+    pub fn read(&mut self, row: &mut Row) -> Result<bool, String> {
+        if !self
+            .reader
+            .read_record(&mut self.record)
+            .map_err(|e| format!("cannot be read: {e}"))?
+        {
+            return Ok(false);
+        }
+        let field = |i: usize| {
+            let missing = || format!("has no value for {}", COLUMNS[i]);
+            self.record.get(self.columns.places[i]).ok_or_else(missing)
+        };
+        let whole = |i: usize| {
+            let text = field(i)?;
+            match scaled(text, 0) {
+                Some((n, true)) => Ok(n),
+                _ => Err(not_whole(COLUMNS[i], text)),
+            }
+        };
+        let start = field(0)?;
+        let (ps, _) = scaled(start, 12).ok_or_else(|| not_a_start(start))?;
+        row.start = Time::from_ps(ps);
+        (row.src, row.dst, row.size) = (whole(1)?, whole(2)?, whole(3)?);
+        if let Some((name, place)) = self.columns.class {
+            let class = self.record.get(place).filter(|c| !c.is_empty());
+            row.class.clear();
+            row.class.push_str(class.ok_or_else(|| no_class(name))?);
+        }
+        Ok(true)
+    }
+}
+
+/// A decimal number of at least 0, such as `0.25` or `2.5e-1`, times
+/// 10^`power`: to the nearest whole number (halves up), and whether that is exact.
+/// `None` when it is no such number or too large.
+fn scaled(text: &str, power: i32) -> Option<(u64, bool)> {
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+        None => (text, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = || {
+        whole
+            .bytes()
+            .chain(fraction.bytes())
+            .map(|b| b.wrapping_sub(b'0'))
+    };
+    if digits().next().is_none() || digits().any(|d| d > 9) {
+        return None;
+    }
+    // The number is its digits, the first `kept` of them before the point.
+    let kept = i64::from(exponent) + i64::from(power) + whole.len() as i64;
+    let mut value = 0u64;
+    let mut place = 0;
+    let (mut up, mut exact) = (false, true);
+    for digit in digits() {
+        if place < kept {
+            value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
+        } else {
+            up |= place == kept && digit >= 5;
+            exact &= digit == 0;
+        }
+        place += 1;
+    }
+    while place < kept && value > 0 {
+        value = value.checked_mul(10)?;
+        place += 1;
+    }
+    Some((value.checked_add(u64::from(up))?, exact))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn decimals_are_exact() {
+        for (text, power, value) in [
+            ("0", 12, Some((0, true))),
+            ("0.000000000001", 12, Some((1, true))),
+            ("0.0000000000005", 12, Some((1, false))),
+            (
+                "0.00000000000049999999999999999999999999999999999999",
+                12,
+                Some((0, false)),
+            ),
+            ("1.5e-12", 12, Some((2, false))),
+            ("1e-06", 12, Some((1_000_000, true))),
+            ("2.5E+2", 0, Some((250, true))),
+            ("1460.0", 0, Some((1460, true))),
+            ("1460.5", 0, Some((1461, false))),
+            // Not a whole number of picoseconds as f64: 9007.199254740993 s.
+            ("9007.199254740993", 12, Some((9_007_199_254_740_993, true))),
+            ("18446744.073709551615", 12, Some((u64::MAX, true))),
+            ("18446744.073709551616", 12, None),
+            ("0e999999999", 12, Some((0, true))),
+            ("1e-999999999", 12, Some((0, false))),
+            (".5", 1, Some((5, true))),
+            ("5.", 0, Some((5, true))),
+        ] {
+            assert_eq!(scaled(text, power), value, "{text}");
+        }
+        for text in [
+            "", ".", "-1", "+1", "NaN", "inf", "1e", "1e1.5", "0x10", "1 2", "e5", "1_000",
+        ] {
+            assert_eq!(scaled(text, 12), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whole_picoseconds_read_back(ps: u64) {
+            let text = format!("{}.{:012}", ps / 1_000_000_000_000, ps % 1_000_000_000_000);
+            prop_assert_eq!(scaled(&text, 12), Some((ps, true)));
+        }
+
+        #[test]
+        fn any_text_is_no_panic(text in "[0-9.eE+-]{0,30}") {
+            let _ = scaled(&text, 12);
+        }
+    }
+}

@@ -1,0 +1,512 @@
+//! The stream of flows, generated or replayed.
+
+use fctlab_core::random::Seed;
+
+use fctlab_core::{Bytes, PacketFormat, SpecError, Time};
+use rand::Rng;
+use rand_pcg::Pcg64;
+
+use crate::arrivals::Arrivals;
+use crate::patterns::Pattern;
+use crate::spec::{DEFAULT_CLASS, LoadCounts, TrafficSpec};
+use crate::trace::Trace;
+use crate::{Flow, HostLayout, PatternSpec, SizeDistribution};
+
+/// Flows in order of start, one at a time.
+///
+/// A generated stream also ends when the clock does, after 213 days.
+#[derive(Debug)]
+pub struct Traffic {
+    source: Source,
+    paths: Pcg64,
+    next_id: u64,
+    limits: Limits,
+    offered: Offered,
+    expected_flows: u64,
+    error: Option<SpecError>,
+}
+
+/// What a stream offers to the network, for reports.
+///
+/// For generated traffic these are exact expectations; for a trace, they are
+/// those of its flows within the limits, and 0 where it has too few.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Offered {
+    /// Mean flow size in payload bytes.
+    pub mean_size_bytes: f64,
+    /// Mean flow size in bytes on the wire, headers included.
+    pub mean_wire_bytes: f64,
+    /// Flows started per second, over all hosts.
+    pub flows_per_s: f64,
+}
+
+/// When a stream ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// At most so many flows.
+    pub flows: u64,
+    /// Flows start before this instant.
+    pub until: Time,
+}
+
+#[derive(Debug)]
+enum Source {
+    Generated(Box<Generator>),
+    Trace(Box<Trace>),
+}
+
+impl Traffic {
+    /// The stream that `spec`, already checked, asks for.
+    pub(crate) fn new(
+        spec: &TrafficSpec,
+        layout: &HostLayout,
+        format: &PacketFormat,
+        seed: Seed,
+    ) -> Result<Self, SpecError> {
+        if format.payload.get() == 0 {
+            return Err(SpecError::new(
+                "",
+                "a packet has no payload; it must carry at least 1B",
+            ));
+        }
+        let limits = Limits {
+            flows: spec.flows.unwrap_or(u64::MAX),
+            until: spec.duration.map_or(Time::NEVER, |d| Time::ZERO + d),
+        };
+        let (source, offered, expected_flows) = match &spec.trace {
+            Some(file) => {
+                let (trace, summary) =
+                    Trace::open(file, spec.class.as_deref(), layout.hosts(), format, limits)?;
+                (
+                    Source::Trace(Box::new(trace)),
+                    summary.offered(),
+                    summary.flows,
+                )
+            }
+            None => {
+                let (generator, offered) = Generator::new(spec, layout, format, seed)?;
+                let by_time = spec.duration.map(|d| d.as_secs_f64() * offered.flows_per_s);
+                let expected = by_time.map_or(limits.flows, |n| limits.flows.min(n.round() as u64));
+                (Source::Generated(Box::new(generator)), offered, expected)
+            }
+        };
+        let paths = seed.stream("paths");
+        Ok(Traffic {
+            source,
+            paths,
+            next_id: 0,
+            limits,
+            offered,
+            expected_flows,
+            error: None,
+        })
+    }
+
+    /// The names of the traffic classes that [`Flow::class`] points into.
+    pub fn class_names(&self) -> &[String] {
+        match &self.source {
+            Source::Generated(generator) => &generator.class_names,
+            Source::Trace(trace) => trace.class_names(),
+        }
+    }
+
+    /// How many flows the stream will have: exact for a trace and for a number
+    /// of flows, the expectation for a duration. `None` when that is unknown.
+    pub fn expected_flows(&self) -> Option<u64> {
+        Some(self.expected_flows)
+    }
+
+    /// What the stream offers to the network.
+    pub fn offered(&self) -> Offered {
+        self.offered
+    }
+
+    /// Why the stream ended early: a trace whose file changed while it was replayed.
+    pub fn error(&self) -> Option<&SpecError> {
+        self.error.as_ref()
+    }
+}
+
+impl Iterator for Traffic {
+    type Item = Flow;
+
+    fn next(&mut self) -> Option<Flow> {
+        if self.next_id >= self.limits.flows {
+            return None;
+        }
+        let mut flow = match &mut self.source {
+            Source::Generated(generator) => generator.next()?,
+            Source::Trace(trace) => match trace.next() {
+                Ok(flow) => flow?,
+                Err(error) => {
+                    self.error = Some(error);
+                    self.limits.flows = 0;
+                    return None;
+                }
+            },
+        };
+        if flow.start >= self.limits.until {
+            self.limits.flows = 0;
+            return None;
+        }
+        flow.id = self.next_id;
+        flow.path_hash = self.paths.next_u32();
+        self.next_id += 1;
+        Some(flow)
+    }
+}
+
+/// Draws flows: arrivals x sizes x endpoints.
+#[derive(Debug)]
+struct Generator {
+    arrivals: Arrivals,
+    sizes: Sizes,
+    pattern: Pattern,
+    arrival_draws: Pcg64,
+    size_draws: Pcg64,
+    endpoint_draws: Pcg64,
+    now: Time,
+    class_names: [String; 1],
+}
+
+/// Where flow sizes come from.
+#[derive(Debug)]
+enum Sizes {
+    /// Each flow's from a distribution.
+    Drawn(SizeDistribution),
+    /// An equal part of a query.
+    Split { query: Bytes, parts: u32 },
+}
+
+impl Sizes {
+    /// The size of the flow at `place` among those of the same arrival.
+    fn size(&self, place: u32, rng: &mut Pcg64) -> Bytes {
+        match self {
+            Sizes::Drawn(distribution) => distribution.sample(rng),
+            Sizes::Split { query, parts } => split(*query, *parts, place),
+        }
+    }
+
+    /// Mean payload bytes and mean wire bytes of a flow.
+    fn means(&self, format: &PacketFormat) -> (f64, f64) {
+        match self {
+            Sizes::Drawn(distribution) => (distribution.mean(), distribution.mean_wire(format)),
+            Sizes::Split { query, parts } => {
+                let wire: u64 = (0..*parts)
+                    .map(|i| format.wire_bytes(split(*query, *parts, i)))
+                    .sum();
+                (
+                    query.get() as f64 / f64::from(*parts),
+                    wire as f64 / f64::from(*parts),
+                )
+            }
+        }
+    }
+}
+
+/// The `place`-th of `parts` parts of `whole`; the first ones take the odd bytes.
+fn split(whole: Bytes, parts: u32, place: u32) -> Bytes {
+    let (whole, parts) = (whole.get(), u64::from(parts));
+    Bytes::new(whole / parts + u64::from(u64::from(place) < whole % parts))
+}
+
+impl Generator {
+    fn new(
+        spec: &TrafficSpec,
+        layout: &HostLayout,
+        format: &PacketFormat,
+        seed: Seed,
+    ) -> Result<(Self, Offered), SpecError> {
+        let mut endpoint_draws = seed.stream("endpoints");
+        let default_pattern;
+        let pattern = match &spec.pattern {
+            Some(pattern) => pattern,
+            None => {
+                default_pattern = PatternSpec::default_on(layout);
+                &default_pattern
+            }
+        };
+        let pattern = pattern
+            .build(layout, &mut endpoint_draws)
+            .map_err(|error| error.under("pattern"))?;
+        let parts = pattern.flows_per_arrival();
+        let sizes = match (pattern.query_size(), &spec.workload) {
+            (Some(query), _) => Sizes::Split { query, parts },
+            (None, Some(workload)) => {
+                Sizes::Drawn(workload.build().map_err(|error| error.under("workload"))?)
+            }
+            (None, None) => return Err(SpecError::new("workload", "is missing")),
+        };
+
+        let (mean_size_bytes, mean_wire_bytes) = sizes.means(format);
+        let counted = match spec.load_counts.unwrap_or_default() {
+            LoadCounts::Wire => mean_wire_bytes,
+            LoadCounts::Payload => mean_size_bytes,
+        };
+        let Some(load) = spec.load else {
+            return Err(SpecError::new("load", "is missing"));
+        };
+        let bytes_per_s = load * layout.host_rate.bps() as f64 / 8.0 * f64::from(pattern.links());
+        let flows_per_s = bytes_per_s / counted;
+        let arrivals = spec
+            .arrivals
+            .clone()
+            .unwrap_or_default()
+            .build(f64::from(parts) / flows_per_s);
+
+        let class = spec
+            .class
+            .clone()
+            .unwrap_or_else(|| DEFAULT_CLASS.to_owned());
+        let generator = Generator {
+            arrivals,
+            sizes,
+            pattern,
+            arrival_draws: seed.stream("arrivals"),
+            size_draws: seed.stream("sizes"),
+            endpoint_draws,
+            now: Time::ZERO,
+            class_names: [class],
+        };
+        Ok((
+            generator,
+            Offered {
+                mean_size_bytes,
+                mean_wire_bytes,
+                flows_per_s,
+            },
+        ))
+    }
+
+    /// The next flow; `None` at the end of the clock.
+    fn next(&mut self) -> Option<Flow> {
+        let at = self.pattern.next(&mut self.endpoint_draws);
+        if at.place == 0 {
+            let gap = self.arrivals.gap(&mut self.arrival_draws);
+            self.now = Time::from_ps(self.now.ps().checked_add(gap.ps())?);
+        }
+        Some(Flow {
+            id: 0,
+            start: self.now,
+            src: at.src,
+            dst: at.dst,
+            size: self.sizes.size(at.place, &mut self.size_draws),
+            class: 0,
+            query: at.query,
+            path_hash: 0,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fctlab_core::Rate;
+    use serde_json::{Value, json};
+
+    fn layout(racks: u32, per_rack: u32) -> HostLayout {
+        let rack_of = (0..racks * per_rack).map(|h| h / per_rack).collect();
+        HostLayout {
+            rack_of,
+            host_rate: Rate::from_gbps(10),
+            sink: None,
+        }
+    }
+
+    fn build(spec: Value, layout: &HostLayout, seed: u64) -> Traffic {
+        let spec: TrafficSpec = fctlab_core::spec::read(spec).unwrap();
+        spec.build(layout, &PacketFormat::default(), Seed(seed))
+            .unwrap()
+    }
+
+    #[test]
+    fn streams_can_move_to_another_thread() {
+        fn send<T: Send>() {}
+        send::<Traffic>();
+    }
+
+    #[test]
+    fn flows_are_fixed_for_ever() {
+        // A changed value here changes every published result.
+        let spec = json!({"workload": "websearch", "load": 0.6, "flows": 3});
+        let flows: Vec<_> = build(spec, &layout(9, 16), 1)
+            .map(|f| (f.id, f.start.ps(), f.src, f.dst, f.size.get(), f.path_hash))
+            .collect();
+        let golden = [
+            (0, 8_152_622, 15, 69, 55_637, 619_726_619),
+            (1, 10_777_819, 10, 90, 22_512, 974_978_160),
+            (2, 21_499_333, 127, 86, 8_760, 2_476_346_961),
+        ];
+        assert_eq!(flows, golden);
+    }
+
+    #[test]
+    fn rate_by_hand() {
+        // 10 Gbps x 0.6 = 750 MB/s per link; a flow of 2000 B has 2080 B on the wire.
+        let spec = json!({"workload": {"kind": "fixed", "size": "2KB"}, "load": 0.6, "flows": 1});
+        let offered = build(spec.clone(), &layout(2, 8), 1).offered();
+        assert_eq!(
+            (offered.mean_size_bytes, offered.mean_wire_bytes),
+            (2000.0, 2080.0)
+        );
+        assert!((offered.flows_per_s / (16.0 * 750e6 / 2080.0) - 1.0).abs() < 1e-12);
+        let mut payload = spec;
+        payload["load_counts"] = json!("payload");
+        payload["pattern"] = json!("many-to-one");
+        let offered = build(payload, &layout(2, 8), 1).offered();
+        assert!((offered.flows_per_s / (750e6 / 2000.0) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn offered_load_is_the_load_asked_for() {
+        let workload = json!({"kind": "bimodal", "small": "2KB", "large": "200KB"});
+        for (pattern, receivers) in [
+            (json!("all-to-all"), 16),
+            (json!("inter-rack"), 16),
+            (json!("permutation"), 16),
+            (json!("many-to-one"), 1),
+            (json!({"kind": "incast", "fanin": 8}), 16),
+            (json!({"kind": "incast", "fanin": 8, "receiver": 3}), 1),
+            (
+                json!({"kind": "incast", "fanin": 8, "query_size": "100001B"}),
+                16,
+            ),
+        ] {
+            let spec =
+                json!({"workload": workload, "load": 0.7, "flows": 160_000, "pattern": pattern});
+            let (mut total, mut end, mut per_receiver) = (0u64, Time::ZERO, [0u64; 16]);
+            for f in build(spec, &layout(2, 8), 5) {
+                assert!(f.start >= end && f.src != f.dst);
+                end = f.start;
+                let wire = PacketFormat::default().wire_bytes(f.size);
+                total += wire;
+                per_receiver[f.dst as usize] += wire;
+            }
+            assert_eq!(
+                per_receiver.iter().filter(|&&b| b > 0).count(),
+                receivers,
+                "{pattern}"
+            );
+            let capacity = 1.25e9 * end.as_secs_f64();
+            // Relative variance of the bytes per time, n arrivals: at most
+            // (1 + CV^2) / n with CV <= 1 and n >= 20000: five standard errors are 5%.
+            let load = total as f64 / (capacity * receivers as f64);
+            assert!((load / 0.7 - 1.0).abs() < 0.05, "{pattern}: {load}");
+            // Each of 16 receivers has 1/16 of the arrivals: 4 times the error.
+            for bytes in per_receiver.into_iter().filter(|&b| b > 0) {
+                let load = bytes as f64 / capacity;
+                assert!(
+                    (load / 0.7 - 1.0).abs() < 0.2,
+                    "{pattern}: {load} at one receiver"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn changing_one_thing_leaves_the_other_draws() {
+        let base = json!({"workload": "websearch", "load": 0.6, "flows": 1000});
+        let with = |key: &str, value: Value| {
+            let mut spec = base.clone();
+            spec[key] = value;
+            build(spec, &layout(2, 8), 1).collect::<Vec<_>>()
+        };
+        let flows = with("flows", json!(1000));
+        let same = |other: &[Flow], value: fn(&Flow) -> u64| {
+            flows.iter().map(value).eq(other.iter().map(value))
+        };
+        let hosts = |f: &Flow| u64::from(f.src) << 32 | u64::from(f.dst);
+        let other = with("load", json!(0.3));
+        assert!(
+            same(&other, |f| f.size.get())
+                && same(&other, hosts)
+                && same(&other, |f| f.path_hash.into())
+        );
+        assert!(!same(&other, |f| f.start.ps()));
+        let other = with("workload", json!("hadoop"));
+        assert!(same(&other, hosts) && same(&other, |f| f.path_hash.into()));
+        let other = with("pattern", json!("inter-rack"));
+        assert!(
+            same(&other, |f| f.size.get())
+                && same(&other, |f| f.start.ps())
+                && !same(&other, hosts)
+        );
+        let other = with("arrivals", json!("lognormal"));
+        assert!(same(&other, |f| f.size.get()) && same(&other, hosts));
+    }
+
+    #[test]
+    fn limits() {
+        let spec = json!({"workload": "imc10", "load": 0.6, "duration": "1ms", "flows": 1000});
+        let mut traffic = build(spec.clone(), &layout(2, 8), 1);
+        let expected = traffic.offered().flows_per_s * 1e-3;
+        assert_eq!(traffic.expected_flows(), Some(expected.round() as u64));
+        let flows: Vec<_> = traffic.by_ref().collect();
+        // Poisson with mean 60: five standard deviations are 39.
+        assert!(
+            (flows.len() as f64 - expected).abs() < 39.0,
+            "{} {expected}",
+            flows.len()
+        );
+        assert!(flows.iter().all(|f| f.start < Time::from_ps(1_000_000_000)));
+        assert!(
+            flows
+                .iter()
+                .enumerate()
+                .all(|(i, f)| f.id == i as u64 && f.class == 0 && f.query.is_none())
+        );
+        assert_eq!(
+            (traffic.next(), traffic.class_names()),
+            (None, &["default".to_owned()][..])
+        );
+        let mut few = spec;
+        few["flows"] = json!(7);
+        let traffic = build(few, &layout(2, 8), 1);
+        assert_eq!((traffic.expected_flows(), traffic.count()), (Some(7), 7));
+    }
+
+    #[test]
+    fn a_query_starts_at_one_instant_and_splits_exactly() {
+        let pattern = json!({"kind": "incast", "fanin": 3, "query_size": "10B"});
+        let flows: Vec<_> = build(
+            json!({"load": 0.5, "flows": 30, "pattern": pattern}),
+            &layout(2, 8),
+            1,
+        )
+        .collect();
+        for (i, query) in flows.chunks(3).enumerate() {
+            assert!(
+                query
+                    .iter()
+                    .all(|f| f.start == query[0].start && f.query == Some(i as u32))
+            );
+            assert_eq!([0, 1, 2].map(|k: usize| query[k].size.get()), [4, 3, 3]);
+        }
+        assert_ne!(flows[0].start, flows[3].start);
+    }
+
+    #[test]
+    fn the_end_of_the_clock_ends_the_stream() {
+        let mut slow = layout(1, 2);
+        slow.host_rate = Rate::from_bps(1);
+        let spec =
+            json!({"workload": {"kind": "fixed", "size": "1000GB"}, "load": 0.001, "flows": 10});
+        assert_eq!(build(spec, &slow, 1).count(), 0);
+    }
+
+    #[test]
+    fn a_packet_without_payload_is_an_error() {
+        let format = PacketFormat {
+            payload: Bytes::new(0),
+            ..PacketFormat::default()
+        };
+        let spec: TrafficSpec =
+            fctlab_core::spec::read(json!({"workload": "websearch", "load": 0.5, "flows": 1}))
+                .unwrap();
+        let error = spec
+            .build(&layout(1, 2), &format, Seed(1))
+            .unwrap_err()
+            .to_string();
+        assert_eq!(error, "a packet has no payload; it must carry at least 1B");
+    }
+}

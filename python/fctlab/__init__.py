@@ -1,0 +1,52 @@
+"""fctlab: a laboratory for datacenter flow scheduling.
+
+>>> import fctlab
+>>> result = fctlab.run("scenarios/websearch-leafspine.toml")
+>>> result.summary, result.flows, result.plot_fct_cdf()
+>>> fctlab.compare("scenarios/websearch-leafspine.toml", ["dctcp", "pfabric"], seeds=5).summary
+"""
+
+import json
+from typing import Any
+
+from fctlab import _native
+from fctlab._native import Progress
+from fctlab.comparison import Cell, Comparison, compare
+from fctlab.errors import InternalError, OutputError, SpecError
+from fctlab.result import Result, run
+from fctlab.scenario import Scenario, load_scenario
+
+__version__: str = _native.version()
+
+__all__ = [
+    "Cell",
+    "Comparison",
+    "InternalError",
+    "OutputError",
+    "Progress",
+    "Result",
+    "Scenario",
+    "SpecError",
+    "__version__",
+    "catalog",
+    "compare",
+    "load_scenario",
+    "run",
+    "schema",
+]
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of a scenario as people write it."""
+    value: dict[str, Any] = json.loads(_native.schema())
+    return value
+
+
+def catalog() -> dict[str, list[dict[str, str]]]:
+    """Return every scheme, workload, topology, transport, ... there is.
+
+    Returns:
+        Place of the architecture -> its parts, each ``{"name", "description"}``.
+    """
+    value: dict[str, list[dict[str, str]]] = json.loads(_native.catalog())
+    return value

@@ -1,0 +1,134 @@
+"""The reference benchmarks, on the user's own machine.
+
+Every measurement is a process of its own that loads the engine and nothing else, so that
+CPU time, memory and instructions are the engine's.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib import resources
+from typing import Any
+
+from fctlab import _native
+from fctlab.errors import InternalError, SpecError
+from fctlab.scenario import Scenario
+
+AREAS = ("packet",)
+SCHEMES = ("dctcp", "pfabric")
+FLOWS_UNDER_CALLGRIND = 150
+
+ENGINE_ALONE = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("_native", sys.argv[1])
+native = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(native)
+print(native.run(sys.stdin.read()).report())
+"""
+
+
+def measure(
+    area: str, flows: int | None, runs: int, say: Callable[[str], None]
+) -> list[dict[str, Any]]:
+    """Run the benchmarks of an area.
+
+    Args:
+        area: ``"packet"``.
+        flows: instead of the reference's 20,000.
+        runs: of each benchmark; the median counts.
+        say: told what is going on, a line at a time.
+
+    Returns:
+        One ``{"name", "value", "unit", "note"}`` per benchmark.
+
+    Raises:
+        SpecError: an unknown area, too few runs, or a debug build.
+    """
+    if area not in AREAS:
+        raise SpecError("bench", f"{area!r} is not an area; known: {', '.join(AREAS)}")
+    if runs < 1:
+        raise SpecError("--runs", f"{runs} is not at least 1")
+    if _native.build_profile() != "release":
+        raise SpecError("bench", "this is a debug build, whose speed means nothing")
+    text = (resources.files("fctlab") / "data" / "reference.toml").read_text(encoding="utf-8")
+    reference = Scenario(json.loads(_native.parse(text, "toml")))
+    if flows is not None:
+        reference = reference.set("traffic.flows", flows)
+    found = []
+    for scheme in SCHEMES:
+        scenario = reference.with_scheme(scheme)
+        found += _speed(scheme, scenario, runs, say)
+        found += _instructions(scheme, scenario, say)
+    return found
+
+
+def _speed(
+    scheme: str, scenario: Scenario, runs: int, say: Callable[[str], None]
+) -> list[dict[str, Any]]:
+    """Packet-hops per CPU second, and peak memory."""
+    resolved = scenario.resolve()
+    speeds, peaks, hops = [], [], 0
+    for i in range(runs):
+        say(f"{scheme}: run {i + 1} of {runs}")
+        report = _engine_alone([], resolved)[0]
+        hops = report["counters"]["packet_hops"]
+        speeds.append(hops / report["perf"]["cpu_s"])
+        peaks.append(report["perf"]["peak_rss_bytes"])
+    spread = f"median of {runs}, {min(speeds) / 1e6:.2f} to {max(speeds) / 1e6:.2f} million"
+    return [
+        {
+            "name": f"packet.{scheme}.packet_hops_per_cpu_s",
+            "value": statistics.median(speeds),
+            "unit": "packet-hops/s",
+            "note": f"one core; {spread}; {hops:,} packet-hops each",
+        },
+        {
+            "name": f"packet.{scheme}.peak_rss_bytes",
+            "value": max(peaks),
+            "unit": "B",
+            "note": f"process, flow records of {resolved['traffic']['flows']:,} flows included",
+        },
+    ]
+
+
+def _instructions(
+    scheme: str, scenario: Scenario, say: Callable[[str], None]
+) -> list[dict[str, Any]]:
+    """Instructions per packet-hop: between two runs of different length, so start-up cancels."""
+    if shutil.which("valgrind") is None:
+        say(f"{scheme}: valgrind is not installed, so instructions are not counted")
+        return []
+    say(f"{scheme}: counting instructions")
+    tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+    few = min(FLOWS_UNDER_CALLGRIND, scenario.resolve()["traffic"]["flows"])
+    instructions, hops = [], []
+    for flows in (few, 2 * few):
+        report, log = _engine_alone(tool, scenario.set("traffic.flows", flows).resolve())
+        collected = re.search(r"Collected : (\d+)", log)
+        assert collected, log
+        instructions.append(int(collected[1]))
+        hops.append(report["counters"]["packet_hops"])
+    return [
+        {
+            "name": f"packet.{scheme}.instructions_per_hop",
+            "value": (instructions[1] - instructions[0]) / (hops[1] - hops[0]),
+            "unit": "instructions",
+            "note": f"callgrind, {2 * few} flows less {few}: {hops[1] - hops[0]:,} packet-hops",
+        }
+    ]
+
+
+def _engine_alone(tool: list[str], scenario: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """The report of a run in a process of its own, under `tool`, and what that wrote to stderr."""
+    assert _native.__file__ is not None
+    command = [*tool, sys.executable, "-I", "-S", "-c", ENGINE_ALONE, _native.__file__]
+    done = subprocess.run(command, input=json.dumps(scenario), text=True, capture_output=True)
+    if done.returncode != 0:
+        raise InternalError(done.stderr)
+    return json.loads(done.stdout), done.stderr

@@ -1,0 +1,309 @@
+"""The program ``fctlab``.
+
+Tables for people on stdout, or with ``--json`` one JSON object and nothing else.
+Progress and errors go to stderr. Exit codes: 0, 2 for anything wrong with the input or
+the output directory, 130 after Ctrl-C, 1 for a bug in fctlab.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias, TypeVar
+
+import typer
+from rich.console import Console, RenderableType
+from typer.core import TyperGroup
+
+import fctlab
+from fctlab.errors import InternalError, SpecError
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+WIDTH_OF_PIPES = 140
+
+
+class _Group(TyperGroup):
+    """Says what Ctrl-C left behind, before typer turns it into a bare exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as interrupt:
+            _say(f"interrupted: {str(interrupt) or 'nothing was kept'}")
+            raise typer.Exit(130) from None
+
+
+app = typer.Typer(
+    cls=_Group,
+    help="How should a datacenter network schedule flows so that they finish soon and on time?",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+)
+
+ScenarioFile = Annotated[Path, typer.Argument(help="A scenario in TOML, YAML or JSON.")]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Change one key; may be repeated."),
+]
+Seed = Annotated[int | None, typer.Option(help="Instead of the scenario's seed.")]
+Out = Annotated[Path | None, typer.Option(help="Save the result in this directory.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+ShowProgress = Annotated[
+    bool | None,
+    typer.Option("--progress/--no-progress", help="Progress on stderr.", show_default="on a tty"),
+]
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        print(f"fctlab {fctlab.__version__} ({fctlab._native.build_profile()} build)")
+        raise typer.Exit
+
+
+@app.command()
+def run(
+    scenario: ScenarioFile,
+    sets: Sets = None,
+    seed: Seed = None,
+    out: Out = None,
+    as_json: AsJson = False,
+    progress: ShowProgress = None,
+) -> None:
+    """Simulate one scenario at packet level."""
+    loaded = fctlab.load_scenario(scenario).with_sets(sets or [])
+    with _progress(progress) as report:
+        result = fctlab.run(
+            loaded, seed=seed, out=out, progress=lambda seen: report("simulating", seen)
+        )
+    if as_json:
+        _print_json({"scenario": result.scenario, **result.report})
+        return
+    from fctlab import tables
+
+    _print(tables.result(result))
+    _say_saved(out)
+
+
+@app.command()
+def compare(
+    scenario: ScenarioFile,
+    schemes: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,C", help="Presets or tables \\[schemes.NAME] of the scenario."),
+    ] = None,
+    loads: Annotated[
+        str | None, typer.Option(metavar="L,M", help="Loads instead of the scenario's.")
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(help="How many seeds, counted up from the scenario's.")
+    ] = None,
+    sets: Sets = None,
+    seed: Seed = None,
+    out: Out = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Runs at once.", show_default="one per core")
+    ] = None,
+    as_json: AsJson = False,
+    progress: ShowProgress = None,
+) -> None:
+    """Run the same flows under several schemes, side by side; the first is the baseline."""
+    loaded = fctlab.load_scenario(scenario).with_sets(sets or [])
+    if seed is not None:
+        loaded = loaded.set("seed", seed)
+    with _progress(progress) as report:
+        comparison = fctlab.compare(
+            loaded,
+            _items("--schemes", schemes, str),
+            loads=_items("--loads", loads, float),
+            seeds=seeds,
+            out=out,
+            workers=workers,
+            progress=lambda cell, seen: report(cell.name, seen),
+        )
+    if as_json:
+        _print_json({"scenario": comparison.results[0].scenario, **comparison.report})
+        return
+    from fctlab import tables
+
+    _print(tables.comparison(comparison))
+    _say_saved(out)
+
+
+@app.command(name="list")
+def list_parts(
+    place: Annotated[
+        str | None, typer.Argument(help="schemes, workloads, topologies, ...; all unless given.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what there is to choose from."""
+    places = fctlab.catalog()
+    if place is not None and place not in places:
+        raise SpecError("list", f"{place!r} is not a place; known: {', '.join(places)}")
+    chosen = {name: parts for name, parts in places.items() if place in (None, name)}
+    if as_json:
+        _print_json(chosen)
+        return
+    from fctlab import tables
+
+    _print(tables.catalog(chosen))
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of a scenario."""
+    _print_json(fctlab.schema())
+
+
+@app.command()
+def bench(
+    area: Annotated[str, typer.Argument(help="packet")] = "packet",
+    flows: Annotated[int | None, typer.Option(help="Instead of the reference's 20,000.")] = None,
+    runs: Annotated[int, typer.Option(help="Runs of each, of which the median counts.")] = 3,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the engines on this machine with the reference scenario."""
+    from fctlab import bench as benchmarks
+
+    found = benchmarks.measure(area, flows, runs, say=_say)
+    if as_json:
+        _print_json({"benchmarks": found})
+        return
+    from fctlab import tables
+
+    _print(tables.benchmarks(found))
+
+
+def main() -> NoReturn:
+    """Run the program; every error is one line on stderr."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # leaves no more behind than Ctrl-C
+    try:
+        code = app(standalone_mode=False) or 0
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 128 + signal.SIGPIPE
+    except (SpecError, OSError) as error:
+        code = _fail(str(error), 2)
+    except typer.TyperException as error:
+        code = _fail(error.format_message(), error.exit_code)
+    except InternalError as error:
+        code = _fail(f"bug in fctlab {fctlab.__version__}, please report it: {error}", 1)
+    sys.exit(code)
+
+
+def _fail(message: str, code: int) -> int:
+    _say("error: " + " ".join(message.split()))
+    return code
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr)
+
+
+def _say_saved(out: Path | None) -> None:
+    if out is not None:
+        _say(f"saved in {out}: flows.parquet, summary.csv, fct_cdf.png, slowdown_by_size.png, ...")
+
+
+def _print(table: RenderableType) -> None:
+    console = Console(width=None if sys.stdout.isatty() else WIDTH_OF_PIPES, highlight=False)
+    # Rather let a narrow terminal break lines than leave numbers out.
+    needed = console.measure(table, options=console.options.update(max_width=1000)).minimum
+    console.width = max(console.width, needed)
+    console.print(table)
+
+
+def _print_json(value: object) -> None:
+    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+T = TypeVar("T", str, float)
+
+
+def _items(option: str, text: str | None, convert: type[T]) -> list[T]:
+    """Splits ``a,b,c``."""
+    if text is None:
+        return []
+    what = {str: "name", float: "number"}[convert]
+    items = []
+    for item in text.split(","):
+        try:
+            if not item.strip():
+                raise ValueError
+            items.append(convert(item.strip()))
+        except ValueError:
+            raise SpecError(option, f"{item!r} in {text!r} is not a {what}") from None
+    return items
+
+
+Report: TypeAlias = Callable[[str, fctlab.Progress | None], None]
+"""Told the name of a run and how far it has come, ``None`` when it is done."""
+
+
+@contextmanager
+def _progress(asked: bool | None) -> Iterator[Report]:
+    """Progress on stderr: bars on a terminal; elsewhere, if asked for, now and then a line."""
+    terminal = sys.stderr.isatty()
+    if terminal and asked is not False:
+        with _bars() as report:
+            yield report
+    elif asked:
+        yield _lines()
+    else:
+        yield lambda name, seen: None
+
+
+def _lines() -> Report:
+    """A line per run at most once a second."""
+    due: dict[str, float] = {}
+
+    def report(name: str, seen: fctlab.Progress | None) -> None:
+        now = time.monotonic()
+        if seen and now >= due.get(name, 0):
+            due[name] = now + 1
+            total = "" if seen.flows_expected is None else f" of {seen.flows_expected:,}"
+            _say(f"{name}: {seen.flows_finished:,}{total} flows, {seen.now_s:.3g} s")
+
+    return report
+
+
+@contextmanager
+def _bars() -> Iterator[Report]:
+    """One bar per run that is under way."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Display
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("flows"),
+        TimeElapsedColumn(),
+    )
+    with Display(*columns, console=Console(stderr=True), transient=True) as display:
+        bars: dict[str, TaskID] = {}
+
+        def report(name: str, seen: fctlab.Progress | None) -> None:
+            if seen is None:
+                if name in bars:
+                    display.remove_task(bars.pop(name))
+                return
+            if name not in bars:
+                bars[name] = display.add_task(name, total=None)
+            done, total = seen.flows_finished, seen.flows_expected
+            display.update(bars[name], completed=done, total=total)
+
+        yield report

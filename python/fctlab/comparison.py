@@ -1,0 +1,390 @@
+"""The same flows under several schemes, loads and seeds."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, CancelledError, ThreadPoolExecutor, wait
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import chain
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from fctlab import _native, store
+from fctlab.errors import SpecError
+from fctlab.result import Result, simulate
+from fctlab.scenario import Scenario, ScenarioLike, load_scenario
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure
+
+    from fctlab import plots
+
+METRICS = tuple(f"{s}_{m}" for m in ("fct_s", "slowdown") for s in ("avg", "p50", "p99"))
+KEYS = ("scheme", "load", "class", "traffic_class")
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of a comparison."""
+
+    scheme: str
+    load: float | None
+    seed: int
+    scenario: dict[str, Any]
+    """Resolved."""
+
+    @property
+    def name(self) -> str:
+        """``scheme-load-seed``, fit for a file name; every cell's is different."""
+        load = [] if self.load is None else [f"{self.load:g}"]
+        return "-".join([quote(self.scheme, safe=" "), *load, str(self.seed)])
+
+
+CellProgress = Callable[[Cell, _native.Progress | None], object]
+"""Told how far a cell has come, from several threads; ``None`` when it is done."""
+
+
+class Comparison:
+    """What several schemes made of the same flows.
+
+    Attributes:
+        cells: what was run: every scheme, within it every load, within it every seed.
+        results: one `Result` per cell.
+    """
+
+    def __init__(self, cells: Sequence[Cell], results: Sequence[Result]) -> None:
+        self.cells = tuple(cells)
+        self.results = tuple(results)
+
+    @property
+    def schemes(self) -> list[str]:
+        """Names of the schemes; others are compared with the first, the baseline."""
+        return list(dict.fromkeys(cell.scheme for cell in self.cells))
+
+    @property
+    def loads(self) -> list[float | None]:
+        """The loads; ``[None]`` for a trace, which has none."""
+        return list(dict.fromkeys(cell.load for cell in self.cells))
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds."""
+        return list(dict.fromkeys(cell.seed for cell in self.cells))
+
+    @cached_property
+    def runs(self) -> pl.DataFrame:
+        """The summary rows of every run, with the columns ``load`` and ``seed``."""
+        import polars as pl
+
+        return pl.concat(
+            result.summary.with_columns(*_columns(cell)) for cell, result in self._pairs()
+        )
+
+    @cached_property
+    def summary(self) -> pl.DataFrame:
+        """Means over the seeds, one row per scheme, load and size class.
+
+        Columns: ``scheme``, ``load``, ``class``, ``traffic_class``, ``seeds``, ``flows`` and
+        ``unfinished`` (of all seeds), and for each metric ``M`` of `METRICS`:
+
+        * ``M``: mean of the seeds' values,
+        * ``M_ci95``: half-width of its 95% t interval; null with one seed,
+        * ``M_ratio``: mean over the seeds of the ratio to the first scheme on the same flows,
+        * ``M_ratio_ci95``: half-width of its 95% t interval; null with one seed.
+        """
+        import polars as pl
+
+        baseline = self.runs.filter(pl.col("scheme") == self.schemes[0])
+        paired = self.runs.join(
+            baseline,
+            on=("load", "seed", "class", "traffic_class"),
+            suffix="_base",
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
+        ).with_columns((pl.col(m) / pl.col(f"{m}_base")).alias(f"{m}_ratio") for m in METRICS)
+        half_widths = _half_widths(len(self.seeds))
+        estimates = [
+            column
+            for metric in METRICS
+            for name in (metric, f"{metric}_ratio")
+            for column in (
+                pl.col(name).mean(),
+                (
+                    pl.col(name).std()
+                    * pl.col(name).count().replace_strict(half_widths, return_dtype=pl.Float64)
+                ).alias(f"{name}_ci95"),
+            )
+        ]
+        return paired.group_by(KEYS, maintain_order=True).agg(
+            pl.len().alias("seeds"), pl.col("flows").sum(), pl.col("unfinished").sum(), *estimates
+        )
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """The flows of every run (see `Result.flows`) with ``scheme``, ``load``, ``seed``."""
+        import polars as pl
+
+        return pl.concat(
+            result.flows.with_columns(pl.lit(cell.scheme).alias("scheme"), *_columns(cell))
+            for cell, result in self._pairs()
+        )
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """``{"summary": [...], "runs": [{"scheme", "load", "seed", ...}]}`` as plain values."""
+        return {
+            "summary": self.summary.to_dicts(),
+            "runs": [
+                {"scheme": cell.scheme, "load": cell.load, "seed": cell.seed} | result.report
+                for cell, result in self._pairs()
+            ],
+        }
+
+    def plot_fct_cdf(self) -> Figure:
+        """Cumulative distribution of completion times, one line per scheme, seeds pooled."""
+        from fctlab import plots
+
+        return plots.fct_cdf(self._curves(), self.results[0].title)
+
+    def plot_slowdown(self) -> Figure:
+        """Average and 99th percentile of the slowdown against flow size, one line per scheme."""
+        from fctlab import plots
+
+        return plots.slowdown_by_size(self._curves(), self.results[0].title)
+
+    def save(self, directory: str | PathLike[str]) -> None:
+        """Save as a result directory, whole or not at all.
+
+        It holds ``flows.parquet`` and ``summary.csv`` of all runs, ``scenario.json``
+        (``fctlab compare`` runs it again), ``report.json``, plots, and each run as a result
+        directory of its own, without plots, in ``runs/``.
+
+        Raises:
+            OutputError: the directory cannot be written or its disk is too small.
+        """
+        flows = sum(result.counters["flows_started"] for result in self.results)
+        with store.writing(directory, 2 * flows) as draft:
+            for cell, result in self._pairs():
+                run_folder = draft.run_folder(cell.name)
+                run_folder.mkdir(parents=True)
+                result.write_flows(run_folder)
+                result.write_tables(run_folder)
+            self._write(draft.folder)
+
+    def _write(self, folder: Path) -> None:
+        """Write every file of a result directory but ``runs/``, where the flows come from."""
+        _merge_flows(self.cells, folder)
+        self.summary.write_csv(folder / store.SUMMARY)
+        self.plot_fct_cdf().savefig(folder / store.FCT_CDF)
+        self.plot_slowdown().savefig(folder / store.SLOWDOWN)
+        store.write_json(folder / store.REPORT, self.report)
+        store.write_json(folder / store.SCENARIO, {"runs": [asdict(c) for c in self.cells]})
+
+    def _pairs(self) -> list[tuple[Cell, Result]]:
+        return list(zip(self.cells, self.results, strict=True))
+
+    def _curves(self) -> list[plots.Curve]:
+        from fctlab import plots
+
+        groups: dict[tuple[float | None, str], list[pl.LazyFrame]] = {}
+        for cell, result in self._pairs():
+            groups.setdefault((cell.load, cell.scheme), []).append(result.scan_flows())
+        return [plots.Curve(scheme, load, frames) for (load, scheme), frames in groups.items()]
+
+
+def compare(
+    scenario: ScenarioLike,
+    schemes: Sequence[str] = (),
+    *,
+    loads: Sequence[float] = (),
+    seeds: int | None = None,
+    out: str | PathLike[str] | None = None,
+    workers: int | None = None,
+    progress: CellProgress | None = None,
+) -> Comparison:
+    """Run the same flows under several schemes, at several loads, with several seeds.
+
+    Runs share the cores; what is found does not depend on how many there are.
+
+    Args:
+        scenario: a `Scenario`, a mapping with its tables, or a file; also the
+            ``scenario.json`` of a saved comparison, which then says everything else.
+        schemes: tables ``[schemes.NAME]`` of the scenario or presets; the first one is the
+            baseline. All tables of the scenario unless given.
+        loads: instead of the scenario's.
+        seeds: how many, counted up from the scenario's; one unless given.
+        out: save the comparison there (see `Comparison.save`). When it ends early, the runs
+            that are whole are kept in ``runs/``.
+        workers: runs at once; one per core unless given.
+        progress: called about ten times a second for each run that is under way.
+
+    Raises:
+        SpecError: a mistake in the scenario or an argument; nothing has been simulated.
+        OutputError: `out` cannot be written; nothing has been simulated.
+        KeyboardInterrupt: on Ctrl-C, within a second; its text says what was kept.
+    """
+    cells = _plan(load_scenario(scenario), schemes, loads, seeds)
+    if workers is None:
+        workers = _cores()
+    elif workers < 1:
+        raise SpecError("workers", f"{workers} is not at least 1")
+    if out is None:
+        return Comparison(cells, _simulate_all(cells, None, workers, progress))
+    counts = [cell.scenario["traffic"].get("flows") or 0 for cell in cells]
+    with store.writing(out, 2 * sum(counts)) as draft:
+        comparison = Comparison(cells, _simulate_all(cells, draft, workers, progress))
+        comparison._write(draft.folder)
+    for cell, result in comparison._pairs():
+        result.directory = Path(out) / store.RUNS / cell.name
+    return comparison
+
+
+def _cores() -> int:
+    """Cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on this system
+        return os.cpu_count() or 1
+
+
+def _plan(
+    scenario: Scenario, schemes: Sequence[str], loads: Sequence[float], seeds: int | None
+) -> list[Cell]:
+    """Every run, resolved: a mistake in the last one shows before the first one starts."""
+    if "runs" in scenario.value:
+        if schemes or loads or seeds is not None or scenario.sets:
+            raise SpecError("runs", "a saved comparison is run as it is; nothing can be changed")
+        return _saved_plan(scenario)
+    schemes = schemes or list(scenario.value.get("schemes", {}))
+    if not schemes:
+        raise SpecError("schemes", "is missing; name one or more, such as dctcp,pfabric")
+    _check_distinct("schemes", schemes)
+    _check_distinct("loads", loads)
+    if seeds is not None and seeds < 1:
+        raise SpecError("seeds", f"{seeds} is not at least 1")
+    cells = []
+    for scheme in schemes:
+        chosen = scenario.with_scheme(scheme)
+        for loaded in [chosen.set("traffic.load", load) for load in loads] or [chosen]:
+            first = loaded.resolve()
+            for seed in range(first["seed"], first["seed"] + (seeds or 1)):
+                resolved = loaded.set("seed", seed).resolve()
+                cells.append(Cell(scheme, resolved["traffic"].get("load"), seed, resolved))
+    return cells
+
+
+def _saved_plan(scenario: Scenario) -> list[Cell]:
+    """The runs of a saved comparison."""
+    runs = scenario.value["runs"]
+    cells = []
+    for i, run in enumerate(runs):
+        try:
+            resolved = Scenario(run["scenario"], scenario.base_dir).resolve()
+        except SpecError as error:
+            raise SpecError(f"runs[{i}].scenario.{error.path}", error.message) from None
+        except (KeyError, TypeError):
+            raise SpecError(f"runs[{i}]", "is not a run of a saved comparison") from None
+        load = resolved["traffic"].get("load")
+        cells.append(Cell(resolved["scheme"]["name"], load, resolved["seed"], resolved))
+    return cells
+
+
+def _check_distinct(what: str, values: Sequence[object]) -> None:
+    for value, count in Counter(values).items():
+        if count > 1:
+            raise SpecError(what, f"{value} is listed {count} times")
+
+
+def _simulate_all(
+    cells: Sequence[Cell],
+    draft: store.Draft | None,
+    workers: int,
+    progress: CellProgress | None,
+) -> list[Result]:
+    """Run every cell, into `draft` if there is one; all stop when one fails."""
+    stop = threading.Event()
+
+    def one(cell: Cell) -> Result:
+        def watch(seen: _native.Progress) -> None:
+            if stop.is_set():
+                raise CancelledError
+            if progress:
+                progress(cell, seen)
+
+        folder = draft.run_folder(cell.name) if draft else None
+        result = simulate(cell.scenario, folder, watch)
+        if folder:
+            result.write_tables(folder)
+        if progress:
+            progress(cell, None)
+        return result
+
+    with ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(one, cell) for cell in cells]
+        try:
+            pending = set(futures)
+            while pending:
+                # Polars makes the system restart a wait that Ctrl-C interrupts: wake up often.
+                done, pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION)
+                for future in done:
+                    future.result()
+            return [future.result() for future in futures]
+        except BaseException:
+            stop.set()
+            for future in futures:
+                future.cancel()
+            raise
+
+
+def _merge_flows(cells: Sequence[Cell], folder: Path) -> None:
+    """Write the flows of all runs into one file, with scheme, load and seed."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    def batches() -> Iterator[pa.Table]:
+        for cell in cells:
+            labels = {
+                "scheme": pa.scalar(cell.scheme, pa.string()),
+                "load": pa.scalar(cell.load, pa.float64()),
+                "seed": pa.scalar(cell.seed, pa.uint64()),
+            }
+            file = pq.ParquetFile(folder / store.RUNS / cell.name / store.FLOWS)
+            for batch in file.iter_batches():
+                table = pa.Table.from_batches([batch])
+                for name, value in labels.items():
+                    table = table.append_column(name, pa.repeat(value, len(table)))
+                yield table
+
+    tables = batches()
+    first = next(tables)
+    with pq.ParquetWriter(folder / store.FLOWS, first.schema) as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
+
+
+def _columns(cell: Cell) -> list[pl.Expr]:
+    import polars as pl
+
+    return [
+        pl.lit(cell.load, dtype=pl.Float64).alias("load"),
+        pl.lit(cell.seed, dtype=pl.UInt64).alias("seed"),
+    ]
+
+
+def _half_widths(most: int) -> dict[int, float | None]:
+    """Half-width of the t interval of a mean of n values, in standard deviations, by n."""
+    from scipy.special import stdtrit
+
+    def half_width(n: int) -> float | None:
+        return float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) / n**0.5 if n > 1 else None
+
+    return {n: half_width(n) for n in range(most + 1)}

@@ -1,0 +1,28 @@
+"""What can go wrong, as exceptions that a caller can tell apart."""
+
+
+class SpecError(ValueError):
+    """A mistake in an input, told to the person who wrote it.
+
+    ``str(error)`` reads ``traffic.load: 1.3 is not in (0, 1)``.
+
+    Attributes:
+        path: where (``"traffic.load"``, a file name, an argument); may be empty.
+        message: what was found there and what is allowed.
+    """
+
+    def __init__(self, path: str, message: str) -> None:
+        super().__init__(path, message)
+        self.path = path
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}" if self.path else self.message
+
+
+class OutputError(OSError):
+    """A result directory that cannot be written, found out before simulating."""
+
+
+class InternalError(RuntimeError):
+    """A broken invariant of an engine: a bug in fctlab."""

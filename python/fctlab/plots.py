@@ -1,0 +1,170 @@
+"""Figures: completion times and slowdowns of one or several schemes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullFormatter
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+# Okabe and Ito's palette, told apart with any colour vision; lines and markers differ as well.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+LINES = ("-", "--", "-.", ":")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+STYLE: dict[Any, Any] = {
+    "font.size": 10,
+    "axes.titlesize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "lines.linewidth": 1.6,
+    "savefig.dpi": 160,
+    "figure.dpi": 160,
+}
+FLOWS_PER_BIN = 200
+"""Flows behind one point of `slowdown_by_size`, at least: a p99 needs them."""
+MOST_BINS = 20
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The flows of one scheme at one load, one frame per seed (columns: `Result.flows`)."""
+
+    label: str
+    load: float | None
+    frames: Sequence[pl.LazyFrame]
+
+    def measured(self) -> list[pl.DataFrame]:
+        """The measured flows of each seed: size, completion time, slowdown, whether finished."""
+        columns = ("size_bytes", "fct_s", "slowdown", "finished")
+        return [f.filter("measured").select(columns).collect() for f in self.frames]
+
+
+def fct_cdf(curves: Sequence[Curve], title: str) -> Figure:
+    """Cumulative distribution of completion times; one panel per load, one line per scheme.
+
+    Seeds are pooled. Flows that had not finished count, without a completion time: with
+    them a line ends below 1.
+    """
+    loads = _loads(curves)
+    with rc_context(STYLE):
+        figure = Figure(figsize=(1.4 + 4.4 * len(loads), 3.8), layout="constrained")
+        axes = figure.subplots(1, len(loads), sharey=True, squeeze=False)[0]
+        for ax, load in zip(axes, loads, strict=True):
+            for style, curve in _styled(curves, load):
+                flows = pl.concat(curve.measured())
+                times = np.sort(flows.filter("finished")["fct_s"].to_numpy())
+                share = np.arange(1, len(times) + 1) / max(len(flows), 1)
+                ax.step(times, share, where="post", label=curve.label, **_line(style))
+            _log_axis(ax, "s")
+            ax.set(xlabel="flow completion time", ylim=(0, 1.02), title=_load_title(load))
+        seeds = max(len(curve.frames) for curve in curves)
+        axes[0].set_ylabel("share of flows" + (f" ({seeds} seeds pooled)" if seeds > 1 else ""))
+        _finish(figure, axes[-1], title)
+    return figure
+
+
+def slowdown_by_size(curves: Sequence[Curve], title: str) -> Figure:
+    """Average and 99th percentile of the slowdown against flow size; one row per load.
+
+    Each point stands for the same number of flows of neighbouring size, drawn at their
+    median size. Over several seeds it is the mean of the seeds' values.
+    """
+    loads = _loads(curves)
+    with rc_context(STYLE):
+        figure = Figure(figsize=(8.6, 0.6 + 3.3 * len(loads)), layout="constrained")
+        rows = figure.subplots(len(loads), 2, sharex=True, squeeze=False)
+        for (left, right), load in zip(rows, loads, strict=True):
+            for style, curve in _styled(curves, load):
+                sizes, average, p99 = _binned(curve.measured())
+                look = _line(style) | {"marker": MARKERS[style % len(MARKERS)], "markersize": 4}
+                left.plot(sizes, average, label=curve.label, **look)
+                right.plot(sizes, p99, label=curve.label, **look)
+            for ax, statistic in ((left, "average"), (right, "99th percentile")):
+                _log_axis(ax, "B")
+                _slowdown_axis(ax)
+                ax.set_title(", ".join(filter(None, (statistic, _load_title(load)))))
+            left.set_ylabel("slowdown (FCT / ideal)")
+        for ax in rows[-1]:
+            ax.set_xlabel("flow size")
+        _finish(figure, rows[0][0], title)
+    return figure
+
+
+def _binned(
+    seeds: list[pl.DataFrame],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Median size, average slowdown and its 99th percentile of each bin of flow sizes."""
+    sizes = np.sort(np.concatenate([s["size_bytes"].to_numpy() for s in seeds]))
+    if len(sizes) == 0:
+        return np.empty(0), np.empty(0), np.empty(0)
+    bins = int(np.clip(len(sizes) // (FLOWS_PER_BIN * len(seeds)), 1, MOST_BINS))
+    # Upper ends of equally full bins; an often-used size makes neighbours coincide.
+    ends = np.unique(sizes[np.arange(1, bins + 1) * len(sizes) // bins - 1])
+    points = []
+    for low, high in zip(np.concatenate(([-1], ends[:-1])), ends, strict=True):
+        inside = [
+            s["slowdown"].to_numpy()[
+                (s["size_bytes"].to_numpy() > low) & (s["size_bytes"].to_numpy() <= high)
+            ]
+            for s in seeds
+        ]
+        inside = [i for i in inside if len(i)]
+        points.append(
+            (
+                np.median(sizes[(sizes > low) & (sizes <= high)]),
+                np.mean([i.mean() for i in inside]),
+                np.mean([np.percentile(i, 99, method="inverted_cdf") for i in inside]),
+            )
+        )
+    median, average, p99 = np.array(points, dtype=np.float64).T
+    return median, average, p99
+
+
+def _loads(curves: Sequence[Curve]) -> list[float | None]:
+    return list(dict.fromkeys(curve.load for curve in curves))
+
+
+def _load_title(load: float | None) -> str:
+    return "" if load is None else f"load {load:g}"
+
+
+def _styled(curves: Sequence[Curve], load: float | None) -> list[tuple[int, Curve]]:
+    """The curves of a load, each with its number: a scheme looks the same in every panel."""
+    return list(enumerate(curve for curve in curves if curve.load == load))
+
+
+def _line(style: int) -> dict[str, str]:
+    return {"color": COLOURS[style % len(COLOURS)], "linestyle": LINES[style % len(LINES)]}
+
+
+def _log_axis(ax: Axes, unit: str) -> None:
+    ax.set_xscale("log")
+    ax.xaxis.set_major_formatter(EngFormatter(unit=unit))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _slowdown_axis(ax: Axes) -> None:
+    ax.set_yscale("log")
+    ax.set_ylim(bottom=1)
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _finish(figure: Figure, legend: Axes, title: str) -> None:
+    legend.legend()
+    if title:
+        figure.suptitle(title, fontsize=11)

@@ -1,0 +1,225 @@
+"""Running one scenario, and what was found."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fctlab import _native, store
+from fctlab.errors import SpecError
+from fctlab.scenario import ScenarioLike, load_scenario
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure
+
+ProgressCallback = Callable[[_native.Progress], object]
+
+
+class Result:
+    """What the run of one scenario found.
+
+    Attributes:
+        scenario: the resolved scenario; running it again gives the same flows.
+        counters: what was counted over the whole run, warm-up included
+            (``packet_hops``, ``drops``, ``ecn_marks``, ``timeouts``, ...).
+        perf: how fast it went (``wall_s``, ``cpu_s``, ``packet_hops_per_s``,
+            ``simulated_s``, ``peak_rss_bytes``); not part of the result's identity.
+        extras: further summaries that ``measure.extras`` asked for, by name.
+        directory: where the result is saved, if it is.
+    """
+
+    def __init__(
+        self,
+        scenario: dict[str, Any],
+        report: dict[str, Any],
+        outcome: _native.RunOutcome | None,
+        directory: Path | None,
+    ) -> None:
+        self.scenario = scenario
+        self.directory = directory
+        self.counters: dict[str, int] = report["counters"]
+        self.perf: dict[str, float] = report["perf"]
+        self.extras: dict[str, Any] = report["extras"]
+        self._report = report
+        self._outcome = outcome
+
+    @classmethod
+    def load(cls, directory: str | PathLike[str]) -> Result:
+        """Read a saved result.
+
+        Raises:
+            SpecError: the directory does not hold a whole result of one run.
+        """
+        path = Path(directory)
+        return cls(*store.read_run(path), None, path)
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """``{"summary", "counters", "perf", "extras", "recordings"}`` as plain values."""
+        return self._report
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """One row per flow, in order of start: row i is the same flow under every scheme.
+
+        Columns: ``flow``, ``traffic_class``, ``src``, ``dst`` (host numbers), ``size_bytes``
+        (payload), ``start_s``, ``fct_s``, ``ideal_fct_s``, ``slowdown`` (fct / ideal),
+        ``finished`` (if not, ``fct_s`` is the time until the end of the run, a lower bound),
+        ``unfinished_reason``, ``measured`` (started inside the window), ``retransmissions``,
+        ``timeouts``, ``query``.
+
+        Of a run in memory the frame shares the engine's numbers without a copy.
+        """
+        return self.scan_flows().collect()
+
+    def scan_flows(self) -> pl.LazyFrame:
+        """`flows`, read only as far as needed."""
+        import polars as pl
+
+        if self._outcome is not None:
+            return pl.DataFrame(self._outcome).lazy()
+        assert self.directory is not None
+        return pl.scan_parquet(self.directory / store.FLOWS)
+
+    @cached_property
+    def summary(self) -> pl.DataFrame:
+        """Completion times and slowdowns of the measured flows, one row per size class.
+
+        Columns: ``scheme``, ``class`` (``all``, ``small`` (0, 100 KB], ``medium``
+        (100 KB, 10 MB], ``large``), ``traffic_class``, ``flows``, ``unfinished`` (they count
+        with the time until the end of the run), and ``avg_``, ``p50_``, ``p99_`` of ``fct_s``
+        and ``slowdown``. Percentiles are nearest rank; null where there are no flows.
+        """
+        import polars as pl
+
+        return pl.DataFrame(self._report["summary"], infer_schema_length=None)
+
+    @property
+    def recordings(self) -> list[Path]:
+        """Files that the scenario's recorders wrote."""
+        assert self.directory is not None or not self._report["recordings"]
+        folder = (self.directory or Path()) / store.RECORDINGS
+        return [folder / name for name in self._report["recordings"]]
+
+    @property
+    def scheme(self) -> str:
+        """Name of the scheme."""
+        name: str = self.scenario["scheme"]["name"]
+        return name
+
+    def plot_fct_cdf(self) -> Figure:
+        """Cumulative distribution of flow completion times, logarithmic in time."""
+        from fctlab import plots
+
+        return plots.fct_cdf([plots.Curve(self.scheme, None, [self.scan_flows()])], self.title)
+
+    def plot_slowdown(self) -> Figure:
+        """Average and 99th percentile of the slowdown against flow size."""
+        from fctlab import plots
+
+        return plots.slowdown_by_size(
+            [plots.Curve(self.scheme, None, [self.scan_flows()])], self.title
+        )
+
+    @property
+    def title(self) -> str:
+        """The scenario's name."""
+        name: str = self.scenario["name"]
+        return name
+
+    def save(self, directory: str | PathLike[str]) -> None:
+        """Save as a result directory, whole or not at all.
+
+        It holds ``flows.parquet``, ``summary.csv``, ``scenario.json`` (resolved; running it
+        again gives the same ``flows.parquet``), ``report.json``, ``fct_cdf.png``,
+        ``slowdown_by_size.png`` and ``recordings/``.
+
+        Raises:
+            OutputError: the directory cannot be written or its disk is too small.
+        """
+        with store.writing(directory, self.counters["flows_started"]) as draft:
+            self.write_flows(draft.folder)
+            self.write_plots(draft.folder)
+            self.write_tables(draft.folder)
+
+    def write_flows(self, folder: Path) -> None:
+        """Write the flows and recordings as part of a result directory."""
+        if self._outcome is not None:
+            self._outcome.write_flows(folder / store.FLOWS)
+        elif self.directory is not None:
+            shutil.copyfile(self.directory / store.FLOWS, folder / store.FLOWS)
+            if self.recordings:
+                shutil.copytree(self.directory / store.RECORDINGS, folder / store.RECORDINGS)
+
+    def write_plots(self, folder: Path) -> None:
+        """Write the plots of a result directory."""
+        self.plot_fct_cdf().savefig(folder / store.FCT_CDF)
+        self.plot_slowdown().savefig(folder / store.SLOWDOWN)
+
+    def write_tables(self, folder: Path) -> None:
+        """Write the summary, the report and, last, the scenario of a result directory."""
+        self.summary.write_csv(folder / store.SUMMARY)
+        store.write_json(folder / store.REPORT, self.report)
+        store.write_json(folder / store.SCENARIO, self.scenario)
+
+
+def simulate(
+    scenario: dict[str, Any], folder: Path | None, progress: ProgressCallback | None
+) -> Result:
+    """Run a resolved scenario; flows and recordings go into `folder`, if there is one."""
+    recordings = folder and folder / store.RECORDINGS
+    if recordings:
+        recordings.mkdir(parents=True)
+    outcome = _native.run(
+        json.dumps(scenario), folder and folder / store.FLOWS, recordings, progress
+    )
+    report = json.loads(outcome.report())
+    if recordings and not report["recordings"]:
+        recordings.rmdir()
+    return Result(scenario, report, None if folder else outcome, folder)
+
+
+def run(
+    scenario: ScenarioLike,
+    *,
+    seed: int | None = None,
+    out: str | PathLike[str] | None = None,
+    progress: ProgressCallback | None = None,
+) -> Result:
+    """Simulate a scenario at packet level.
+
+    The interpreter is released meanwhile, so runs in several threads use several cores.
+
+    Args:
+        scenario: a `Scenario`, a mapping with its tables, or a file.
+        seed: instead of the scenario's.
+        out: save the result there (see `Result.save`); flows are then streamed to disk and
+            memory follows the flows in flight.
+        progress: called about ten times a second; what it raises ends the run.
+
+    Raises:
+        SpecError: the scenario has a mistake.
+        OutputError: `out` cannot be written; nothing has been simulated.
+        KeyboardInterrupt: on Ctrl-C, within a second; nothing is left of the result.
+    """
+    loaded = load_scenario(scenario)
+    if "runs" in loaded.value:
+        raise SpecError("runs", "this is a saved comparison; run it with compare")
+    if seed is not None:
+        loaded = loaded.set("seed", seed)
+    resolved = loaded.resolve()
+    if out is None:
+        return simulate(resolved, None, progress)
+    directory = Path(out)
+    with store.writing(directory, resolved["traffic"].get("flows")) as draft:
+        result = simulate(resolved, draft.folder, progress)
+        result.write_plots(draft.folder)
+        result.write_tables(draft.folder)
+    result.directory = directory
+    return result

@@ -1,0 +1,135 @@
+"""Scenarios: reading, changing and resolving them.
+
+The rules are the engine's; nothing here knows what a valid scenario is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from fctlab import _native
+from fctlab.errors import SpecError
+
+FORMATS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".json": "json"}
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario as written, and the changes to make to it.
+
+    Immutable: every method returns a new one.
+
+    >>> web = load_scenario("scenarios/websearch-leafspine.toml")
+    >>> web.set("traffic.load", 0.8).with_scheme("pfabric").resolve()["seed"]
+    1
+    """
+
+    value: Mapping[str, Any]
+    """The tables and keys, as in the file."""
+    base_dir: Path = Path()
+    """Where relative file names (traces, size distributions) are taken from."""
+    sets: tuple[tuple[str, str], ...] = ()
+    """Changes ``(path, value)`` in the order in which they apply; values as TOML or bare text."""
+
+    def set(self, path: str, value: object) -> Scenario:
+        """Change one key.
+
+        Args:
+            path: keys with dots between, such as ``"traffic.load"``.
+            value: a string (with its unit where it has one), number, boolean, list or mapping.
+        """
+        return replace(self, sets=(*self.sets, (path, _toml(value))))
+
+    def with_sets(self, assignments: list[str]) -> Scenario:
+        """Apply changes written ``path=value``, the value in TOML or as bare text.
+
+        Raises:
+            SpecError: an assignment without ``=``.
+        """
+        pairs = [assignment.partition("=") for assignment in assignments]
+        for path, equals, _ in pairs:
+            if not equals or not path.strip():
+                raise SpecError("--set", f"{path!r} is not an assignment; write path=value")
+        new = tuple((path.strip(), value.strip()) for path, _, value in pairs)
+        return replace(self, sets=self.sets + new)
+
+    def with_scheme(self, name: str) -> Scenario:
+        """Replace the scheme: by a table ``[schemes.NAME]`` of the scenario, or a preset.
+
+        Raises:
+            SpecError: there is no such scheme.
+        """
+        value = json.loads(_native.with_scheme(json.dumps(self.value), name))
+        return replace(self, value=value)
+
+    def resolve(self) -> dict[str, Any]:
+        """Fill in every default and validate.
+
+        Returns:
+            The resolved scenario: running it again gives the same bytes.
+
+        Raises:
+            SpecError: the first mistake, with its path, the value and what is allowed.
+        """
+        resolved: dict[str, Any] = json.loads(
+            _native.resolve(json.dumps(self.value), list(self.sets), self.base_dir)
+        )
+        return resolved
+
+
+ScenarioLike: TypeAlias = Scenario | Mapping[str, Any] | str | PathLike[str]
+"""A scenario, its tables and keys as a mapping, or a file that holds it."""
+
+
+def load_scenario(source: ScenarioLike) -> Scenario:
+    """Read a scenario.
+
+    Args:
+        source: a TOML, YAML or JSON file (by its suffix); or a mapping with the same
+            keys, whose relative file names are taken from the working directory.
+
+    Raises:
+        SpecError: the file cannot be read, or is not what its suffix says (with the line).
+    """
+    if isinstance(source, Scenario):
+        return source
+    if isinstance(source, Mapping):
+        return Scenario(dict(source))
+    return Scenario(read_tables(source), Path(source).absolute().parent)
+
+
+def read_tables(file: str | PathLike[str]) -> dict[str, Any]:
+    """The tables and keys of a TOML, YAML or JSON file; errors as `load_scenario`."""
+    name, suffix = fspath(file), Path(file).suffix.lower()
+    if suffix not in FORMATS and not Path(file).is_dir():
+        raise SpecError(name, f"is not a scenario file; its name ends in {', '.join(FORMATS)}")
+    try:
+        text = Path(file).read_bytes().decode("utf-8")
+        tables: dict[str, Any] = json.loads(_native.parse(text, FORMATS.get(suffix, "toml")))
+    except FileNotFoundError:
+        raise SpecError(name, "no such file") from None
+    except IsADirectoryError:
+        raise SpecError(name, "is a directory, not a scenario file") from None
+    except OSError as error:
+        raise SpecError(name, error.strerror or str(error)) from None
+    except UnicodeDecodeError as error:
+        raise SpecError(name, f"is not UTF-8 text (byte {error.start})") from None
+    except SpecError as error:
+        raise SpecError(name, str(error)) from None
+    return tables
+
+
+def _toml(value: object) -> str:
+    """`value` as TOML."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{json.dumps(k)} = {_toml(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    if isinstance(value, str | bool | int | float):
+        return json.dumps(value)
+    raise TypeError(f"{value!r} is not a value of a scenario")

@@ -1,0 +1,155 @@
+"""Result directories that are whole or not there.
+
+Everything is written into a temporary folder inside the directory and renamed
+file by file at the end, ``scenario.json`` last: without it nothing reads as a
+result. What can be known to fail is found out before anything is simulated.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from fctlab.errors import OutputError, SpecError
+
+SCENARIO = "scenario.json"
+REPORT = "report.json"
+FLOWS = "flows.parquet"
+SUMMARY = "summary.csv"
+FCT_CDF = "fct_cdf.png"
+SLOWDOWN = "slowdown_by_size.png"
+RECORDINGS = "recordings"
+RUNS = "runs"
+
+BYTES_PER_FLOW = 100
+"""A generous estimate of a record in flows.parquet."""
+BYTES_BESIDES = 4_000_000
+"""Plots, tables and the like."""
+
+
+@dataclass
+class Draft:
+    """A result that is being written."""
+
+    folder: Path
+    """Temporary; its contents become the result."""
+    out: Path
+    """The result directory."""
+
+    def run_folder(self, name: str) -> Path:
+        """Where one of several runs writes."""
+        return self.folder / RUNS / name
+
+
+@contextmanager
+def writing(directory: str | PathLike[str], flows: int | None) -> Iterator[Draft]:
+    """A draft that becomes the result `directory` when the block ends well.
+
+    Its files then replace those of the same name. When the block fails, nothing is left but
+    the runs that are whole, and no new directory if there are none.
+
+    Args:
+        directory: made if need be.
+        flows: how many flow records it will hold, where that is known.
+
+    Raises:
+        OutputError: `directory` cannot be written or its disk has too little room, before
+            the block starts; or an error of the system later on, with what was kept.
+        KeyboardInterrupt: as raised in the block, with what was kept.
+    """
+    out = Path(directory)
+    new = [d for d in (out, *out.parents) if not d.exists()]
+    try:
+        draft = Draft(_prepare(out, BYTES_BESIDES + BYTES_PER_FLOW * (flows or 0)), out)
+        try:
+            yield draft
+            _publish(draft)
+        except BaseException as error:
+            kept = _keep_runs(draft)
+            if isinstance(error, KeyboardInterrupt):
+                raise KeyboardInterrupt(kept) from None
+            if isinstance(error, OSError):
+                raise OutputError(f"{out}: {error.strerror or error}; {kept}") from error
+            raise
+        finally:
+            shutil.rmtree(draft.folder, ignore_errors=True)
+    finally:
+        for made in new:
+            with suppress(OSError):  # not empty: it holds something worth keeping
+                made.rmdir()
+
+
+def _prepare(out: Path, expected_bytes: int) -> Path:
+    if out.exists() and not out.is_dir():
+        raise OutputError(f"{out}: is a file, not a directory to write results into")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=".fctlab-", dir=out))
+    except OSError as error:
+        raise OutputError(f"{out}: cannot be written: {error.strerror}") from None
+    free = shutil.disk_usage(out).free
+    if free < expected_bytes:
+        temporary.rmdir()
+        raise OutputError(
+            f"{out}: the disk has {free / 1e6:.0f} MB left, the result may need "
+            f"{expected_bytes / 1e6:.0f} MB"
+        )
+    return temporary
+
+
+def _publish(draft: Draft) -> None:
+    """Moves the draft into place, ``scenario.json`` last."""
+    entries = sorted(draft.folder.iterdir(), key=lambda entry: entry.name == SCENARIO)
+    (draft.out / SCENARIO).unlink(missing_ok=True)
+    for entry in entries:
+        _move(entry, draft.out / entry.name)
+
+
+def _keep_runs(draft: Draft) -> str:
+    """Moves the runs that are whole into place although the result is not; says what it kept."""
+    whole = [scenario.parent for scenario in draft.folder.glob(f"{RUNS}/*/{SCENARIO}")]
+    for run in whole:
+        (draft.out / RUNS).mkdir(exist_ok=True)
+        _move(run, draft.out / RUNS / run.name)
+    if not whole:
+        return f"nothing was kept in {draft.out}"
+    return f"kept {len(whole)} finished run{'s'[: len(whole) > 1]} in {draft.out / RUNS}"
+
+
+def _move(source: Path, target: Path) -> None:
+    """Renames `source` to `target`, replacing what is there."""
+    if target.is_dir():
+        shutil.rmtree(target)
+    source.replace(target)
+
+
+def write_json(path: Path, value: object) -> None:
+    """Writes `value` as JSON that a person can read, through to the disk."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    with path.open("w", encoding="utf-8") as file:
+        file.write(text + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read_run(directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The resolved scenario and the report of a run's result directory.
+
+    Raises:
+        SpecError: it does not hold the whole result of one run.
+    """
+    if not (directory / SCENARIO).is_file():
+        raise SpecError(str(directory), f"does not hold a whole result: it has no {SCENARIO}")
+    scenario = json.loads((directory / SCENARIO).read_text(encoding="utf-8"))
+    report = json.loads((directory / REPORT).read_text(encoding="utf-8"))
+    if "counters" not in report:
+        raise SpecError(str(directory), f"holds a comparison; its runs are in {RUNS}/")
+    return scenario, report

@@ -1,0 +1,240 @@
+"""Results as tables for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from fctlab.comparison import Comparison
+from fctlab.result import Result
+
+SIZE_CLASSES = {
+    "all": "all",
+    "small": "small <= 100 KB",
+    "medium": "medium <= 10 MB",
+    "large": "large > 10 MB",
+}
+
+
+def result(found: Result) -> RenderableType:
+    """Summary, counters and speed of a run."""
+    several = found.summary["traffic_class"].n_unique() > 1
+    table = _table(found.title)
+    if several:
+        table.add_column("traffic class")
+    table.add_column("flow size", no_wrap=True)
+    _numbers(table, "flows", "avg\nFCT", "p50\nFCT", "p99\nFCT")
+    _numbers(table, "avg\nslowdown", "p50\nslowdown", "p99\nslowdown")
+    for row in found.summary.filter(pl.col("flows") > 0).iter_rows(named=True):
+        table.add_row(
+            *([row["traffic_class"]] if several else []),
+            SIZE_CLASSES[row["class"]],
+            _flows(row),
+            *(seconds(row[f"{s}_fct_s"]) for s in ("avg", "p50", "p99")),
+            *(plain(row[f"{s}_slowdown"]) for s in ("avg", "p50", "p99")),
+        )
+    parts: list[RenderableType] = [_whole(table), *_window(found.extras["measured"])]
+    parts.append(_counters(found.scheme, found.counters))
+    parts += _extras(found.scheme, found.extras)
+    parts.append(_speed(found.perf, found.counters))
+    return Group(*parts)
+
+
+def comparison(found: Comparison) -> RenderableType:
+    """Summary of a comparison: every size class under each scheme, one table per load."""
+    base, seeds = found.schemes[0], len(found.seeds)
+    several = found.summary["traffic_class"].n_unique() > 1
+    parts: list[RenderableType] = []
+    for load in found.loads:
+        titles = [found.results[0].title]
+        titles += [] if load is None else [f"load {load:g}"]
+        titles += [f"mean of {seeds} seeds ± 95% interval"] if seeds > 1 else []
+        table = _table(", ".join(filter(None, titles)))
+        table.add_column("flow size", no_wrap=True)
+        table.add_column("scheme", no_wrap=True)
+        _numbers(table, "flows", "avg\nFCT", f"vs\n{base}", "p99\nFCT", f"vs\n{base}")
+        _numbers(table, "avg\nslowdown", "p99\nslowdown")
+        rows = found.summary.filter(pl.col("load").eq_missing(load), pl.col("flows") > 0)
+        for group in rows.partition_by("traffic_class", "class", maintain_order=True):
+            for i, row in enumerate(group.iter_rows(named=True)):
+                names = [row["traffic_class"]] if several else []
+                names.append(SIZE_CLASSES[row["class"]])
+                table.add_row(
+                    ", ".join(names) if i == 0 else "",
+                    row["scheme"],
+                    _flows(row),
+                    _estimate(row, "avg_fct_s"),
+                    _ratio(row, "avg_fct_s", base),
+                    _estimate(row, "p99_fct_s"),
+                    _ratio(row, "p99_fct_s", base),
+                    _estimate(row, "avg_slowdown"),
+                    _estimate(row, "p99_slowdown"),
+                    end_section=i == len(group) - 1,
+                )
+        parts.append(_whole(table))
+    if len(found.seeds) == 1:
+        parts += _window(found.results[0].extras["measured"])
+    for scheme in found.schemes:
+        runs = [r for c, r in zip(found.cells, found.results, strict=True) if c.scheme == scheme]
+        total = {k: sum(run.counters[k] for run in runs) for k in runs[0].counters}
+        parts.append(_counters(scheme, total))
+    if len(found.cells) == len(found.schemes):
+        for run in found.results:
+            parts += _extras(run.scheme, run.extras)
+    hops = sum(run.counters["packet_hops"] for run in found.results)
+    cpu = sum(run.perf["cpu_s"] for run in found.results)
+    parts.append(Text(f"{count(hops)} packet-hops in {cpu:.2f} s of CPU time", style="dim"))
+    return Group(*parts)
+
+
+def catalog(places: dict[str, list[dict[str, str]]]) -> RenderableType:
+    """What there is to choose from, one table per place."""
+    parts: list[RenderableType] = []
+    for place, entries in places.items():
+        table = _table(place)
+        table.add_column("name", no_wrap=True)
+        table.add_column("what it is")
+        for entry in entries:
+            table.add_row(entry["name"], entry["description"])
+        parts.append(_whole(table))
+    return Group(*parts)
+
+
+def benchmarks(found: list[dict[str, Any]]) -> RenderableType:
+    """What was measured, with what it means."""
+    table = _table("benchmarks on this machine")
+    table.add_column("name", no_wrap=True)
+    _numbers(table, "value")
+    table.add_column("unit")
+    table.add_column("note")
+    for row in found:
+        value = row["value"]
+        number = count(value) if value >= 1e4 else plain(value)
+        table.add_row(row["name"], number, row["unit"], row["note"])
+    return _whole(table)
+
+
+def seconds(value: float | None) -> str:
+    """A time to three digits: ``"12.3 us"``."""
+    if not value:
+        return "-" if value is None else "0 s"
+    for factor, unit in ((1e9, "ns"), (1e6, "us"), (1e3, "ms")):
+        if value * factor < 999.5:
+            return f"{plain(value * factor)} {unit}"
+    return f"{plain(value)} s"
+
+
+def plain(value: float | None) -> str:
+    """A number to three digits."""
+    if value is None:
+        return "-"
+    digits = 2 if value < 9.995 else 1 if value < 99.95 else 0
+    return f"{value:.{digits}f}"
+
+
+def count(value: float) -> str:
+    """A count to three digits: ``"12.3 M"``."""
+    for factor, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if value >= factor:
+            return plain(value / factor) + unit
+    return f"{value:.0f}"
+
+
+def _table(title: str) -> Table:
+    return Table(
+        title=title or None,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
+    )
+
+
+def _whole(table: Table) -> Table:
+    """Makes the columns that do not wrap as wide as what they hold."""
+    for column in table.columns:
+        if column.no_wrap:
+            cells = [str(column.header), *map(str, column.cells)]
+            column.min_width = max(len(line) for cell in cells for line in cell.split("\n"))
+    return table
+
+
+def _numbers(table: Table, *names: str) -> None:
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
+
+
+def _flows(row: dict[str, Any]) -> str:
+    unfinished = f" ({row['unfinished']} unfinished)" if row["unfinished"] else ""
+    return f"{row['flows']:,}{unfinished}"
+
+
+def _estimate(row: dict[str, Any], metric: str) -> str:
+    value, ci = row[metric], row[f"{metric}_ci95"]
+    text = seconds(value) if metric.endswith("_s") else plain(value)
+    return text if ci is None or not value else f"{text} ±{ci / value:.0%}"
+
+
+def _ratio(row: dict[str, Any], metric: str, base: str) -> str:
+    value, ci = row[f"{metric}_ratio"], row[f"{metric}_ratio_ci95"]
+    if row["scheme"] == base or value is None:
+        return ""
+    return f"{value:.2f}x" if ci is None else f"{value:.2f}x ±{ci:.2f}"
+
+
+def _counters(scheme: str, counters: dict[str, int]) -> Text:
+    names = ("data_packets", "retransmissions", "timeouts", "drops", "ecn_marks")
+    parts = [f"{count(counters[name])} {name.replace('_', ' ')}" for name in names]
+    unfinished = counters["flows_started"] - counters["flows_finished"]
+    parts += [f"{unfinished:,} flows unfinished"] if unfinished else []
+    return Text(f"{scheme}: {', '.join(parts)}")
+
+
+def _extras(scheme: str, extras: dict[str, Any]) -> list[Text]:
+    """A line per further summary that the scenario asked for."""
+    asked = {name: value for name, value in extras.items() if name != "measured"}
+    return [Text(f"{scheme}, {name}: {_inline(value)}") for name, value in asked.items()]
+
+
+def _window(measured: dict[str, Any]) -> list[Text]:
+    """Which flows are measured, if not all are."""
+    start, end, flows = measured["from_s"], measured["until_s"], measured["flows"]
+    if not (start or end):
+        return []
+    until = f" and before {seconds(end)}" if end else ""
+    return [Text(f"measured: the {flows:,} flows that start from {seconds(start)} on{until}")]
+
+
+def _inline(value: Any) -> str:
+    """A summary on one line; keys that end in ``_s`` hold seconds."""
+    if value is None:
+        return ""
+    if isinstance(value, dict):
+        texts = {
+            key.removesuffix("_s"): seconds(inner)
+            if key.endswith("_s") and inner is not None
+            else _inline(inner)
+            for key, inner in value.items()
+        }
+        return ", ".join(f"{key.replace('_', ' ')} {text}" for key, text in texts.items() if text)
+    if isinstance(value, list):
+        return ", ".join(map(_inline, value))
+    if isinstance(value, float):
+        return count(value) if value >= 1e4 else f"{value:.3g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _speed(perf: dict[str, float], counters: dict[str, int]) -> Text:
+    return Text(
+        f"{seconds(perf['simulated_s'])} simulated in {seconds(perf['wall_s'])}: "
+        f"{count(counters['packet_hops'])} packet-hops, "
+        f"{count(perf['packet_hops_per_s'])} per second; "
+        f"peak memory {count(perf['peak_rss_bytes'])}B",
+        style="dim",
+    )

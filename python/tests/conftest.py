@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROGRAM = str(Path(sys.executable).parent / "fctlab")
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+
+SIZES = {"kind": "uniform", "sizes": ["1KB", "20KB", "300KB"]}
+SMALL: dict[str, Any] = {
+    "name": "small",
+    "topology": {
+        "kind": "leaf-spine",
+        "leaves": 2,
+        "spines": 2,
+        "hosts_per_leaf": 3,
+        "host_rate": "10Gbps",
+        "fabric_rate": "10Gbps",
+        "base_rtt": "20us",
+    },
+    "traffic": {"workload": SIZES, "load": 0.5, "flows": 300},
+    "scheme": "dctcp",
+}
+
+SMALL_TOML = """
+name = "small"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 3
+host_rate = "10Gbps"
+fabric_rate = "10Gbps"
+base_rtt = "20us"
+[traffic]
+workload = { kind = "uniform", sizes = ["1KB", "20KB", "300KB"] }
+load = 0.5
+flows = 300
+[scheme]
+preset = "dctcp"
+"""
+
+Program = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A scenario file that runs in milliseconds."""
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL_TOML)
+    return file
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    """The program, run in an empty directory."""
+
+    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        command = [PROGRAM, *map(str, arguments)]
+        return subprocess.run(command, cwd=tmp_path, text=True, capture_output=True, timeout=120)
+
+    return run

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import fctlab
+from fctlab.scenario import read_tables
+from tests.conftest import SCENARIOS, SMALL
+
+FILES = sorted(SCENARIOS.glob("*.toml"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_the_schema_allows_every_scenario(file: Path) -> None:
+    jsonschema.validate(read_tables(file), fctlab.schema())
+    jsonschema.validate(fctlab.load_scenario(file).resolve(), fctlab.schema())
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_every_scenario_runs(file: Path, tmp_path: Path) -> None:
+    scenario = fctlab.load_scenario(file).set("traffic.flows", 100)
+    result = fctlab.run(scenario, out=tmp_path / "out")  # some record, which needs a place
+    assert result.counters["flows_started"] == result.counters["flows_finished"] > 0
+    assert result.title
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("traffic.load", 1.3),
+        ("traffic.laod", 0.3),
+        ("topology.host_rate", "10"),
+        ("topology.kind", "ring"),
+        ("scheme", "dtcp"),
+    ],
+)
+def test_the_schema_and_the_engine_refuse_alike(path: str, value: object) -> None:
+    table, _, key = path.rpartition(".")
+    changed = SMALL | ({table: SMALL[table] | {key: value}} if table else {key: value})
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(changed, fctlab.schema())
+    with pytest.raises(fctlab.SpecError):
+        fctlab.load_scenario(changed).resolve()
