@@ -14,10 +14,8 @@ use arrow::array::{
 };
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use fctlab_core::Duration;
+use fctlab_table::{BATCH, TableFile};
 use fctlab_workload::Flow;
-use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
-use parquet::file::properties::WriterProperties;
 
 /// When a flow finished, or that it did not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,9 +81,6 @@ impl Record {
     }
 }
 
-/// Rows per batch, and per row group in a file.
-const BATCH: usize = 1 << 16;
-
 /// Declares the columns of `flows.parquet` once: name, type, builder, value.
 macro_rules! columns {
     ($( $name:literal, $type:ident, $nullable:literal, $field:ident: $builder:ty,
@@ -133,7 +128,7 @@ columns! {
 /// Where records go: batches in memory, or a Parquet file.
 enum Target {
     Memory(Vec<RecordBatch>),
-    File(Box<ArrowWriter<File>>),
+    File(TableFile),
 }
 
 /// Collects records into batches.
@@ -154,15 +149,7 @@ impl Records {
     pub fn new(classes: Vec<String>, file: Option<File>) -> std::io::Result<Self> {
         let target = match file {
             None => Target::Memory(Vec::new()),
-            Some(file) => {
-                let properties = WriterProperties::builder()
-                    .set_compression(Compression::SNAPPY)
-                    .set_max_row_group_row_count(Some(BATCH))
-                    .set_created_by("fctlab".into())
-                    .build();
-                let writer = ArrowWriter::try_new(file, schema(), Some(properties));
-                Target::File(Box::new(writer.map_err(std::io::Error::other)?))
-            }
+            Some(file) => Target::File(TableFile::new(file, schema())?),
         };
         Ok(Records {
             builders: Builders::default(),
@@ -199,10 +186,7 @@ impl Records {
         let batch = RecordBatch::try_new(schema(), columns).map_err(std::io::Error::other)?;
         match &mut self.target {
             Target::Memory(batches) => batches.push(batch),
-            Target::File(writer) => {
-                writer.write(&batch).map_err(std::io::Error::other)?;
-                writer.flush().map_err(std::io::Error::other)?;
-            }
+            Target::File(table) => table.write(&batch)?,
         }
         Ok(())
     }
@@ -215,11 +199,7 @@ impl Records {
         self.flush()?;
         match self.target {
             Target::Memory(batches) => Ok(batches),
-            Target::File(writer) => {
-                let file = writer.into_inner().map_err(std::io::Error::other)?;
-                file.sync_all()?;
-                Ok(Vec::new())
-            }
+            Target::File(table) => table.finish().map(|_| Vec::new()),
         }
     }
 }

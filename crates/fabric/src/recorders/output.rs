@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
-use parquet::file::properties::WriterProperties;
+use fctlab_table::{BATCH, TableFile};
 
 use crate::run::RunError;
 
@@ -78,14 +76,11 @@ impl Drop for Output {
     }
 }
 
-/// Rows after which a table goes to its file.
-const BATCH: usize = 1 << 16;
-
 /// A Parquet file that is written batch by batch.
 pub struct Table {
-    writer: ArrowWriter<Output>,
+    table: TableFile,
     schema: SchemaRef,
-    path: PathBuf,
+    output: Output,
 }
 
 impl Table {
@@ -99,25 +94,18 @@ impl Table {
         columns: &[(&str, DataType, bool)],
     ) -> Result<Self, RunError> {
         let output = Output::create(dir, name)?;
-        let path = output.path.clone();
         let fields = columns
             .iter()
             .map(|(name, kind, null)| Field::new(*name, kind.clone(), *null));
         let schema = SchemaRef::new(Schema::new(fields.collect::<Vec<_>>()));
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::SNAPPY)
-            .set_created_by("fctlab".into())
-            .build();
-        match ArrowWriter::try_new(output, schema.clone(), Some(properties)) {
-            Ok(writer) => Ok(Table {
-                writer,
+        let file = output.file.get_ref().try_clone();
+        match file.and_then(|file| TableFile::new(file, schema.clone())) {
+            Ok(table) => Ok(Table {
+                table,
                 schema,
-                path,
+                output,
             }),
-            Err(e) => Err(RunError::Io {
-                path,
-                source: io::Error::other(e),
-            }),
+            Err(e) => Err(output.error(e)),
         }
     }
 
@@ -132,14 +120,8 @@ impl Table {
     /// When it cannot be written.
     pub fn write(&mut self, columns: Vec<ArrayRef>) -> Result<(), RunError> {
         let batch = RecordBatch::try_new(self.schema.clone(), columns).map_err(io::Error::other);
-        let written = batch.and_then(|batch| {
-            self.writer.write(&batch).map_err(io::Error::other)?;
-            self.writer.flush().map_err(io::Error::other)
-        });
-        written.map_err(|source| RunError::Io {
-            path: self.path.clone(),
-            source,
-        })
+        let written = batch.and_then(|batch| self.table.write(&batch));
+        written.map_err(|e| self.output.error(e))
     }
 
     /// Completes the file and returns its name.
@@ -147,12 +129,9 @@ impl Table {
     /// # Errors
     /// When the rest cannot be written.
     pub fn finish(self) -> Result<String, RunError> {
-        match self.writer.into_inner() {
-            Ok(output) => output.finish(),
-            Err(e) => Err(RunError::Io {
-                path: self.path,
-                source: io::Error::other(e),
-            }),
+        match self.table.finish() {
+            Ok(_) => self.output.finish(),
+            Err(e) => Err(self.output.error(e)),
         }
     }
 }
