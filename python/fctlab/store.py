@@ -11,7 +11,8 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from os import PathLike
@@ -85,6 +86,45 @@ def writing(directory: str | PathLike[str], flows: int | None) -> Iterator[Draft
         for made in new:
             with suppress(OSError):  # not empty: it holds something worth keeping
                 made.rmdir()
+
+
+@contextmanager
+def gathering(
+    directory: str | PathLike[str], folders: Sequence[str], expected_bytes: int
+) -> Iterator[Path]:
+    """A directory whose `folders` fill file by file, each of them whole (see `write_whole`).
+
+    When the block fails, what is there stays; no new directory does that is empty.
+
+    Raises:
+        OutputError: `directory` cannot be written or its disk has too little room, before
+            the block starts.
+    """
+    out = Path(directory)
+    inner = [out / name for name in folders]
+    new = [d for d in (*inner, out, *out.parents) if not d.exists()]
+    try:
+        _prepare(out, BYTES_BESIDES + expected_bytes).rmdir()
+        for folder in inner:
+            folder.mkdir(exist_ok=True)
+        yield out
+    finally:
+        for made in new:
+            with suppress(OSError):  # not empty: it holds something worth keeping
+                made.rmdir()
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Writes a file that is there as a whole or not at all."""
+    draft = path.with_name(f".fctlab-{os.getpid()}-{threading.get_ident()}")
+    try:
+        with draft.open("wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _prepare(out: Path, expected_bytes: int) -> Path:

@@ -73,6 +73,13 @@ class Band:
 
 
 @dataclass(frozen=True)
+class Apart:
+    """The paper says "differ clearly" and not which way: by at least `share`."""
+
+    share: float
+
+
+@dataclass(frozen=True)
 class Exact:
     """A number that is computed, not estimated; may be off by `tolerance`, a share of it."""
 
@@ -80,7 +87,7 @@ class Exact:
     tolerance: float = 0.0
 
 
-Expectation: TypeAlias = Number | Range | Sign | Band | Exact
+Expectation: TypeAlias = Number | Range | Sign | Band | Apart | Exact
 
 
 @dataclass(frozen=True)
@@ -112,7 +119,7 @@ def estimate(ratios: Sequence[float]) -> Estimate | None:
     if not ratios or not all(math.isfinite(r) and r > 0 for r in ratios):
         return None
     mean, spread = _log_moments(ratios)
-    half = _half_width(spread, len(ratios))
+    half = half_width(spread, len(ratios))
     # exp(-inf) = 0 and exp(inf) = inf: with one seed anything is possible.
     high = math.exp(mean + half) if half < math.inf else math.inf
     return Estimate(math.exp(mean), math.exp(mean - half), high, len(ratios))
@@ -127,6 +134,9 @@ def judge(ratios: Sequence[float], expected: Expectation) -> Finding:
       1; else **undecided**.
     * `Band`: **agrees** when the whole interval lies inside, **direction** when the point
       does, **differs** when the whole interval lies outside; else **undecided**.
+    * `Apart`: **agrees** when the interval excludes 1 and the point is far enough from it,
+      **direction** when it is nearer, **differs** when the whole interval is nearer; else
+      **undecided**.
     * `Exact`: **agrees** or **differs**.
     """
     if isinstance(expected, Exact):
@@ -134,7 +144,9 @@ def judge(ratios: Sequence[float], expected: Expectation) -> Finding:
     found = estimate(ratios)
     if found is None:
         return Finding(Verdict.UNDECIDED, None)
-    if isinstance(expected, Band):
+    if isinstance(expected, Apart):
+        verdict, border = _judge_apart(found, expected), 1.0
+    elif isinstance(expected, Band):
         verdict, border = _judge_band(found, expected)
     else:
         verdict, border = _judge_effect(found, expected), 1.0
@@ -158,12 +170,12 @@ def seeds_needed(ratios: Sequence[float], border: float) -> int | None:
         return None
     mean, spread = _log_moments(ratios)
     distance = abs(mean - math.log(border))
-    if _half_width(spread, MOST_SEEDS) >= distance:
+    if half_width(spread, MOST_SEEDS) >= distance:
         return None
     low, high = len(ratios), MOST_SEEDS
     while low < high:  # the half-width falls with the number of seeds
         middle = (low + high) // 2
-        if _half_width(spread, middle) < distance:
+        if half_width(spread, middle) < distance:
             high = middle
         else:
             low = middle + 1
@@ -201,6 +213,16 @@ def _judge_band(found: Estimate, band: Band) -> tuple[Verdict, float]:
     return (Verdict.DIFFERS if outside else Verdict.UNDECIDED), border
 
 
+def _judge_apart(found: Estimate, expected: Apart) -> Verdict:
+    near = Band.within(expected.share)
+    if near.low <= found.low and found.high <= near.high:
+        return Verdict.DIFFERS
+    if found.low <= 1 <= found.high:
+        return Verdict.UNDECIDED
+    inside = near.low < found.point < near.high
+    return Verdict.DIRECTION if inside else Verdict.AGREES
+
+
 def _judge_exact(values: Sequence[float], expected: Exact) -> Finding:
     value = values[0]
     near = abs(value - expected.value) <= expected.tolerance * abs(expected.value)
@@ -218,7 +240,7 @@ def _log_moments(ratios: Sequence[float]) -> tuple[float, float]:
     return mean, math.sqrt(squares / (len(logs) - 1))
 
 
-def _half_width(spread: float, n: int) -> float:
+def half_width(spread: float, n: int) -> float:
     """Half-width of the t interval of the mean of `n` values."""
     if n < 2:
         return math.inf

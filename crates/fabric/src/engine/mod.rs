@@ -14,6 +14,8 @@
 pub mod events;
 pub mod port;
 pub mod ring;
+pub mod slab;
+mod turns;
 
 use std::ops::ControlFlow;
 
@@ -23,7 +25,9 @@ use fctlab_core::{PacketFormat, SpecError, Time};
 use fctlab_workload::{Flow, Traffic};
 
 use self::events::{EventQueue, Source};
-use self::port::{Events, Fate, Port};
+use self::port::{Fate, Port};
+use self::slab::{PacketId, Slab};
+use self::turns::Turns;
 use crate::ideal::Ideal;
 use crate::packet::{Flags, FlowSlot, Packet, Stamp};
 use crate::recorders::Recorders;
@@ -48,6 +52,8 @@ pub struct FlowState {
     total: u32,
     last_bytes: u16,
     ack_hash: u32,
+    /// The ports of the hosts that send and receive.
+    nics: (u32, u32),
     /// Its packets (data, probes and ACKs) in ports and on wires.
     in_network: u32,
     /// Its data packets waiting in its NIC.
@@ -89,9 +95,10 @@ pub struct Settings {
 
 /// One run. `RECORD` is whether any recorder is on; without, none costs anything.
 pub struct Engine<'a, const RECORD: bool> {
-    now: Time,
     events: EventQueue,
     ports: Vec<Port>,
+    slab: Slab,
+    turns: Turns,
     fabric: &'a Fabric,
     router: Router,
     settings: Settings,
@@ -139,15 +146,15 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
         sink: &'a mut dyn FnMut(&Record) -> std::io::Result<()>,
     ) -> Result<Self, SpecError> {
         let scheme = &scenario.scheme;
-        let ports = fabric.links.iter().map(|link| {
+        let count = fabric.links.len() as u32;
+        let ports = (0..count).zip(&fabric.links).map(|(number, link)| {
             let nic = link.from < fabric.hosts;
             let (spec, key) = if nic {
                 (&scheme.nic.port, "scheme.nic")
             } else {
                 (&scheme.port, "scheme.port")
             };
-            let turns = nic && settings.nic_limit != u32::MAX;
-            Port::new(spec, link, turns, &settings.scale).map_err(|e| e.under(key))
+            Port::new(spec, link, (number, count), false, &settings.scale).map_err(|e| e.under(key))
         });
         let ports = ports.collect::<Result<Vec<_>, _>>()?;
         let full = settings.format.full();
@@ -158,9 +165,10 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
         let horizon = latencies.max().unwrap_or_default();
         let router = scheme.routing.start(fabric, scenario.seed());
         Ok(Engine {
-            now: Time::ZERO,
             events: EventQueue::new(ports.len() * 2, horizon),
             ports,
+            slab: Slab::default(),
+            turns: Turns::new(fabric.hosts),
             fabric,
             router,
             ideal: Ideal::new(&settings.format, scheme.routing.sprays(), settings.fct_ends),
@@ -181,8 +189,9 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
     }
 
     /// Simulated time.
+    #[inline(always)]
     pub fn now(&self) -> Time {
-        self.now
+        self.events.now()
     }
 
     /// Why the traffic ended early, if it did.
@@ -192,7 +201,8 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
 
     /// The recorders, at the end of the run.
     pub fn into_recorders(mut self) -> Recorders {
-        self.recorders.on_end(self.now, &mut self.ports);
+        let now = self.now();
+        self.recorders.on_end(now, &mut self.ports, &mut self.slab);
         self.recorders
     }
 
@@ -229,10 +239,10 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
                 break End::Complete;
             }
             let source = self.events.pop();
-            self.now = self.events.now();
             self.counters.events += 1;
-            if source.wrapping_sub(ports) < ports {
-                self.on_arrival(source);
+            let link = source.wrapping_sub(ports);
+            if link < ports {
+                self.on_arrival(link);
             } else if source < ports {
                 self.on_transmission_end(source);
             } else if source == flow_source {
@@ -270,13 +280,13 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
         let drained = self.next_flow.is_none() && self.in_flight == 0;
         let measured = self.settings.stop == Stop::Measured
             && self.measured_open == 0
-            && self.now >= self.settings.window.1;
+            && self.now() >= self.settings.window.1;
         self.over = drained || measured || self.failed.is_some();
     }
 
     fn progress(&self) -> Progress {
         Progress {
-            now: self.now,
+            now: self.now(),
             flows_started: self.counters.flows_started,
             flows_finished: self.counters.flows_finished,
             flows_expected: self.traffic.expected_flows(),
@@ -300,7 +310,7 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
     pub fn check_conservation(&self) {
         for (id, port) in self.ports.iter().enumerate() {
             let c = &port.counters;
-            let evicted = c.accepted_packets - c.delivered_packets - port.packets_inside();
+            let evicted = c.accepted_packets - c.delivered_packets - port.packets_inside(&self.slab);
             assert!(evicted <= c.dropped_packets, "port {id} lost packets");
         }
     }
@@ -334,6 +344,10 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
             total,
             last_bytes: (last + self.settings.format.header.get()) as u16,
             ack_hash: mix(u64::from(flow.path_hash)) as u32,
+            nics: (
+                self.fabric.nics[flow.src as usize],
+                self.fabric.nics[flow.dst as usize],
+            ),
             in_network: 0,
             in_nic: 0,
             timer: Time::NEVER,
@@ -359,7 +373,7 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
         self.measured_open += u64::from(measured);
         if RECORD {
             self.recorders
-                .on_flow_start(self.now, slot, &self.flows[slot as usize]);
+                .on_flow_start(self.now(), slot, &self.flows[slot as usize]);
         }
         self.pump(slot);
         self.check_over();
@@ -367,13 +381,14 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
 
     /// The flow has finished, by the scenario's definition.
     fn finish(&mut self, slot: FlowSlot) {
+        let now = self.now();
         let state = &mut self.flows[slot as usize];
-        state.finished_at = Some(self.now);
+        state.finished_at = Some(now);
         self.measured_open -= u64::from(state.measured);
         self.counters.flows_finished += 1;
         if RECORD {
             self.recorders
-                .on_flow_finish(self.now, slot, &self.flows[slot as usize]);
+                .on_flow_finish(self.now(), slot, &self.flows[slot as usize]);
         }
     }
 
@@ -415,7 +430,7 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
                 } else {
                     Unfinished::Sending
                 };
-                Fct::Unfinished(self.now.since(flow.start), why)
+                Fct::Unfinished(self.now().since(flow.start), why)
             }
         };
         Record {
@@ -434,27 +449,49 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
     /// its share of the NIC's queue holds.
     #[inline(never)]
     fn pump(&mut self, slot: FlowSlot) {
+        let now = self.now();
         loop {
             let state = &mut self.flows[slot as usize];
             if state.in_nic >= self.settings.nic_limit {
                 break;
             }
-            let Some(transmit) = state.sender.poll(self.now, &self.settings.sender) else {
+            let Some(transmit) = state.sender.poll(now, &self.settings.sender) else {
                 break;
             };
-            let packet = self.settings.data_packet(self.now, slot, state, transmit);
+            let packet = self.settings.data_packet(now, slot, state, transmit);
             state.in_network += 1;
             self.counters.data_packets += u64::from(transmit != Transmit::Probe);
-            let nic = self.fabric.nics[state.flow.src as usize];
+            let (nic, src) = (state.nics.0, state.flow.src);
             if RECORD {
-                self.recorders
-                    .on_send(self.now, slot, &self.flows[slot as usize], &packet);
+                self.recorders.on_send(now, slot, state, &packet);
             }
-            if self.hand_over(nic, packet).is_waiting() {
+            let port = &self.ports[nic as usize];
+            let (start, holds_back) = (port.next_start(now), port.is_choosing());
+            let id = self.slab.insert(packet);
+            let fate = self.hand_over(nic, id);
+            let takes_turns = start > now && self.settings.nic_limit != u32::MAX;
+            if fate.is_waiting() {
                 self.flows[slot as usize].in_nic += 1;
+            } else if takes_turns && !holds_back && fate == Fate::Sent {
+                self.flows[slot as usize].in_nic += 1;
+                if let Some(at) = self.turns.wait(src, start, slot) {
+                    self.events.schedule(nic, at);
+                }
             }
         }
         self.keep_timer(slot);
+    }
+
+    /// A packet that waited in FIFO NIC `port` starts; its flow may hand over another.
+    #[inline(always)]
+    fn on_turn(&mut self, port: u32) {
+        let host = self.fabric.links[port as usize].from;
+        let (slot, next) = self.turns.take(host);
+        if let Some(at) = next {
+            self.events.schedule(port, at);
+        }
+        self.flows[slot as usize].in_nic -= 1;
+        self.pump(slot);
     }
 
     /// Makes sure that a timer event is pending no later than the deadline.
@@ -470,16 +507,17 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
     }
 
     fn on_timer(&mut self, slot: FlowSlot) {
+        let now = self.now();
         let state = &mut self.flows[slot as usize];
-        if !state.active || state.timer != self.now {
+        if !state.active || state.timer != now {
             return; // overtaken by an earlier one, or the slot has a new flow
         }
         state.timer = Time::NEVER;
-        if state.sender.deadline() == self.now {
-            state.sender.on_timer(self.now, &self.settings.sender);
+        if state.sender.deadline() == now {
+            state.sender.on_timer(now, &self.settings.sender);
             if RECORD {
                 self.recorders
-                    .on_window(self.now, slot, &self.flows[slot as usize]);
+                    .on_window(self.now(), slot, &self.flows[slot as usize]);
             }
             self.pump(slot);
         } else {
@@ -489,12 +527,13 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
 
     /// A packet reaches a host.
     #[inline(never)]
-    fn deliver(&mut self, packet: Packet) {
+    fn deliver(&mut self, id: PacketId) {
+        let now = self.now();
+        let packet = &mut self.slab.get_mut(id).packet;
         let slot = packet.flow;
         let state = &mut self.flows[slot as usize];
-        state.in_network -= 1;
         if RECORD {
-            self.recorders.on_deliver(self.now, slot, state, &packet);
+            self.recorders.on_deliver(now, slot, state, packet);
         }
         if packet.is_ack() {
             let ack = Ack {
@@ -503,10 +542,11 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
                 marked: packet.flags.has(Flags::CE),
                 stamp: packet.stamp,
             };
-            state.sender.on_ack(self.now, &ack, &self.settings.sender);
+            self.slab.remove(id);
+            state.in_network -= 1;
+            state.sender.on_ack(now, &ack, &self.settings.sender);
             if RECORD {
-                self.recorders
-                    .on_window(self.now, slot, &self.flows[slot as usize]);
+                self.recorders.on_window(now, slot, state);
             }
             return self.after_ack(slot);
         }
@@ -516,32 +556,32 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
             state.receiver.on_data(packet.seq)
         };
         let completes = state.receiver.distinct() == state.total && state.delivered_at.is_none();
-        if completes {
-            state.delivered_at = Some(self.now);
+        // The packet becomes its acknowledgement, where it is; stamp and class stay.
+        packet.hash = state.ack_hash;
+        packet.tag = 0;
+        packet.seq = heard.block.0;
+        packet.sack_end = heard.block.1;
+        packet.cumulative = heard.cumulative;
+        packet.dst = state.flow.src as u16;
+        packet.bytes = self.settings.format.ack.get() as u16;
+        packet.flags = Flags::ACK.with_if(Flags::CE, packet.flags.has(Flags::CE));
+        let nic = state.nics.1;
+        if RECORD {
+            self.recorders.on_send(now, slot, state, packet);
         }
-        let reply = Packet {
-            flow: slot,
-            hash: state.ack_hash,
-            tag: 0,
-            seq: heard.block.0,
-            sack_end: heard.block.1,
-            cumulative: heard.cumulative,
-            stamp: packet.stamp,
-            dst: state.flow.src as u16,
-            bytes: self.settings.format.ack.get() as u16,
-            flags: Flags::ACK.with_if(Flags::CE, packet.flags.has(Flags::CE)),
-            class: packet.class,
-        };
-        state.in_network += 1;
-        let nic = self.fabric.nics[state.flow.dst as usize];
-        if completes && self.settings.fct_ends == FctEnds::Delivery {
+        if completes {
+            self.on_last_byte(slot);
+        }
+        self.hand_over(nic, id);
+    }
+
+    /// Every byte of the flow has reached its receiver.
+    #[cold]
+    fn on_last_byte(&mut self, slot: FlowSlot) {
+        self.flows[slot as usize].delivered_at = Some(self.now());
+        if self.settings.fct_ends == FctEnds::Delivery {
             self.finish(slot);
         }
-        if RECORD {
-            self.recorders
-                .on_send(self.now, slot, &self.flows[slot as usize], &reply);
-        }
-        self.hand_over(nic, reply);
     }
 
     #[inline]
@@ -558,43 +598,42 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
 
     // ---- network -----------------------------------------------------------
 
-    /// The packet at the head of the wire of event source `source` reaches the far end.
+    /// The packet at the head of wire `link` reaches the far end.
     #[inline(always)]
-    fn on_arrival(&mut self, source: Source) {
-        let link = source as usize - self.ports.len();
-        let port = &mut self.ports[link];
-        let packet = port.arrive(source, &mut self.events);
+    fn on_arrival(&mut self, link: u32) {
+        let port = &mut self.ports[link as usize];
+        let id = port.arrive(&mut self.slab, &mut self.events);
         let Some(switch) = port.to.checked_sub(self.fabric.hosts) else {
-            return self.deliver(packet);
+            return self.deliver(id);
         };
+        let Packet { dst, hash, .. } = self.slab.get(id).packet;
         let routes = &self.fabric.routes;
-        let out = routes.next_port(switch, packet.dst, packet.hash, &mut self.router);
-        self.hand_over(out, packet);
+        let out = routes.next_port(switch, dst, hash, &mut self.router);
+        self.hand_over(out, id);
     }
 
-    /// Gives `packet` to port `out`, accounting for what is dropped.
+    /// Gives packet `id` to port `out`, accounting for what is dropped.
     #[inline(always)]
-    fn hand_over(&mut self, out: u32, packet: Packet) -> Fate {
-        let ports = self.ports.len() as Source;
+    fn hand_over(&mut self, out: u32, id: PacketId) -> Fate {
+        let now = self.now();
         let port = &mut self.ports[out as usize];
-        let mut events = Events {
-            queue: &mut self.events,
-            ports,
-        };
         if RECORD {
-            self.recorders.on_accept(self.now, out, port, &packet);
+            let packet = &self.slab.get(id).packet;
+            self.recorders.on_accept(now, out, port, packet);
         }
-        let fate = port.accept(out, self.now, packet, &mut events, &mut self.evicted);
+        let (slab, events) = (&mut self.slab, &mut self.events);
+        let fate = port.accept(now, id, slab, events, &mut self.evicted);
         if fate.drops() {
-            self.after_drops(out, fate, &packet);
+            self.after_drops(out, fate, id);
         }
         fate
     }
 
     #[cold]
-    fn after_drops(&mut self, out: u32, fate: Fate, packet: &Packet) {
+    fn after_drops(&mut self, out: u32, fate: Fate, id: PacketId) {
         if fate == Fate::Dropped {
-            self.drop_packet(out, packet);
+            let packet = self.slab.remove(id);
+            self.drop_packet(out, &packet);
         }
         let at_nic = self.fabric.links[out as usize].from < self.fabric.hosts;
         for victim in std::mem::take(&mut self.evicted) {
@@ -607,23 +646,23 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
 
     fn drop_packet(&mut self, port: u32, packet: &Packet) {
         if RECORD {
-            self.recorders.on_drop(self.now, port, packet);
+            self.recorders.on_drop(self.now(), port, packet);
         }
         self.flows[packet.flow as usize].in_network -= 1;
         self.release_if_done(packet.flow);
     }
 
-    /// A transmission of choosing port `port` has ended while packets wait.
+    /// A transmission of port `port` has ended while packets wait.
     fn on_transmission_end(&mut self, port: u32) {
-        let ports = self.ports.len() as Source;
-        let mut events = Events {
-            queue: &mut self.events,
-            ports,
-        };
-        let ended = self.ports[port as usize].transmission_ended(port, self.now, &mut events);
+        let now = self.now();
+        let choosing = &mut self.ports[port as usize];
+        if !choosing.is_choosing() {
+            return self.on_turn(port);
+        }
+        let ended = choosing.transmission_ended(now, &mut self.slab, &mut self.events);
         let Some(packet) = ended else { return };
         if RECORD {
-            self.recorders.on_transmit(self.now, port, &packet);
+            self.recorders.on_transmit(now, port, &packet);
         }
         if !packet.is_ack() && self.fabric.links[port as usize].from < self.fabric.hosts {
             self.flows[packet.flow as usize].in_nic -= 1;
@@ -632,10 +671,8 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
     }
 
     fn on_sample(&mut self) {
-        if let Some(at) = self
-            .recorders
-            .sample(self.now, &mut self.ports, &self.flows)
-        {
+        let (now, ports, slab) = (self.now(), &mut self.ports, &mut self.slab);
+        if let Some(at) = self.recorders.sample(now, ports, slab, &self.flows) {
             self.events.schedule_far(self.sample_source(), at);
         }
     }

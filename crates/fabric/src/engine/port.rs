@@ -1,7 +1,7 @@
 //! A port and the wire behind it.
 //!
 //! A packet is queued, transmitted and propagated; `busy_until` is the end of
-//! the last transmission, and the wire is a ring of packets with the instants
+//! the last transmission, and the wire is a list of packets with the instants
 //! at which they reach the far end, in order, since propagation is constant.
 //! Only the head of each wire is an event.
 //!
@@ -10,11 +10,11 @@
 //! * **FIFO** ports decide everything on arrival: the packet will start at
 //!   `busy_until`, so it goes onto the wire at once, with no event at the end
 //!   of a transmission. What is *waiting* (not yet started) is found by a
-//!   second cursor into the same ring, and only when the backlog is long
+//!   second cursor into the same list, and only when the backlog is long
 //!   enough that a drop or a mark is possible.
-//! * **Choosing** ports (any other discipline, and NICs whose flows take
-//!   turns) hold packets back in their [`Queue`] and have an event at the end
-//!   of a transmission while anything waits.
+//! * **Choosing** ports (any other discipline) hold packets back in their
+//!   [`Queue`] and have an event at the end of a transmission while anything
+//!   waits.
 //!
 //! **Occupancy** is the bytes waiting, the packet in transmission not
 //! included (as in ns-2). A packet is dropped when it would raise the occupancy
@@ -27,7 +27,7 @@ use fctlab_core::{Duration, SpecError, Time, spec};
 use serde::{Deserialize, Serialize};
 
 use super::events::{EventQueue, Source};
-use super::ring::Ring;
+use super::slab::{NONE, PacketId, Slab};
 use crate::disciplines::{Discipline, Queue, QueueSpec};
 use crate::packet::{Flags, Packet};
 use crate::topology::Link;
@@ -112,15 +112,6 @@ pub struct PortCounters {
     pub marked_packets: u64,
 }
 
-#[derive(Clone, Copy, Default)]
-struct InFlight {
-    packet: Packet,
-    /// FIFO ports: bytes accepted before this packet (wrapping).
-    before: u32,
-    /// When the packet reaches the far end.
-    arrival: u64,
-}
-
 /// What became of a packet that a port was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fate {
@@ -154,12 +145,18 @@ pub struct Port {
     delay: u64,
     /// A backlog (in time) up to which neither a drop nor a mark is possible.
     quiet: u64,
+    /// The packets on the wire, first and last.
+    head: PacketId,
+    tail: PacketId,
+    /// The source of the wire's events; that of transmissions' ends.
+    wire: Source,
+    transmitter: Source,
     /// The node at the far end.
     pub to: u32,
-    /// FIFO: position in the ring of the first packet not known to have
-    /// started; one that has left the wire stands for the head.
-    waiting_from: u32,
-    wire: Ring<InFlight>,
+    /// FIFO: packets known to have started, and the last of them, which
+    /// counts only while it is on the wire.
+    started: u64,
+    last_started: PacketId,
     /// Choosing ports: packets held back.
     waiting_packets: u32,
     choosing: Option<Box<Choosing>>,
@@ -183,15 +180,16 @@ struct Choosing {
 const FRACTION: u32 = 16;
 
 impl Port {
-    /// The port that feeds `link`. `turns`: it needs an event at the end of
-    /// each transmission even if it is FIFO.
+    /// Port number `number` of `ports`, which feeds `link`. `choosing`: it holds
+    /// packets back even if it is FIFO.
     ///
     /// # Errors
     /// Parameters that do not fit each other, with the path of the key.
     pub fn new(
         spec: &PortSpec,
         link: &Link,
-        turns: bool,
+        (number, ports): (u32, u32),
+        choosing: bool,
         scale: &PathScale,
     ) -> Result<Self, SpecError> {
         let buffer = spec.buffer.bytes(scale);
@@ -205,7 +203,7 @@ impl Port {
             return Err(SpecError::new("drop", message));
         }
         let queue = spec.discipline.build().map_err(|e| e.under("discipline"))?;
-        let choosing = (turns || !fifo).then(|| {
+        let choosing = (choosing || !fifo).then(|| {
             Box::new(Choosing {
                 queue,
                 waiting_bytes: 0,
@@ -233,9 +231,13 @@ impl Port {
                 .transmission_time(quiet_bytes)
                 .ps()
                 .saturating_sub(1),
+            head: NONE,
+            tail: NONE,
+            wire: number + ports,
+            transmitter: number,
             to: link.to,
-            waiting_from: 0,
-            wire: Ring::new(),
+            started: 0,
+            last_started: NONE,
             waiting_packets: 0,
             choosing,
             buffer,
@@ -251,133 +253,156 @@ impl Port {
         (u64::from(bytes) * self.ps_per_byte + ((1 << FRACTION) - 1)) >> FRACTION
     }
 
-    /// Takes `packet` in or drops it. `id` is the port's number and the source
-    /// of its transmissions' ends; `id + ports` that of its wire's events.
+    /// When a packet accepted now would start, if the port holds none back.
+    #[inline(always)]
+    pub fn next_start(&self, now: Time) -> Time {
+        Time::from_ps(self.busy_until).max(now)
+    }
+
+    /// Whether packets are held back while the port is busy.
+    #[inline(always)]
+    pub fn is_choosing(&self) -> bool {
+        self.choosing.is_some()
+    }
+
+    /// Takes packet `id` in, or leaves it where it is ([`Fate::Dropped`]).
     /// Packets evicted to make room are appended to `evicted`.
     #[inline(always)]
     pub fn accept(
         &mut self,
-        id: u32,
         now: Time,
-        packet: Packet,
-        events: &mut Events<'_>,
+        id: PacketId,
+        slab: &mut Slab,
+        events: &mut EventQueue,
         evicted: &mut Vec<Packet>,
     ) -> Fate {
         let ps = now.ps();
-        if self.choosing.is_some() && (self.waiting_packets > 0 || self.busy_until > ps) {
-            return self.accept_choosing(id, now, packet, events, evicted);
-        }
-        let mut packet = packet;
         let start = self.busy_until.max(ps);
-        let transmission = self.transmission(packet.bytes);
-        if start - ps + transmission > self.quiet && !self.admit(ps, &mut packet) {
+        if self.choosing.is_some() && (self.waiting_packets > 0 || start > ps) {
+            return self.accept_choosing(start, id, slab, events, evicted);
+        }
+        let bytes = slab.get(id).packet.bytes;
+        let end = start + self.transmission(bytes);
+        if end - ps > self.quiet && !self.admit(ps, id, slab) {
             self.counters.dropped_packets += 1;
             return Fate::Dropped;
         }
-        self.busy_until = start + transmission;
-        let before = self.counters.accepted_bytes as u32;
+        self.busy_until = end;
+        let before = self.counters.accepted_bytes;
         self.counters.accepted_packets += 1;
-        self.counters.accepted_bytes += u64::from(packet.bytes);
-        self.put_on_wire(id, packet, before, events);
+        self.counters.accepted_bytes = before + u64::from(bytes);
+        self.put_on_wire(id, before as u32, slab, events);
         Fate::Sent
     }
 
     #[inline(always)]
-    fn put_on_wire(&mut self, id: u32, packet: Packet, before: u32, events: &mut Events<'_>) {
+    fn put_on_wire(&mut self, id: PacketId, before: u32, slab: &mut Slab, events: &mut EventQueue) {
         let arrival = self.busy_until + self.delay;
-        if self.wire.is_empty() {
-            events
-                .queue
-                .schedule(id + events.ports, Time::from_ps(arrival));
+        let slot = slab.get_mut(id);
+        slot.before = before;
+        slot.next = NONE;
+        slot.arrival = arrival;
+        let behind = std::mem::replace(&mut self.tail, id);
+        if self.head == NONE {
+            self.head = id;
+            return events.schedule(self.wire, Time::from_ps(arrival));
         }
-        let entry = self.wire.push_slot();
-        entry.packet = packet;
-        entry.before = before;
-        entry.arrival = arrival;
+        slab.get_mut(behind).next = id;
     }
 
-    /// FIFO, or nothing waits: whether the buffer has room for `packet`,
+    /// FIFO, or nothing waits: whether the buffer has room for the packet,
     /// marking it if need be.
     #[inline(never)]
-    fn admit(&mut self, now: u64, packet: &mut Packet) -> bool {
+    fn admit(&mut self, now: u64, id: PacketId, slab: &mut Slab) -> bool {
         let idle = self.busy_until <= now;
-        let mut occupancy = u64::from(packet.bytes);
+        let mut occupancy = u64::from(slab.get(id).packet.bytes);
         if self.choosing.is_none() {
-            self.start_waiting(now);
-            occupancy += self.waiting_bytes();
+            self.start_waiting(now, slab);
+            occupancy += self.waiting_bytes(slab);
         }
         if occupancy > self.buffer && !idle {
             return false;
         }
         if occupancy > self.mark_above && !self.mark_at_dequeue {
-            self.counters.marked_packets += u64::from(mark(packet));
+            self.counters.marked_packets += u64::from(mark(&mut slab.get_mut(id).packet));
         }
         true
     }
 
+    /// FIFO: the first packet not known to have started; there must be one.
+    fn first_unstarted(&self, slab: &Slab) -> PacketId {
+        match self.started > self.counters.delivered_packets {
+            true => slab.get(self.last_started).next,
+            false => self.head,
+        }
+    }
+
     /// FIFO: bytes accepted whose transmission has not started, as of the last
     /// call of `start_waiting`.
-    fn waiting_bytes(&self) -> u64 {
-        if self.waiting_from == self.wire.tail() {
+    fn waiting_bytes(&self, slab: &Slab) -> u64 {
+        if self.started == self.counters.accepted_packets {
             return 0;
         }
-        let before = self.wire.at(self.waiting_from).before;
+        let before = slab.get(self.first_unstarted(slab)).before;
         u64::from((self.counters.accepted_bytes as u32).wrapping_sub(before))
     }
 
     /// FIFO: moves the second cursor past the packets whose transmission has
     /// started by `now`. When marks are set on dequeue this is called before
     /// every acceptance, so that what remains at each start is exact.
-    fn start_waiting(&mut self, now: u64) {
-        if self.wire.head().wrapping_sub(self.waiting_from) as i32 > 0 {
-            self.waiting_from = self.wire.head();
-        }
-        while self.waiting_from != self.wire.tail() {
-            let entry = self.wire.at(self.waiting_from);
-            let start = entry.arrival - self.delay - self.transmission(entry.packet.bytes);
+    fn start_waiting(&mut self, now: u64, slab: &mut Slab) {
+        self.started = self.started.max(self.counters.delivered_packets);
+        while self.started < self.counters.accepted_packets {
+            let first = slab.get(self.first_unstarted(slab));
+            let start = first.arrival - self.delay - self.transmission(first.packet.bytes);
             if start > now {
                 return;
             }
-            self.start_one();
+            self.start_one(slab);
         }
     }
 
     /// FIFO: the first waiting packet starts.
-    fn start_one(&mut self) {
-        let first = self.waiting_from;
-        self.waiting_from = first.wrapping_add(1);
-        if self.mark_at_dequeue && self.waiting_bytes() > self.mark_above {
-            self.counters.marked_packets += u64::from(mark(&mut self.wire.at_mut(first).packet));
+    fn start_one(&mut self, slab: &mut Slab) {
+        let first = self.first_unstarted(slab);
+        self.last_started = first;
+        self.started += 1;
+        if self.mark_at_dequeue && self.waiting_bytes(slab) > self.mark_above {
+            self.counters.marked_packets += u64::from(mark(&mut slab.get_mut(first).packet));
         }
     }
 
     /// The packet at the head of the wire reaches the far end; the next one,
-    /// if any, becomes the port's event.
+    /// if any, becomes the wire's event.
     #[inline(always)]
-    pub fn arrive(&mut self, source: Source, events: &mut EventQueue) -> Packet {
-        if self.mark_at_dequeue && self.choosing.is_none() && self.waiting_from == self.wire.head()
+    pub fn arrive(&mut self, slab: &mut Slab, events: &mut EventQueue) -> PacketId {
+        if self.mark_at_dequeue
+            && self.choosing.is_none()
+            && self.started <= self.counters.delivered_packets
         {
-            self.start_one();
+            self.started = self.counters.delivered_packets;
+            self.start_one(slab);
         }
-        let Some(InFlight { packet, .. }) = self.wire.pop() else {
-            unreachable!("an arrival event without a packet on the wire");
-        };
-        if let Some(next) = self.wire.front() {
-            events.schedule(source, Time::from_ps(next.arrival));
-        }
+        let id = self.head;
+        let next = slab.get(id).next;
+        self.head = next;
         self.counters.delivered_packets += 1;
-        packet
+        if next != NONE {
+            events.schedule(self.wire, Time::from_ps(slab.get(next).arrival));
+        }
+        id
     }
 
     #[inline(never)]
     fn accept_choosing(
         &mut self,
-        id: u32,
-        now: Time,
-        mut packet: Packet,
-        events: &mut Events<'_>,
+        start: u64,
+        id: PacketId,
+        slab: &mut Slab,
+        events: &mut EventQueue,
         evicted: &mut Vec<Packet>,
     ) -> Fate {
+        let mut packet = slab.get(id).packet;
         let bytes = u64::from(packet.bytes);
         let Some(c) = &mut self.choosing else {
             unreachable!("only choosing ports")
@@ -408,14 +433,13 @@ impl Port {
         }
         c.waiting_bytes += bytes;
         self.waiting_packets += 1;
+        slab.remove(id);
         c.queue.enqueue(packet);
         self.counters.accepted_packets += 1;
         self.counters.accepted_bytes += bytes;
         if !c.pending {
             c.pending = true;
-            events
-                .queue
-                .schedule(id, Time::from_ps(self.busy_until.max(now.ps())));
+            events.schedule(self.transmitter, Time::from_ps(start));
         }
         if !evicted.is_empty() {
             return Fate::Displaced;
@@ -427,9 +451,9 @@ impl Port {
     /// one starts. Returns it, unless everything waiting has been evicted.
     pub fn transmission_ended(
         &mut self,
-        id: u32,
         now: Time,
-        events: &mut Events<'_>,
+        slab: &mut Slab,
+        events: &mut EventQueue,
     ) -> Option<Packet> {
         let Some(c) = &mut self.choosing else {
             unreachable!("only choosing ports")
@@ -450,34 +474,32 @@ impl Port {
         }
         let more = self.waiting_packets > 0;
         c.pending = more;
-        self.transmit(id, now, packet, events);
+        self.busy_until = now.ps() + self.transmission(packet.bytes);
+        self.put_on_wire(slab.insert(packet), 0, slab, events);
         if more {
-            events.queue.schedule(id, Time::from_ps(self.busy_until));
+            events.schedule(self.transmitter, Time::from_ps(self.busy_until));
         }
         Some(packet)
     }
 
-    /// Choosing ports: the transmission of `packet` starts now.
-    #[inline(always)]
-    fn transmit(&mut self, id: u32, now: Time, packet: Packet, events: &mut Events<'_>) {
-        self.busy_until = now.ps() + self.transmission(packet.bytes);
-        self.put_on_wire(id, packet, 0, events);
-    }
-
     /// Bytes waiting at `now`, by queue.
-    pub fn waiting_by_queue(&mut self, now: Time) -> Vec<u64> {
+    pub fn waiting_by_queue(&mut self, now: Time, slab: &mut Slab) -> Vec<u64> {
         match &self.choosing {
             Some(c) => c.queue.bytes_by_queue(),
             None => {
-                self.start_waiting(now.ps());
-                vec![self.waiting_bytes()]
+                self.start_waiting(now.ps(), slab);
+                vec![self.waiting_bytes(slab)]
             }
         }
     }
 
     /// Packets queued or on the wire.
-    pub fn packets_inside(&self) -> u64 {
-        self.wire.len() as u64 + u64::from(self.waiting_packets)
+    pub fn packets_inside(&self, slab: &Slab) -> u64 {
+        let first = Some(self.head).filter(|&id| id != NONE);
+        let on_wire = std::iter::successors(first, |&id| {
+            Some(slab.get(id).next).filter(|&next| next != NONE)
+        });
+        on_wire.count() as u64 + u64::from(self.waiting_packets)
     }
 
     /// How long a packet that arrives now will wait, where that is known now:
@@ -503,12 +525,4 @@ fn mark(packet: &mut Packet) -> bool {
     let marks = packet.flags.has(Flags::ECT);
     packet.flags = packet.flags.with_if(Flags::CE, marks);
     marks
-}
-
-/// What a port needs to schedule its events.
-pub struct Events<'a> {
-    /// The pending events.
-    pub queue: &'a mut EventQueue,
-    /// Number of ports: the first source of wires' events.
-    pub ports: Source,
 }

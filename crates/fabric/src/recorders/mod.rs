@@ -42,6 +42,7 @@ use serde_json::{Map, Value, json};
 use self::progress::Progress;
 use crate::engine::FlowState;
 use crate::engine::port::Port;
+use crate::engine::slab::Slab;
 use crate::packet::{FlowSlot, Packet};
 use crate::run::RunError;
 use crate::scenario::{Extra, Scenario};
@@ -200,9 +201,15 @@ impl Recorders {
     }
 
     /// Takes the samples that are due; when the next one is.
-    pub fn sample(&mut self, now: Time, ports: &mut [Port], flows: &[FlowState]) -> Option<Time> {
+    pub fn sample(
+        &mut self,
+        now: Time,
+        ports: &mut [Port],
+        slab: &mut Slab,
+        flows: &[FlowState],
+    ) -> Option<Time> {
         if let Some(r) = self.ports.as_mut().filter(|r| r.next() == now) {
-            Self::note(&mut self.failed, r.sample(now, ports));
+            Self::note(&mut self.failed, r.sample(now, ports, slab));
         }
         if let Some(r) = self.jain.as_mut().filter(|r| r.next() == now) {
             r.sample(now, flows);
@@ -295,9 +302,9 @@ impl Recorders {
     }
 
     /// The run has ended.
-    pub fn on_end(&mut self, now: Time, ports: &mut [Port]) {
+    pub fn on_end(&mut self, now: Time, ports: &mut [Port], slab: &mut Slab) {
         if let Some(r) = &mut self.ports {
-            Self::note(&mut self.failed, r.on_end(now, ports));
+            Self::note(&mut self.failed, r.on_end(now, ports, slab));
         }
     }
 

@@ -27,6 +27,7 @@ use serde_json::Value;
 
 use super::output::Table;
 use crate::engine::port::{Port, PortCounters};
+use crate::engine::slab::Slab;
 use crate::run::RunError;
 use crate::topology::Fabric;
 
@@ -204,11 +205,17 @@ impl Recorder {
         self.next
     }
 
-    pub(super) fn sample(&mut self, now: Time, ports: &mut [Port]) -> Result<(), RunError> {
+    pub(super) fn sample(
+        &mut self,
+        now: Time,
+        ports: &mut [Port],
+        slab: &mut Slab,
+    ) -> Result<(), RunError> {
         let length = now.since(self.last);
         for watched in &mut self.watched {
             let port = &mut ports[watched.id as usize];
-            self.rows.push(watched, now, length, port);
+            let queued = port.waiting_by_queue(now, slab);
+            self.rows.push(watched, now, length, port, queued);
         }
         self.last = now;
         // Saturates to never.
@@ -221,9 +228,14 @@ impl Recorder {
     }
 
     /// The run has ended, and with it the last interval.
-    pub(super) fn on_end(&mut self, now: Time, ports: &mut [Port]) -> Result<(), RunError> {
+    pub(super) fn on_end(
+        &mut self,
+        now: Time,
+        ports: &mut [Port],
+        slab: &mut Slab,
+    ) -> Result<(), RunError> {
         if now > self.last {
-            self.sample(now, ports)
+            self.sample(now, ports, slab)
         } else {
             Ok(())
         }
@@ -236,10 +248,16 @@ impl Recorder {
 }
 
 impl Rows {
-    fn push(&mut self, watched: &mut Watched, now: Time, interval: Duration, port: &mut Port) {
+    fn push(
+        &mut self,
+        watched: &mut Watched,
+        now: Time,
+        interval: Duration,
+        port: &Port,
+        queued: Vec<u64>,
+    ) {
         let busy = port.busy_time(now);
         let share = busy.ps().saturating_sub(watched.busy.ps()) as f64 / interval.ps() as f64;
-        let queued = port.waiting_by_queue(now);
         let (counters, before) = (port.counters, watched.counters);
         for (queue, bytes) in queued.into_iter().enumerate() {
             let whole = queue == 0;

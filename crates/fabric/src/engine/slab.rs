@@ -1,0 +1,83 @@
+//! Where packets are while they are on a wire: a slab whose slots are used
+//! again, linked into one list per wire.
+//!
+//! A packet keeps its slot from host to host while no port holds it back, so a
+//! hop changes a few words of it and copies nothing.
+
+use crate::packet::Packet;
+
+/// Number of a slot.
+pub type PacketId = u32;
+
+/// No slot.
+pub const NONE: PacketId = u32::MAX;
+
+/// A packet on a wire; one cache line.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+pub struct InFlight {
+    /// The packet.
+    pub packet: Packet,
+    /// FIFO ports: bytes accepted before this packet (wrapping).
+    pub before: u32,
+    /// The packet behind it on the same wire, or the next free slot.
+    pub next: PacketId,
+    /// When the packet reaches the far end of the wire.
+    pub arrival: u64,
+}
+
+/// The packets on all wires.
+pub struct Slab {
+    slots: Vec<InFlight>,
+    free: PacketId,
+}
+
+impl Default for Slab {
+    fn default() -> Self {
+        Slab { slots: Vec::new(), free: NONE }
+    }
+}
+
+impl Slab {
+    /// Gives `packet` a slot.
+    #[inline(always)]
+    pub fn insert(&mut self, packet: Packet) -> PacketId {
+        let id = self.free;
+        if id == NONE {
+            return self.push(packet);
+        }
+        let slot = self.get_mut(id);
+        slot.packet = packet;
+        self.free = slot.next;
+        id
+    }
+
+    #[inline(never)]
+    fn push(&mut self, packet: Packet) -> PacketId {
+        self.slots.push(InFlight { packet, before: 0, next: NONE, arrival: 0 });
+        self.slots.len() as PacketId - 1
+    }
+
+    /// Frees a slot.
+    #[inline(always)]
+    pub fn remove(&mut self, id: PacketId) -> Packet {
+        let free = self.free;
+        let slot = self.get_mut(id);
+        slot.next = free;
+        let packet = slot.packet;
+        self.free = id;
+        packet
+    }
+
+    /// The slot `id`.
+    #[inline(always)]
+    pub fn get(&self, id: PacketId) -> &InFlight {
+        &self.slots[id as usize]
+    }
+
+    /// The slot `id`.
+    #[inline(always)]
+    pub fn get_mut(&mut self, id: PacketId) -> &mut InFlight {
+        &mut self.slots[id as usize]
+    }
+}

@@ -1,0 +1,201 @@
+"""Figures of studies: grouped bars and lines, with 95% intervals over the seeds.
+
+They are drawn without a background, and what is black becomes the colour of the text around
+it in a web page (see `svg`), so that they can be read on light and on dark paper.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullFormatter
+
+from fctlab.plots import COLOURS, LINES, MARKERS, STYLE
+from fctlab.studies import verdict
+from fctlab.studies.study import Cell, Measure, Results
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+INK = "#010203"
+"""Stands for the colour of text: never used otherwise."""
+SPANS_DECADES = 12.0
+"""From this ratio of the largest to the smallest bar on, the axis is logarithmic."""
+LOOK: dict[Any, Any] = STYLE | {
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.facecolor": "none",
+    "figure.facecolor": "none",
+    "grid.color": "#88888844",
+    "axes.axisbelow": True,
+    "svg.hashsalt": "fctlab",
+}
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What an axis shows.
+
+    Attributes:
+        label: with its unit in words.
+        unit: ``"s"`` gets prefixes (us, ms), ``""`` none.
+        least: where a logarithmic axis starts; by itself unless given.
+    """
+
+    label: str
+    unit: str = ""
+    least: float | None = None
+
+
+Bar: TypeAlias = tuple[tuple[Cell, ...], Measure]
+"""Cells, and the height of the bar from their runs of one seed."""
+Bars: TypeAlias = Mapping[str, Mapping[str, Bar]]
+"""Groups along the axis, and in each the bars by the name of their series."""
+
+
+def bars(results: Results, panels: Sequence[tuple[str, Quantity, Bars]]) -> Figure:
+    """Panels of grouped bars: means over the seeds with 95% intervals.
+
+    Bars of the same name have the same colour in every panel.
+    """
+    names = list(dict.fromkeys(n for *_, groups in panels for bars in groups.values() for n in bars))
+    with rc_context(LOOK):
+        widths = [max(3.4, 0.7 + sum(0.34 * len(b) + 0.3 for b in g.values())) for *_, g in panels]
+        figure = Figure(figsize=(sum(widths), 3.5), layout="constrained")
+        axes = figure.subplots(1, len(panels), squeeze=False, width_ratios=widths)[0]
+        for ax, (title, quantity, groups) in zip(axes, panels, strict=True):
+            _panel(ax, results, quantity, groups, names)
+            ax.set_title(title, loc="left")
+        if len(names) > 1:
+            handles, labels = axes[0].get_legend_handles_labels()
+            figure.legend(handles, labels, loc="outside lower center", ncols=min(len(names), 6))
+    return figure
+
+
+def _panel(
+    ax: Axes, results: Results, quantity: Quantity, groups: Bars, names: Sequence[str]
+) -> None:
+    heights: list[float] = []
+    positions: dict[str, list[tuple[float, float, float]]] = {name: [] for name in names}
+    ticks, left = [], 0.0
+    for inside in groups.values():
+        for place, (name, (cells, measure)) in enumerate(inside.items()):
+            if results.has(*cells):
+                mean, half = _mean(results.measured(cells, measure))
+                positions[name].append((left + place, mean, half))
+                heights.append(mean)
+        ticks.append(left + (len(inside) - 1) / 2)
+        left += len(inside) + 0.9
+    if not heights:
+        ax.text(0.5, 0.5, "no runs", ha="center", transform=ax.transAxes)
+        return
+    logarithmic = min(heights) > 0 and max(heights) / min(heights) >= SPANS_DECADES
+    for colour, (name, found) in enumerate(positions.items()):
+        if found:
+            x, y, error = zip(*found, strict=True)
+            look = {"color": COLOURS[colour % len(COLOURS)], "label": name}
+            ax.bar(x, y, width=0.86, yerr=error, error_kw={"ecolor": INK, "lw": 1}, **look)
+        for at, mean, half in found:
+            text = _short(mean, quantity.unit)
+            top = mean + (half if math.isfinite(half) else 0)
+            ax.annotate(text, (at, top), (0, 2), textcoords="offset points", ha="center", size=7)
+    if logarithmic:
+        ax.set_yscale("log")
+        least = min(heights) / 2 if quantity.least is None else quantity.least
+        ax.set_ylim(least, max(heights) * 2)
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        ax.yaxis.set_minor_formatter(NullFormatter())
+    else:
+        ax.set_ylim(bottom=0)
+        ax.margins(y=0.12)
+    ax.yaxis.set_major_formatter(_formatter(quantity.unit))
+    ax.set_xticks(ticks, list(groups))
+    ax.tick_params(axis="x", length=0)
+    ax.grid(visible=False, axis="x")
+    ax.set_ylabel(quantity.label + (" (log scale)" if logarithmic else ""))
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line: what it is called, its x values, and at each the values of the seeds."""
+
+    name: str
+    x: Sequence[float]
+    seeds: Sequence[Sequence[float]]
+
+
+def lines(
+    panels: Sequence[tuple[str, Sequence[Line]]], x_label: str, y_label: str, x_log: bool = False
+) -> Figure:
+    """Panels of lines through the means over the seeds, with 95% intervals as shades."""
+    with rc_context(LOOK):
+        figure = Figure(figsize=(0.8 + 4.4 * len(panels), 3.5), layout="constrained")
+        axes = figure.subplots(1, len(panels), squeeze=False)[0]
+        for ax, (title, drawn) in zip(axes, panels, strict=True):
+            for style, line in enumerate(drawn):
+                points = [_mean(values) for values in line.seeds]
+                mean = [m for m, _ in points]
+                look = {"color": COLOURS[style % len(COLOURS)]}
+                low, high = ([m + way * h for m, h in points] for way in (-1, 1))
+                ax.fill_between(line.x, low, high, alpha=0.18, linewidth=0, **look)
+                more = {"linestyle": LINES[style % len(LINES)], "marker": MARKERS[style % len(MARKERS)]}
+                ax.plot(line.x, mean, label=line.name, markersize=3.5, **look, **more)
+            if x_log:
+                ax.set_xscale("log")
+            ax.set_title(title, loc="left")
+            ax.set_xlabel(x_label)
+            ax.set_ylim(bottom=0)
+        axes[0].set_ylabel(y_label)
+        axes[-1].legend()
+    return figure
+
+
+def svg(figure: Figure, name: str) -> str:
+    """The figure as an SVG element for a page; `name` keeps its ids apart from others'."""
+    buffer = io.StringIO()
+    with rc_context({"svg.hashsalt": name, "svg.fonttype": "path"}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    # A figure is as wide as it needs, but no wider than the page.
+    text = re.sub(r'^<svg ([^>]*?)height="[^"]*"([^>]*)width="([^"]*)"', r'<svg \1\2style="width:\3"', text)
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    return text.replace(INK, "currentColor")
+
+
+def png(figure: Figure) -> bytes:
+    """The figure on white."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", facecolor="white", dpi=140)
+    return buffer.getvalue()
+
+
+def _mean(values: Sequence[float]) -> tuple[float, float]:
+    """The mean and the half-width of its 95% t interval; 0 for one value."""
+    n = len(values)
+    mean = math.fsum(values) / n
+    if n < 2:
+        return mean, 0.0
+    spread = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (n - 1))
+    return mean, verdict.half_width(spread, n)
+
+
+def _formatter(unit: str) -> Any:
+    return EngFormatter(unit=unit) if unit else FuncFormatter(lambda value, _: f"{value:g}")
+
+
+def _short(value: float, unit: str) -> str:
+    """A number above a bar: two or three digits."""
+    if unit:
+        return EngFormatter(unit="", places=1 if value else 0, sep="")(value)
+    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.5 else f"{value:.0f}"

@@ -1,0 +1,357 @@
+"""What a study found, for people and for programs.
+
+``report.json`` for programs, ``report.md`` with ``figures/*.png``, and ``report.html``, one
+file that needs nothing else.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from fctlab import store, tables
+from fctlab.studies import figures, runner
+from fctlab.studies.study import (
+    Claim,
+    Figure,
+    Judged,
+    Mode,
+    Part,
+    Plan,
+    Results,
+    Study,
+    effect,
+    interval,
+)
+from fctlab.studies.verdict import Finding, Verdict
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+JSON = "report.json"
+MARKDOWN = "report.md"
+HTML = "report.html"
+FIGURES = "figures"
+COLOURS = {
+    Verdict.AGREES: "green",
+    Verdict.DIRECTION: "cyan",
+    Verdict.UNDECIDED: "yellow",
+    Verdict.DIFFERS: "red",
+}
+
+
+@dataclass
+class Report:
+    """A study that is done.
+
+    Attributes:
+        command: what repeats it.
+        wall_s: how long this took; runs that were there already cost nothing.
+    """
+
+    study: Study
+    plan: Plan
+    results: Results
+    mode: Mode
+    seeds: int
+    command: str
+    wall_s: float
+    judged: list[Judged] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.judged = [claim.judge(self.results) for claim in self.plan.claims]
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """``{"study", "mode", "wall_s", "claims": [{"id", "claim", "paper", "here", "ci95",
+        "verdict", "why", "parts"}], ...}``."""
+        return {
+            "study": self.study.name,
+            "title": self.study.title,
+            "paper": self.study.paper,
+            "mode": self.mode,
+            "seeds": self.seeds,
+            "wall_s": self.wall_s,
+            "command": self.command,
+            "engine": runner.engine(),
+            "runs": self.speed,
+            "claims": [_claim_json(judged) for judged in self.judged],
+            "checks": [
+                {"check": check.text, "paper": check.paper, "here": check.measure(self.results)}
+                for check in self.plan.checks
+            ],
+            "notes": list(self.plan.notes),
+        }
+
+    @property
+    def speed(self) -> dict[str, float]:
+        """How many runs there were and what they cost, in CPU time of one core."""
+        runs = self.results.all
+        hops = sum(run.counters["packet_hops"] for run in runs)
+        cpu = sum(run.perf["cpu_s"] for run in runs)
+        return {
+            "runs": len(runs),
+            "cpu_s": cpu,
+            "packet_hops": hops,
+            "packet_hops_per_cpu_s": hops / cpu if cpu else 0.0,
+            "flows": sum(run.counters["flows_started"] for run in runs),
+        }
+
+    @property
+    def tally(self) -> dict[Verdict, int]:
+        """How many of the paper's claims got each verdict."""
+        own = [j for j in self.judged if not j.claim.beyond and "." not in j.claim.id]
+        return {v: sum(judged.verdict is v for judged in own) for v in Verdict}
+
+    def save(self, out: Path) -> None:
+        """Write every file of the report into `out`."""
+        drawn = [(figure, figure.draw(self.results)) for figure in self.plan.figures]
+        (out / FIGURES).mkdir(exist_ok=True)
+        for figure, drawing in drawn:
+            store.write_whole(out / FIGURES / f"{figure.id}.png", figures.png(drawing))
+        store.write_whole(out / MARKDOWN, markdown(self))
+        store.write_whole(out / HTML, page(self, drawn))
+        text = json.dumps(self.json, indent=2, ensure_ascii=False, allow_nan=False)
+        store.write_whole(out / JSON, text + "\n")
+
+
+def _claim_json(judged: Judged) -> dict[str, Any]:
+    claim = judged.claim
+    return {
+        "id": claim.id,
+        "claim": claim.text,
+        "paper": claim.paper,
+        "here": judged.here,
+        "ci95": _interval_json(judged.decisive[1]),
+        "verdict": judged.verdict.value,
+        "why": judged.why,
+        "beyond_the_paper": claim.beyond,
+        "parts": []
+        if claim.combines
+        else [_part_json(part, finding) for part, finding in judged.parts],
+    }
+
+
+def _part_json(part: Part, finding: Finding) -> dict[str, Any]:
+    return {
+        "part": part.name,
+        "paper": part.paper,
+        "counts": part.counts,
+        "here": effect(part, finding),
+        "value": finding.estimate and finding.estimate.point,
+        "ci95": _interval_json(finding),
+        "seeds": finding.estimate.seeds if finding.estimate else 0,
+        "seeds_needed": finding.seeds_needed,
+        "verdict": finding.verdict.value,
+        "cells": [cell.id for cell in part.cells],
+    }
+
+
+def _interval_json(finding: Finding) -> list[float | None] | None:
+    """``null`` for an end that is infinite, and for no interval at all."""
+    found = finding.estimate
+    if found is None:
+        return None
+    return [found.low, found.high if found.high != float("inf") else None]
+
+
+# For people
+
+
+def table(report: Report) -> RenderableType:
+    """The claims as a table for the terminal."""
+    shown = Table(
+        title=f"{report.study.title}: {report.mode}, {report.seeds} seeds",
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
+    )
+    for name in ("id", "claim", "paper", "here [95%]", "verdict", "why"):
+        shown.add_column(name, no_wrap=name in ("id", "verdict"))
+    for judged in report.judged:
+        found = judged.here
+        if len(judged.parts) == 1:
+            found = " ".join(filter(None, (found, interval(*judged.decisive))))
+        verdict = Text(judged.verdict.value, style=COLOURS[judged.verdict])
+        claim = judged.claim
+        shown.add_row(claim.id, claim.text, claim.paper, found, verdict, judged.why)
+    return Group(shown, Text(_summary(report)), Text(_run_data(report), style="dim"))
+
+
+def _summary(report: Report) -> str:
+    counts = [f"{number} {v.value}" for v, number in report.tally.items() if number]
+    return f"{sum(report.tally.values())} claims: {', '.join(counts)}"
+
+
+def _run_data(report: Report) -> str:
+    speed = report.speed
+    return (
+        f"{speed['runs']:,} runs, {tables.count(speed['flows'])} flows, "
+        f"{tables.count(speed['packet_hops'])} packet-hops in {_duration(speed['cpu_s'])} of CPU "
+        f"time ({tables.count(speed['packet_hops_per_cpu_s'])} per second and core); this time "
+        f"{_duration(report.wall_s)}"
+    )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+# Markdown
+
+
+def markdown(report: Report) -> str:
+    """The report in Markdown; figures are files beside it."""
+    lines = [f"# {report.study.title}", "", f"{report.study.paper}", "", _summary(report) + ".", ""]
+    lines += _markdown_table(
+        ("id", "claim", "paper", "here", "95% interval", "verdict", "why"),
+        (row for judged in report.judged for row in _rows(judged)),
+    )
+    if report.plan.checks:
+        lines += ["## Is it the paper's setting?", ""]
+        lines += _markdown_table(("check", "paper", "here"), _checks(report))
+    if report.plan.figures:
+        lines += ["## Figures", ""]
+    for figure in report.plan.figures:
+        lines += [f"### {figure.title}", "", f"![{figure.title}]({FIGURES}/{figure.id}.png)", ""]
+        lines += [figure.caption, ""]
+    lines += ["## How it was done", "", *(f"- {note}" for note in report.plan.notes)]
+    lines += [f"- {_run_data(report)}", f"- engine {runner.engine()}", ""]
+    lines += ["```sh", report.command, "```", ""]
+    return "\n".join(lines)
+
+
+def _markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    table = [header, ["---"] * len(header), *rows]
+    return [f"| {' | '.join(c.replace('|', chr(92) + '|') for c in r)} |" for r in table] + [""]
+
+
+def _rows(judged: Judged) -> Iterable[tuple[str, ...]]:
+    """A claim's row, then one per part if there are several."""
+    claim, single = judged.claim, len(judged.parts) == 1
+    found = interval(*judged.decisive) if single else ""
+    verdict = f"**{judged.verdict.value}**"
+    yield (claim.id, claim.text, claim.paper, judged.here, found, verdict, judged.why)
+    for part, finding in () if single or claim.combines else judged.parts:
+        verdict = finding.verdict.value if part.counts else f"({finding.verdict.value})"
+        found = effect(part, finding)
+        yield ("", part.name, part.paper, found, interval(part, finding), verdict, "")
+
+
+def _checks(report: Report) -> list[tuple[str, str, str]]:
+    return [(c.text, c.paper, c.measure(report.results)) for c in report.plan.checks]
+
+
+# HTML
+
+
+def page(report: Report, drawn: Sequence[tuple[Figure, Drawing]]) -> str:
+    """The report as one HTML file."""
+    skeleton = resources.files("fctlab.studies").joinpath("report.html").read_text(encoding="utf-8")
+    return Template(skeleton).substitute(
+        title=_escaped(report.study.title),
+        paper=_escaped(report.study.paper),
+        mode=_escaped(f"{report.mode}, {report.seeds} seeds"),
+        tally=" ".join(
+            f'<span class="verdict {v.value}">{number} {v.value}</span>'
+            for v, number in report.tally.items()
+            if number
+        ),
+        claims="\n".join(_claim_html(j) for j in report.judged if not j.claim.beyond),
+        beyond=_beyond_html([j for j in report.judged if j.claim.beyond]),
+        checks=_checks_html(_checks(report)),
+        figures="\n".join(_figure_html(figure, drawing) for figure, drawing in drawn),
+        notes="\n".join(f"<li>{_escaped(note)}</li>" for note in report.plan.notes),
+        runs=_escaped(_run_data(report)),
+        engine=_escaped(runner.engine()),
+        command=_escaped(report.command),
+        date=time.strftime("%Y-%m-%d"),
+    )
+
+
+def _escaped(text: str) -> str:
+    return html.escape(text)
+
+
+def _claim_html(judged: Judged) -> str:
+    claim, single = judged.claim, len(judged.parts) == 1
+    found = _escaped(judged.here)
+    if single:
+        found = _found_html(*judged.decisive)
+    elif len([part for part in judged.parts if part[0].counts]) <= 4:
+        counting = [(p, f) for p, f in judged.parts if p.counts]
+        found = "<br>".join(f"{_escaped(p.name)} {_found_html(p, f)}" for p, f in counting)
+    why = f'<p class="why">{_escaped(judged.why)}</p>' if judged.why else ""
+    parts = "" if single or claim.combines else _parts_html(judged)
+    return (
+        f'<tr id="{_escaped(claim.id)}"><td class="id">{_escaped(claim.id)}</td>'
+        f"<td>{_escaped(claim.text)}{why}{parts}</td>"
+        f"<td>{_escaped(claim.paper)}</td><td>{found}</td><td>{_verdict_html(judged.verdict)}</td></tr>"
+    )
+
+
+def _found_html(part: Part, finding: Finding) -> str:
+    found = interval(part, finding)
+    small = f' <span class="interval">{_escaped(found)}</span>' if found else ""
+    return f"<b>{_escaped(effect(part, finding))}</b>{small}"
+
+
+def _verdict_html(verdict: Verdict) -> str:
+    return f'<span class="verdict {verdict.value}">{verdict.value}</span>'
+
+
+def _parts_html(judged: Judged) -> str:
+    rows = "".join(
+        f"<tr{'' if part.counts else ' class=beside'}><td>{_escaped(part.name)}"
+        f"{'' if part.counts else ' (beside)'}</td><td>{_escaped(part.paper)}</td>"
+        f"<td>{_found_html(part, finding)}</td><td>{_verdict_html(finding.verdict)}</td></tr>"
+        for part, finding in judged.parts
+    )
+    return f"<details><summary>{len(judged.parts)} parts</summary><table>{rows}</table></details>"
+
+
+def _beyond_html(judged: Sequence[Judged]) -> str:
+    if not judged:
+        return ""
+    rows = "\n".join(_claim_html(each) for each in judged)
+    return f'<h2>Beyond the paper</h2><div class="wide"><table class="claims">{HEAD}{rows}</table></div>'
+
+
+HEAD = "<tr><th>id</th><th>claim</th><th>paper</th><th>here, 95% interval</th><th>verdict</th></tr>"
+
+
+def _checks_html(checks: Sequence[tuple[str, str, str]]) -> str:
+    if not checks:
+        return ""
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{_escaped(text)}</td>" for text in check) + "</tr>" for check in checks
+    )
+    head = "<tr><th>check</th><th>paper</th><th>here</th></tr>"
+    return f"<h2>Is it the paper's setting?</h2><table>{head}{rows}</table>"
+
+
+def _figure_html(figure: Figure, drawing: Drawing) -> str:
+    links = ", ".join(f'<a href="#{_escaped(c)}">{_escaped(c)}</a>' for c in figure.claims)
+    return (
+        f'<figure id="figure-{_escaped(figure.id)}"><h3>{_escaped(figure.title)}</h3>'
+        f"{figures.svg(drawing, figure.id)}"
+        f"<figcaption>{_escaped(figure.caption)} ({links})</figcaption></figure>"
+    )
+
+

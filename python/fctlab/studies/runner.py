@@ -1,0 +1,263 @@
+"""Runs the cells of a study under every seed, and resumes.
+
+Each finished run is a small file in ``OUT/cells``, named after a hash of its resolved
+scenario, of the files it reads, and of the engine: a study that is started again in the
+same directory runs only what is missing or has changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from fctlab import _native, store
+from fctlab.errors import OutputError, SpecError
+from fctlab.result import simulate
+from fctlab.scenario import Scenario
+from fctlab.studies.study import Cell, Results, Run, Source
+
+FORMAT = 1
+"""Of the files in ``cells``; those of another format are not read."""
+CELLS = "cells"
+INPUTS = "inputs"
+BYTES_PER_RUN = 20_000
+
+
+@dataclass(frozen=True)
+class Status:
+    """How far a study has come."""
+
+    done: int
+    total: int
+    done_cost: float
+    """As `total_cost`, in the unit of `Cell.cost`."""
+    total_cost: float
+    running: tuple[str, ...]
+    """Names of the runs that are under way."""
+
+
+Watch: TypeAlias = Callable[[Status], object]
+
+
+@dataclass(frozen=True)
+class _Job:
+    """Something to be run once, and where its outcome is kept."""
+
+    name: str
+    file: Path
+    cost: float
+    work: Callable[[Callable[[object], None]], str]
+    """Does it, calling its argument now and then, and returns what to write into `file`."""
+
+
+def run(
+    cells: Sequence[Cell], seeds: int, out: Path, workers: int, watch: Watch | None = None
+) -> Results:
+    """Run every cell under the seeds 1, 2, ..., keeping each finished run in `out`.
+
+    Raises:
+        SpecError: a scenario has a mistake; nothing has been simulated.
+        OutputError: `out` cannot be written.
+        KeyboardInterrupt: on Ctrl-C, within a second; its text says what was kept.
+    """
+    expected = BYTES_PER_RUN * seeds * len(cells)
+    with store.gathering(out, (CELLS, INPUTS), expected) as folder:
+        missing: dict[str, str] = {}
+        try:
+            sources = _sources(cells)
+            inputs = _Inputs(folder.absolute() / INPUTS, sources)
+            _perform(inputs.jobs(), workers, watch)
+            jobs = []
+            for cell in cells:
+                try:
+                    jobs += [_job(folder, cell, seed, inputs) for seed in range(1, seeds + 1)]
+                except SpecError as error:
+                    missing[cell.id] = str(error)
+            _perform(jobs, workers, watch)
+            runs = (Run(json.loads(job.file.read_text(encoding="utf-8"))) for job in jobs)
+            return Results(runs, missing)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(_kept(folder)) from None
+        except OSError as error:
+            raise OutputError(f"{out}: {error.strerror or error}; {_kept(folder)}") from error
+
+
+def _kept(folder: Path) -> str:
+    whole = len(list((folder / CELLS).glob("*.json")))
+    if not whole:
+        return f"nothing was kept in {folder}"
+    plural = "s"[: whole > 1]
+    return f"kept {whole} finished run{plural} in {folder / CELLS}; the same command goes on from there"
+
+
+# Jobs
+
+
+def _job(folder: Path, cell: Cell, seed: int, inputs: _Inputs) -> _Job:
+    scenario = inputs.resolve(cell.scenario, seed)
+    keep = inspect.getsource(cell.keep) if cell.keep else ""
+    key = _key(inputs.portable(scenario), keep)
+
+    def work(alive: Callable[[object], None]) -> str:
+        result = simulate(scenario, None, alive)
+        record = {
+            "cell": cell.id,
+            "seed": seed,
+            "scenario": scenario,
+            "engine": engine(),
+            **result.report,
+            "kept": cell.keep(result) if cell.keep else {},
+        }
+        return json.dumps(record, ensure_ascii=False)
+
+    return _Job(f"{cell.id}, seed {seed}", folder / CELLS / f"{key}.json", cell.cost, work)
+
+
+class _Inputs:
+    """The files that scenarios read."""
+
+    def __init__(self, folder: Path, sources: Iterable[Source]) -> None:
+        self._folder = folder
+        self._files: dict[str, Path] = {}
+        self._sources: dict[Path, Source] = {}
+        for source in sources:
+            file = folder / self._name(source)
+            self._files[source.name] = file
+            if self._sources.setdefault(file, source) is not source:
+                raise ValueError(f"two sources are called {source.name}")
+
+    def _name(self, source: Source) -> str:
+        if source.scenario is None:
+            text = source.make(None)
+            return f"{hashlib.sha256(text.encode()).hexdigest()[:12]}-{source.name}"
+        return f"{_key(_resolve(source.scenario), source.name)[:12]}-{source.name}"
+
+    def jobs(self) -> list[_Job]:
+        """What makes the files; sources that want the same run share it."""
+        shared: dict[str, list[Path]] = {}
+        for file, source in self._sources.items():
+            scenario = source.scenario and _resolve(source.scenario)
+            shared.setdefault(json.dumps(scenario), []).append(file)
+        jobs = []
+        for text, files in shared.items():
+            missing = [file for file in files if not file.exists()]
+            if missing:
+                jobs.append(self._job(json.loads(text), missing))
+        return jobs
+
+    def _job(self, scenario: dict[str, Any] | None, files: list[Path]) -> _Job:
+        def work(alive: Callable[[object], None]) -> str:
+            texts = {}
+            with tempfile.TemporaryDirectory(prefix=".fctlab-", dir=self._folder) as temporary:
+                folder = Path(temporary)
+                result = simulate(scenario, folder, alive) if scenario else None
+                texts = {file: self._sources[file].make(result) for file in files}
+            for file, text in texts.items():
+                store.write_whole(file, text)
+            return texts[files[0]]
+
+        return _Job(", ".join(self._sources[file].name for file in files), files[0], 1.0, work)
+
+    def resolve(self, scenario: Mapping[str, Any], seed: int) -> dict[str, Any]:
+        """The scenario as the engine takes it, sources replaced by their files."""
+
+        def replaced(value: Any) -> Any:
+            if isinstance(value, Source):
+                return str(self._files[value.name])
+            if isinstance(value, Mapping):
+                return {key: replaced(inner) for key, inner in value.items()}
+            return value
+
+        return _resolve({**replaced(scenario), "seed": seed})
+
+    def portable(self, value: Any) -> Any:
+        """A resolved scenario with the contents of files in the place of their names."""
+        if isinstance(value, dict):
+            return {key: self.portable(inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [self.portable(inner) for inner in value]
+        if isinstance(value, str) and Path(value) in self._sources:
+            return hashlib.sha256(Path(value).read_bytes()).hexdigest()
+        return value
+
+
+def _sources(cells: Iterable[Cell]) -> list[Source]:
+    """Every source in the cells' scenarios, once."""
+
+    def inside(value: Any) -> Iterator[Source]:
+        if isinstance(value, Source):
+            yield value
+        elif isinstance(value, Mapping):
+            for inner in value.values():
+                yield from inside(inner)
+
+    return list(dict.fromkeys(source for cell in cells for source in inside(cell.scenario)))
+
+
+def _resolve(scenario: Mapping[str, Any]) -> dict[str, Any]:
+    return Scenario(scenario).resolve()
+
+
+def _key(*what: object) -> str:
+    text = json.dumps([FORMAT, engine(), *what], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+@lru_cache
+def engine() -> str:
+    """Version and fingerprint of the engine: another build may find other numbers."""
+    assert _native.__file__ is not None
+    fingerprint = hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest()[:12]
+    return f"{_native.version()}+{fingerprint}"
+
+
+# Performing them
+
+
+def _perform(jobs: Sequence[_Job], workers: int, watch: Watch | None) -> None:
+    """Do what is missing, the longest first; all stop when one fails."""
+    stop, running = threading.Event(), dict.fromkeys((), "")
+    missing = sorted((j for j in jobs if not j.file.exists()), key=lambda j: -j.cost)
+    done = [job for job in jobs if job.file.exists()]
+
+    def one(job: _Job) -> None:
+        def alive(_: object) -> None:
+            if stop.is_set():
+                raise CancelledError
+
+        alive(None)
+        running[job.name] = ""
+        store.write_whole(job.file, job.work(alive))
+
+    def tell() -> None:
+        if watch:
+            costs = sum(job.cost for job in done), sum(job.cost for job in jobs)
+            watch(Status(len(done), len(jobs), *costs, tuple(running)))
+
+    with ThreadPoolExecutor(workers) as pool:
+        pending: dict[Future[None], _Job] = {pool.submit(one, job): job for job in missing}
+        try:
+            tell()
+            while pending:
+                # Short waits: Ctrl-C must not have to wait for a run to end.
+                finished, _ = wait(pending, timeout=0.1, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    job = pending.pop(future)
+                    running.pop(job.name, None)
+                    future.result()
+                    done.append(job)
+                tell()
+        except BaseException:
+            stop.set()
+            for future in pending:
+                future.cancel()
+            raise

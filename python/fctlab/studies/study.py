@@ -1,0 +1,405 @@
+"""What a study is: claims and figures, as data, about cells.
+
+A `Cell` is a scenario that is run once per seed. A `Claim` has parts, each an effect
+(a number per seed, taken from the runs of some cells with that seed) and what the paper
+expects of it. A `Figure` draws cells. The cells of a study are those that its claims and
+figures refer to; a cell that several refer to runs once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from fctlab.studies import verdict
+from fctlab.studies.verdict import Expectation, Finding, Verdict
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+    from fctlab.result import Result
+
+Mode: TypeAlias = Literal["quick", "full"]
+SEEDS: dict[Mode, int] = {"quick": 5, "full": 10}
+
+Keep: TypeAlias = "Callable[[Result], dict[str, Any]]"
+"""What to remember of a run besides its summary, counters and extras: JSON values by name."""
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A file that scenarios read, as a value inside them: ``{"file": Source(...)}``.
+
+    Attributes:
+        name: of the file, such as ``"imc10-8.json"``.
+        make: the file's text, from the finished run of `scenario` if there is one.
+        scenario: what has to be run first; as a cell's, with its own seed.
+    """
+
+    name: str
+    make: Callable[[Result | None], str]
+    scenario: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """A scenario that is run under every seed.
+
+    Attributes:
+        id: different for every cell of a study.
+        scenario: tables and keys as people write them, without a seed; values may be `Source`.
+        cost: how long a run takes compared with others; long ones start first.
+        keep: what else to remember of a run.
+    """
+
+    id: str
+    scenario: Mapping[str, Any]
+    cost: float = 1.0
+    keep: Keep | None = None
+
+
+class Run:
+    """What is remembered of one run of a cell."""
+
+    def __init__(self, record: Mapping[str, Any]) -> None:
+        self.cell: str = record["cell"]
+        self.seed: int = record["seed"]
+        self.scenario: dict[str, Any] = record["scenario"]
+        self.summary: list[dict[str, Any]] = record["summary"]
+        self.counters: dict[str, int] = record["counters"]
+        self.extras: dict[str, Any] = record["extras"]
+        self.perf: dict[str, float] = record["perf"]
+        self.kept: dict[str, Any] = record["kept"]
+
+    def of(self, size: str, traffic_class: str = "all") -> dict[str, Any]:
+        """The summary row of a size class (``"all"``, ``"small"``, ``"medium"``, ``"large"``)."""
+        rows = (r for r in self.summary if (r["class"], r["traffic_class"]) == (size, traffic_class))
+        return next(rows)
+
+    def per_flow(self, counter: str) -> float:
+        """A counter of the whole run per flow that started."""
+        return self.counters[counter] / self.counters["flows_started"]
+
+
+Measure: TypeAlias = Callable[..., float]
+"""Runs of one seed, one per cell in the order of the cells -> a number."""
+
+
+def metric(name: str, size: str = "all") -> Callable[[Run], float]:
+    """A column of the summary: ``metric("avg_slowdown")``."""
+
+    def read(run: Run) -> float:
+        value = run.of(size)[name]
+        return math.nan if value is None else float(value)
+
+    return read
+
+
+class Results:
+    """All runs of a study.
+
+    Attributes:
+        missing: cells that the installed engine cannot run, and why.
+    """
+
+    def __init__(self, runs: Iterable[Run], missing: Mapping[str, str] | None = None) -> None:
+        self.missing = dict(missing or {})
+        self._runs: dict[str, dict[int, Run]] = {}
+        for run in runs:
+            self._runs.setdefault(run.cell, {})[run.seed] = run
+
+    @property
+    def all(self) -> list[Run]:
+        """Every run."""
+        return [run for runs in self._runs.values() for run in runs.values()]
+
+    def has(self, *cells: Cell) -> bool:
+        """Whether every cell has been run."""
+        return all(cell.id in self._runs for cell in cells)
+
+    def of(self, cell: Cell) -> list[Run]:
+        """The runs of a cell, in order of seed."""
+        runs = self._runs[cell.id]
+        return [runs[seed] for seed in sorted(runs)]
+
+    def measured(self, cells: Sequence[Cell], measure: Measure) -> list[float]:
+        """`measure` of the cells' runs, seed by seed."""
+        return [measure(*runs) for runs in zip(*map(self.of, cells), strict=True)]
+
+    def mean(self, cell: Cell, measure: Callable[[Run], float]) -> float:
+        """Mean over the seeds."""
+        values = self.measured([cell], measure)
+        return math.fsum(values) / len(values)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One effect of a claim.
+
+    Attributes:
+        name: short, such as ``"FIFO / SRPT"``.
+        paper: the paper's number as people write it.
+        expected: the same for `verdict.judge`.
+        cells: whose runs `measure` takes.
+        measure: the effect of one seed; a part without cells is computed, not simulated.
+        counts: whether the claim's verdict depends on it; others are shown beside.
+        percent: write the effect as a change ("+6.6%") instead of a ratio ("1.07x").
+    """
+
+    name: str
+    paper: str
+    expected: Expectation
+    cells: tuple[Cell, ...]
+    measure: Measure
+    counts: bool = True
+    percent: bool = False
+
+    def judge(self, results: Results) -> Finding:
+        """What the runs say about it."""
+        if not results.has(*self.cells):
+            return Finding(Verdict.UNDECIDED, None)
+        effects = results.measured(self.cells, self.measure) if self.cells else [self.measure()]
+        return verdict.judge(effects, self.expected)
+
+
+def ratio(
+    name: str,
+    over: Cell,
+    under: Cell,
+    expected: Expectation,
+    paper: str = "",
+    *,
+    of: Callable[[Run], float] = metric("avg_slowdown"),
+    counts: bool = True,
+    percent: bool = False,
+) -> Part:
+    """The effect ``of(over) / of(under)`` on the same flows."""
+    return Part(name, paper, expected, (over, under), lambda a, b: of(a) / of(b), counts, percent)
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """A row of the table: what the paper says, and the parts that decide about it.
+
+    Attributes:
+        id: such as ``"ads-1"``.
+        text: what the paper claims.
+        paper: its numbers as people write them.
+        parts: the claim is as good as the weakest that counts.
+        why: one sentence with a measurement, for what does not simply agree.
+        beyond: an open question that the paper leaves, not a claim of it.
+        combines: its parts are those of other claims, called ``ID.something``, and are
+            shown there.
+    """
+
+    id: str
+    text: str
+    paper: str
+    parts: tuple[Part, ...]
+    why: Callable[[Results], str] | None = None
+    beyond: bool = False
+    combines: bool = False
+
+    def judge(self, results: Results) -> Judged:
+        """Judge every part."""
+        return Judged(self, [(part, part.judge(results)) for part in self.parts], results)
+
+
+class Judged:
+    """A claim with what was found."""
+
+    def __init__(
+        self, claim: Claim, parts: Sequence[tuple[Part, Finding]], results: Results
+    ) -> None:
+        self.claim = claim
+        self.parts = parts
+        self._results = results
+
+    @property
+    def verdict(self) -> Verdict:
+        """That of the weakest part."""
+        return self.decisive[1].verdict
+
+    @property
+    def decisive(self) -> tuple[Part, Finding]:
+        """The part that the verdict rests on: the first of the weakest that count."""
+        counting = [(part, finding) for part, finding in self.parts if part.counts]
+        return max(counting, key=lambda each: each[1].verdict.weakness)
+
+    @property
+    def here(self) -> str:
+        """What was found, as people write it."""
+        counting = [(part, finding) for part, finding in self.parts if part.counts]
+        if len(counting) == 1:
+            return effect(*counting[0])
+        if len(counting) <= 4:
+            return "; ".join(f"{part.name} {effect(part, finding)}" for part, finding in counting)
+        tally = {v: sum(f.verdict is v for _, f in counting) for v in Verdict}
+        return f"of {len(counting)} parts " + ", ".join(
+            f"{number} {v.value}" for v, number in tally.items() if number
+        )
+
+    @property
+    def why(self) -> str:
+        """How the verdict comes about; empty where everything agrees and nothing is to be said."""
+        if self.verdict is Verdict.AGREES:
+            return ""
+        part, finding = self.decisive
+        missing = [cell.id for cell in part.cells if cell.id in self._results.missing]
+        if missing:
+            return f"Not available in this build: {missing[0]} ({self._results.missing[missing[0]]})."
+        sentences = [self._decided_by(part, finding)]
+        if self.claim.why:
+            sentences.append(self.claim.why(self._results))
+        elif part.cells:
+            sentences.append(compared(self._results, part.cells))
+        return " ".join(filter(None, sentences))
+
+    def _decided_by(self, part: Part, finding: Finding) -> str:
+        several = sum(p.counts for p in self.claim.parts) > 1
+        where = f"{part.name}: " if several else ""
+        if finding.estimate is None:
+            return f"{where}no flows to compare."
+        found = f"{where}{effect(part, finding)}, {interval(part, finding)}"
+        if part.paper:
+            found += f", paper {part.paper}"
+        if finding.verdict is not Verdict.UNDECIDED and finding.seeds_needed is None:
+            return found + "."
+        return f"{found}; {_needed(finding)}."
+
+
+def _needed(finding: Finding) -> str:
+    if finding.seeds_needed is None:
+        few = finding.estimate is None or finding.estimate.seeds < 2
+        return "at least 2 seeds are needed" if few else "more seeds of this size would not do"
+    return f"about {finding.seeds_needed} seeds would settle it"
+
+
+def effect(part: Part, finding: Finding) -> str:
+    """The point estimate: ``"9.12x"``, or ``"+6.6%"``."""
+    return "-" if finding.estimate is None else written(part, finding.estimate.point)
+
+
+def interval(part: Part, finding: Finding) -> str:
+    """The 95% interval: ``"[8.31x, 10.0x]"``; empty for what was computed."""
+    found = finding.estimate
+    if found is None or not part.cells:
+        return ""
+    return f"[{written(part, found.low)}, {written(part, found.high)}]"
+
+
+def written(part: Part, value: float) -> str:
+    """An effect as people write it."""
+    if not part.cells:
+        return f"{value:,g}"
+    if math.isinf(value):
+        return "inf"
+    if part.percent:
+        return f"{value - 1:+.1%}"
+    digits = 2 if value < 9.995 else 1 if value < 99.95 else 0
+    return f"{value:.{digits}f}x"
+
+
+def compared(results: Results, cells: Sequence[Cell]) -> str:
+    """What cells measured, with what usually explains it: drops, timeouts, retransmissions."""
+    sentences = []
+    for cell in dict.fromkeys(cells):
+        slowdown = results.mean(cell, metric("avg_slowdown"))
+        timeouts = results.mean(cell, lambda run: run.per_flow("timeouts"))
+        again = results.mean(
+            cell, lambda run: run.counters["retransmissions"] / run.counters["data_packets"]
+        )
+        text = f"{cell.id}: slowdown {slowdown:.3g}, {timeouts:.2g} timeouts per flow, {again:.1%}"
+        unfinished = results.mean(cell, lambda run: run.of("all")["unfinished"])
+        late = f", {unfinished:.0f} flows unfinished" if unfinished >= 0.5 else ""
+        sentences.append(f"{text} of packets sent again{late}")
+    return "; ".join(sentences) + "."
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A figure of the report.
+
+    Attributes:
+        id: its file name; different for every figure of a study.
+        title: what it shows.
+        caption: how to read it, and what the paper's figure says.
+        cells: whose runs it draws.
+        draw: draws it.
+        claims: ids of the claims that it belongs to.
+    """
+
+    id: str
+    title: str
+    caption: str
+    cells: tuple[Cell, ...]
+    draw: Callable[[Results], Drawing]
+    claims: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """A number that shows whether the setting is the paper's; no claim."""
+
+    text: str
+    paper: str
+    cells: tuple[Cell, ...]
+    measure: Callable[[Results], str]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What a study does in one mode."""
+
+    claims: Sequence[Claim]
+    figures: Sequence[Figure] = ()
+    checks: Sequence[Check] = ()
+    notes: Sequence[str] = ()
+    """What the paper leaves open and how it is settled here, and what this mode shrinks."""
+
+    def cells(self) -> list[Cell]:
+        """Every cell that something refers to, once.
+
+        Raises:
+            ValueError: two different cells have the same id.
+        """
+        cells: dict[str, Cell] = {}
+        parts = [part for claim in self.claims for part in claim.parts]
+        for user in (*parts, *self.figures, *self.checks):
+            for cell in user.cells:
+                if cells.setdefault(cell.id, cell) is not cell:
+                    raise ValueError(f"two cells are called {cell.id}")
+        return list(cells.values())
+
+    def only(self, prefixes: Sequence[str]) -> Plan:
+        """The claims whose ids start with one of `prefixes`, and their figures.
+
+        A number at the end of a prefix is whole: ``ads-1`` does not choose ``ads-10``.
+        """
+        if not prefixes:
+            return self
+
+        def chosen(name: str) -> bool:
+            return any(
+                name.startswith(p) and not (p[-1:].isdigit() and name[len(p) :][:1].isdigit())
+                for p in prefixes
+            )
+
+        claims = [claim for claim in self.claims if chosen(claim.id)]
+        figures = [figure for figure in self.figures if any(map(chosen, figure.claims))]
+        cells = {c for user in (*(p for k in claims for p in k.parts), *figures) for c in user.cells}
+        checks = [check for check in self.checks if cells.issuperset(check.cells)]
+        return Plan(claims, figures, checks, self.notes)
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A paper and how its claims are measured."""
+
+    name: str
+    title: str
+    paper: str
+    """The citation."""
+    plan: Callable[[Mode], Plan] = field(repr=False)
