@@ -68,7 +68,9 @@ def bars(results: Results, panels: Sequence[tuple[str, Quantity, Bars]]) -> Figu
 
     Bars of the same name have the same colour in every panel.
     """
-    names = list(dict.fromkeys(n for *_, groups in panels for bars in groups.values() for n in bars))
+    names = list(
+        dict.fromkeys(n for *_, groups in panels for bars in groups.values() for n in bars)
+    )
     with rc_context(LOOK):
         widths = [max(3.4, 0.7 + sum(0.34 * len(b) + 0.3 for b in g.values())) for *_, g in panels]
         figure = Figure(figsize=(sum(widths), 3.5), layout="constrained")
@@ -148,7 +150,10 @@ def lines(
                 look = {"color": COLOURS[style % len(COLOURS)]}
                 low, high = ([m + way * h for m, h in points] for way in (-1, 1))
                 ax.fill_between(line.x, low, high, alpha=0.18, linewidth=0, **look)
-                more = {"linestyle": LINES[style % len(LINES)], "marker": MARKERS[style % len(MARKERS)]}
+                more = {
+                    "linestyle": LINES[style % len(LINES)],
+                    "marker": MARKERS[style % len(MARKERS)],
+                }
                 ax.plot(line.x, mean, label=line.name, markersize=3.5, **look, **more)
             if x_log:
                 ax.set_xscale("log")
@@ -168,7 +173,9 @@ def svg(figure: Figure, name: str) -> str:
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     # A figure is as wide as it needs, but no wider than the page.
-    text = re.sub(r'^<svg ([^>]*?)height="[^"]*"([^>]*)width="([^"]*)"', r'<svg \1\2style="width:\3"', text)
+    text = re.sub(
+        r'^<svg ([^>]*?)height="[^"]*"([^>]*)width="([^"]*)"', r'<svg \1\2style="width:\3"', text
+    )
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     return text.replace(INK, "currentColor")
 

@@ -24,7 +24,6 @@ from rich.text import Text
 from fctlab import store, tables
 from fctlab.studies import figures, runner
 from fctlab.studies.study import (
-    Claim,
     Figure,
     Judged,
     Mode,
@@ -76,7 +75,8 @@ class Report:
     @property
     def json(self) -> dict[str, Any]:
         """``{"study", "mode", "wall_s", "claims": [{"id", "claim", "paper", "here", "ci95",
-        "verdict", "why", "parts"}], ...}``."""
+        "verdict", "why", "parts"}], ...}``.
+        """
         return {
             "study": self.study.name,
             "title": self.study.title,
@@ -340,7 +340,8 @@ def _checks_html(checks: Sequence[tuple[str, str, str]]) -> str:
     if not checks:
         return ""
     rows = "".join(
-        "<tr>" + "".join(f"<td>{_escaped(text)}</td>" for text in check) + "</tr>" for check in checks
+        "<tr>" + "".join(f"<td>{_escaped(text)}</td>" for text in check) + "</tr>"
+        for check in checks
     )
     head = "<tr><th>check</th><th>paper</th><th>here</th></tr>"
     return f"<h2>Is it the paper's setting?</h2><table>{head}{rows}</table>"
@@ -353,5 +354,3 @@ def _figure_html(figure: Figure, drawing: Drawing) -> str:
         f"{figures.svg(drawing, figure.id)}"
         f"<figcaption>{_escaped(figure.caption)} ({links})</figcaption></figure>"
     )
-
-

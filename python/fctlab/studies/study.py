@@ -75,7 +75,9 @@ class Run:
 
     def of(self, size: str, traffic_class: str = "all") -> dict[str, Any]:
         """The summary row of a size class (``"all"``, ``"small"``, ``"medium"``, ``"large"``)."""
-        rows = (r for r in self.summary if (r["class"], r["traffic_class"]) == (size, traffic_class))
+        rows = (
+            r for r in self.summary if (r["class"], r["traffic_class"]) == (size, traffic_class)
+        )
         return next(rows)
 
     def per_flow(self, counter: str) -> float:
@@ -249,7 +251,9 @@ class Judged:
         part, finding = self.decisive
         missing = [cell.id for cell in part.cells if cell.id in self._results.missing]
         if missing:
-            return f"Not available in this build: {missing[0]} ({self._results.missing[missing[0]]})."
+            return (
+                f"Not available in this build: {missing[0]} ({self._results.missing[missing[0]]})."
+            )
         sentences = [self._decided_by(part, finding)]
         if self.claim.why:
             sentences.append(self.claim.why(self._results))
@@ -389,7 +393,9 @@ class Plan:
 
         claims = [claim for claim in self.claims if chosen(claim.id)]
         figures = [figure for figure in self.figures if any(map(chosen, figure.claims))]
-        cells = {c for user in (*(p for k in claims for p in k.parts), *figures) for c in user.cells}
+        cells = {
+            c for user in (*(p for k in claims for p in k.parts), *figures) for c in user.cells
+        }
         checks = [check for check in self.checks if cells.issuperset(check.cells)]
         return Plan(claims, figures, checks, self.notes)
 

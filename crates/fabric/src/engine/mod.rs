@@ -117,6 +117,8 @@ pub struct Engine<'a, const RECORD: bool> {
     sink: &'a mut dyn FnMut(&Record) -> std::io::Result<()>,
     failed: Option<std::io::Error>,
     over: bool,
+    /// The number of events at which the loop looks up: to report, or because the run is over.
+    next_look: u64,
 }
 
 /// How a run ended.
@@ -185,6 +187,7 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
             sink,
             failed: None,
             over: false,
+            next_look: OBSERVE_EVERY,
         })
     }
 
@@ -233,10 +236,15 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
         if RECORD && let Some(at) = self.recorders.next_sample() {
             self.events.schedule_far(sample_source, at);
         }
-        let mut next_look = OBSERVE_EVERY;
         let end = loop {
-            if self.over {
-                break End::Complete;
+            if self.counters.events >= self.next_look {
+                if self.over {
+                    break End::Complete;
+                }
+                self.next_look += OBSERVE_EVERY;
+                if let ControlFlow::Break(()) = observe(&self.progress()) {
+                    break End::Interrupted;
+                }
             }
             let source = self.events.pop();
             self.counters.events += 1;
@@ -253,12 +261,6 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
                 break End::Complete;
             } else {
                 self.on_timer(source - self.timer_source());
-            }
-            if self.counters.events >= next_look {
-                next_look += OBSERVE_EVERY;
-                if let ControlFlow::Break(()) = observe(&self.progress()) {
-                    break End::Interrupted;
-                }
             }
         };
         self.counters.packet_hops = self
@@ -281,7 +283,10 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
         let measured = self.settings.stop == Stop::Measured
             && self.measured_open == 0
             && self.now() >= self.settings.window.1;
-        self.over = drained || measured || self.failed.is_some();
+        if drained || measured || self.failed.is_some() {
+            self.over = true;
+            self.next_look = 0;
+        }
     }
 
     fn progress(&self) -> Progress {
@@ -447,39 +452,51 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
 
     /// Lets a flow hand packets to its NIC: as many as its window allows and
     /// its share of the NIC's queue holds.
-    #[inline(never)]
+    #[inline(always)]
     fn pump(&mut self, slot: FlowSlot) {
-        let now = self.now();
-        loop {
-            let state = &mut self.flows[slot as usize];
-            if state.in_nic >= self.settings.nic_limit {
-                break;
-            }
-            let Some(transmit) = state.sender.poll(now, &self.settings.sender) else {
-                break;
-            };
-            let packet = self.settings.data_packet(now, slot, state, transmit);
-            state.in_network += 1;
-            self.counters.data_packets += u64::from(transmit != Transmit::Probe);
-            let (nic, src) = (state.nics.0, state.flow.src);
-            if RECORD {
-                self.recorders.on_send(now, slot, state, &packet);
-            }
-            let port = &self.ports[nic as usize];
-            let (start, holds_back) = (port.next_start(now), port.is_choosing());
-            let id = self.slab.insert(packet);
-            let fate = self.hand_over(nic, id);
-            let takes_turns = start > now && self.settings.nic_limit != u32::MAX;
-            if fate.is_waiting() {
-                self.flows[slot as usize].in_nic += 1;
-            } else if takes_turns && !holds_back && fate == Fate::Sent {
-                self.flows[slot as usize].in_nic += 1;
-                if let Some(at) = self.turns.wait(src, start, slot) {
-                    self.events.schedule(nic, at);
-                }
-            }
-        }
+        while self.flows[slot as usize].in_nic < self.settings.nic_limit && self.send_one(slot) {}
         self.keep_timer(slot);
+    }
+
+    /// Hands the flow's next packet to its NIC, if it may send one.
+    #[inline(never)]
+    fn send_one(&mut self, slot: FlowSlot) -> bool {
+        let now = self.now();
+        let state = &mut self.flows[slot as usize];
+        let Some(transmit) = state.sender.poll(now, &self.settings.sender) else {
+            return false;
+        };
+        let id = self.slab.claim();
+        let packet = &mut self.slab.get_mut(id).packet;
+        *packet = self.settings.data_packet(now, slot, state, transmit);
+        let bytes = packet.bytes;
+        state.in_network += 1;
+        self.counters.data_packets += u64::from(transmit != Transmit::Probe);
+        let (nic, src) = (state.nics.0, state.flow.src);
+        if RECORD {
+            self.recorders.on_send(now, slot, state, packet);
+        }
+        let port = &self.ports[nic as usize];
+        let (start, holds_back) = (port.next_start(now), port.is_choosing());
+        let fate = self.hand_over(nic, id, bytes);
+        if fate.is_waiting() {
+            self.flows[slot as usize].in_nic += 1;
+        } else if start > now && !holds_back && fate == Fate::Sent {
+            self.wait_for_turn(slot, src, nic, start);
+        }
+        true
+    }
+
+    /// A packet of the flow waits in FIFO NIC `nic` of host `src` until `start`.
+    #[inline(always)]
+    fn wait_for_turn(&mut self, slot: FlowSlot, src: u32, nic: u32, start: Time) {
+        if self.settings.nic_limit == u32::MAX {
+            return;
+        }
+        self.flows[slot as usize].in_nic += 1;
+        if let Some(at) = self.turns.wait(src, start, slot) {
+            self.events.schedule(nic, at);
+        }
     }
 
     /// A packet that waited in FIFO NIC `port` starts; its flow may hand over another.
@@ -565,14 +582,14 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
         packet.dst = state.flow.src as u16;
         packet.bytes = self.settings.format.ack.get() as u16;
         packet.flags = Flags::ACK.with_if(Flags::CE, packet.flags.has(Flags::CE));
-        let nic = state.nics.1;
+        let (nic, bytes) = (state.nics.1, packet.bytes);
         if RECORD {
             self.recorders.on_send(now, slot, state, packet);
         }
         if completes {
             self.on_last_byte(slot);
         }
-        self.hand_over(nic, id);
+        self.hand_over(nic, id, bytes);
     }
 
     /// Every byte of the flow has reached its receiver.
@@ -602,19 +619,18 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
     #[inline(always)]
     fn on_arrival(&mut self, link: u32) {
         let port = &mut self.ports[link as usize];
-        let id = port.arrive(&mut self.slab, &mut self.events);
+        let (id, header) = port.arrive(&mut self.slab, &mut self.events);
         let Some(switch) = port.to.checked_sub(self.fabric.hosts) else {
             return self.deliver(id);
         };
-        let Packet { dst, hash, .. } = self.slab.get(id).packet;
         let routes = &self.fabric.routes;
-        let out = routes.next_port(switch, dst, hash, &mut self.router);
-        self.hand_over(out, id);
+        let out = routes.next_port(switch, header.dst, header.hash, &mut self.router);
+        self.hand_over(out, id, header.bytes);
     }
 
     /// Gives packet `id` to port `out`, accounting for what is dropped.
     #[inline(always)]
-    fn hand_over(&mut self, out: u32, id: PacketId) -> Fate {
+    fn hand_over(&mut self, out: u32, id: PacketId, bytes: u16) -> Fate {
         let now = self.now();
         let port = &mut self.ports[out as usize];
         if RECORD {
@@ -622,7 +638,7 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
             self.recorders.on_accept(now, out, port, packet);
         }
         let (slab, events) = (&mut self.slab, &mut self.events);
-        let fate = port.accept(now, id, slab, events, &mut self.evicted);
+        let fate = port.accept(now, id, bytes, slab, events, &mut self.evicted);
         if fate.drops() {
             self.after_drops(out, fate, id);
         }

@@ -27,7 +27,7 @@ use fctlab_core::{Duration, SpecError, Time, spec};
 use serde::{Deserialize, Serialize};
 
 use super::events::{EventQueue, Source};
-use super::slab::{NONE, PacketId, Slab};
+use super::slab::{InFlight, NONE, PacketId, Slab};
 use crate::disciplines::{Discipline, Queue, QueueSpec};
 use crate::packet::{Flags, Packet};
 use crate::topology::Link;
@@ -110,6 +110,17 @@ pub struct PortCounters {
     pub evicted_bytes: u64,
     /// Packets marked.
     pub marked_packets: u64,
+}
+
+/// What a switch looks at.
+#[derive(Clone, Copy, Debug)]
+pub struct Header {
+    /// Receiving host.
+    pub dst: u16,
+    /// Random bits of flow and direction, for path selection.
+    pub hash: u32,
+    /// Size on the wire.
+    pub bytes: u16,
 }
 
 /// What became of a packet that a port was given.
@@ -265,13 +276,14 @@ impl Port {
         self.choosing.is_some()
     }
 
-    /// Takes packet `id` in, or leaves it where it is ([`Fate::Dropped`]).
+    /// Takes packet `id` of `bytes` in, or leaves it where it is ([`Fate::Dropped`]).
     /// Packets evicted to make room are appended to `evicted`.
     #[inline(always)]
     pub fn accept(
         &mut self,
         now: Time,
         id: PacketId,
+        bytes: u16,
         slab: &mut Slab,
         events: &mut EventQueue,
         evicted: &mut Vec<Packet>,
@@ -281,7 +293,6 @@ impl Port {
         if self.choosing.is_some() && (self.waiting_packets > 0 || start > ps) {
             return self.accept_choosing(start, id, slab, events, evicted);
         }
-        let bytes = slab.get(id).packet.bytes;
         let end = start + self.transmission(bytes);
         if end - ps > self.quiet && !self.admit(ps, id, slab) {
             self.counters.dropped_packets += 1;
@@ -375,7 +386,7 @@ impl Port {
     /// The packet at the head of the wire reaches the far end; the next one,
     /// if any, becomes the wire's event.
     #[inline(always)]
-    pub fn arrive(&mut self, slab: &mut Slab, events: &mut EventQueue) -> PacketId {
+    pub fn arrive(&mut self, slab: &mut Slab, events: &mut EventQueue) -> (PacketId, Header) {
         if self.mark_at_dequeue
             && self.choosing.is_none()
             && self.started <= self.counters.delivered_packets
@@ -384,13 +395,14 @@ impl Port {
             self.start_one(slab);
         }
         let id = self.head;
-        let next = slab.get(id).next;
+        let InFlight { packet, next, .. } = *slab.get(id);
+        let Packet { dst, hash, bytes, .. } = packet;
         self.head = next;
         self.counters.delivered_packets += 1;
         if next != NONE {
             events.schedule(self.wire, Time::from_ps(slab.get(next).arrival));
         }
-        id
+        (id, Header { dst, hash, bytes })
     }
 
     #[inline(never)]

@@ -39,23 +39,32 @@ impl Default for Slab {
 }
 
 impl Slab {
-    /// Gives `packet` a slot.
+    /// A slot for a packet; it holds what was there before.
     #[inline(always)]
-    pub fn insert(&mut self, packet: Packet) -> PacketId {
+    pub fn claim(&mut self) -> PacketId {
         let id = self.free;
-        if id == NONE {
-            return self.push(packet);
+        match self.slots.get(id as usize) {
+            Some(slot) => {
+                self.free = slot.next;
+                id
+            }
+            None => self.grow(),
         }
-        let slot = self.get_mut(id);
-        slot.packet = packet;
-        self.free = slot.next;
-        id
     }
 
     #[inline(never)]
-    fn push(&mut self, packet: Packet) -> PacketId {
+    fn grow(&mut self) -> PacketId {
+        let packet = Packet::default();
         self.slots.push(InFlight { packet, before: 0, next: NONE, arrival: 0 });
         self.slots.len() as PacketId - 1
+    }
+
+    /// Gives `packet` a slot.
+    #[inline(always)]
+    pub fn insert(&mut self, packet: Packet) -> PacketId {
+        let id = self.claim();
+        self.get_mut(id).packet = packet;
+        id
     }
 
     /// Frees a slot.
