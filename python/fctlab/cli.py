@@ -15,17 +15,20 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeAlias, TypeVar
 
 import typer
 from rich.console import Console, RenderableType
 from typer.core import TyperGroup
 
 import fctlab
+from fctlab import studies
 from fctlab.errors import InternalError, SpecError
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
+
+    from fctlab.studies.runner import Status
 
 WIDTH_OF_PIPES = 140
 
@@ -141,6 +144,55 @@ def compare(
     _say_saved(out)
 
 
+@app.command()
+def study(
+    name: Annotated[str, typer.Argument(help="Which: fctlab list studies.")],
+    full: Annotated[
+        bool,
+        typer.Option("--full/--quick", help="The paper's scale, or minutes.", show_default="quick"),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Directory of the report; started again there, a study goes on where it ended.",
+            show_default="results/NAME-MODE",
+        ),
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(help="How many.", show_default="5 quick, 10 full")
+    ] = None,
+    only: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Only claims whose ids start so.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Runs at once.", show_default="one per core")
+    ] = None,
+    as_json: AsJson = False,
+    progress: ShowProgress = None,
+) -> None:
+    """Reproduce a paper: its figures, and a table claim by claim (paper / here / verdict)."""
+    from fctlab.studies import conduct, report
+
+    chosen = studies.load(name)
+    mode: Literal["quick", "full"] = "full" if full else "quick"
+    out = out or Path("results") / f"{name}-{mode}"
+    with _study_progress(progress) as watch:
+        found = conduct.study(
+            chosen,
+            mode,
+            out=out,
+            seeds=seeds,
+            only=_items("--only", only, str),
+            workers=workers,
+            watch=watch,
+        )
+    if as_json:
+        _print_json(found.json)
+    else:
+        _print(report.table(found))
+    _say(f"saved in {out}: {report.HTML}, {report.MARKDOWN}, {report.JSON}, {report.FIGURES}/")
+
+
 @app.command(name="list")
 def list_parts(
     place: Annotated[
@@ -149,7 +201,7 @@ def list_parts(
     as_json: AsJson = False,
 ) -> None:
     """Show what there is to choose from."""
-    places = fctlab.catalog()
+    places = fctlab.catalog() | {"studies": studies.catalog()}
     if place is not None and place not in places:
         raise SpecError("list", f"{place!r} is not a place; known: {', '.join(places)}")
     chosen = {name: parts for name, parts in places.items() if place in (None, name)}
@@ -247,6 +299,47 @@ def _items(option: str, text: str | None, convert: type[T]) -> list[T]:
         except ValueError:
             raise SpecError(option, f"{item!r} in {text!r} is not a {what}") from None
     return items
+
+
+@contextmanager
+def _study_progress(asked: bool | None) -> Iterator[Callable[[Status], object] | None]:
+    """Runs of a study on stderr: a bar on a terminal; elsewhere, if asked for, lines."""
+    terminal = sys.stderr.isatty()
+    if terminal and asked is not False:
+        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Display
+
+        columns = (
+            TextColumn("{task.fields[done]} of {task.fields[all]} runs"),
+            BarColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.description}"),
+        )
+        with Display(*columns, console=Console(stderr=True), transient=True) as display:
+            bar = display.add_task("", total=None, done=0, all="?")
+
+            def show(seen: Status) -> None:
+                display.update(
+                    bar,
+                    description="; ".join(seen.running),
+                    completed=seen.done_cost,
+                    total=seen.total_cost,
+                    done=seen.done,
+                    all=seen.total,
+                )
+
+            yield show
+    elif asked:
+        last = [-1]
+
+        def say(seen: Status) -> None:
+            if seen.done != last[0]:
+                last[0] = seen.done
+                _say(f"{seen.done} of {seen.total} runs, {seen.done_cost / seen.total_cost:.0%}")
+
+        yield say
+    else:
+        yield None
 
 
 Report: TypeAlias = Callable[[str, fctlab.Progress | None], None]

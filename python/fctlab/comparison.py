@@ -234,7 +234,7 @@ def compare(
     """
     cells = _plan(load_scenario(scenario), schemes, loads, seeds)
     if workers is None:
-        workers = _cores()
+        workers = cores()
     elif workers < 1:
         raise SpecError("workers", f"{workers} is not at least 1")
     if out is None:
@@ -248,8 +248,8 @@ def compare(
     return comparison
 
 
-def _cores() -> int:
-    """Cores that this process may use."""
+def cores() -> int:
+    """How many cores this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on this system

@@ -1,7 +1,8 @@
 """Studies: a paper's claims, measured one by one.
 
 `study` says what a study is, `verdict` how an effect becomes a verdict, `runner` runs
-the cells and resumes, `report` writes what was found. Every other module is a paper.
+the cells and resumes, `figures` draws, `report` writes what was found, `conduct` does it all.
+Every other module is a paper.
 """
 
 from __future__ import annotations
@@ -16,9 +17,14 @@ if TYPE_CHECKING:
     from fctlab.studies.study import Study
 
 STUDIES = {
-    "ads": "What is essential in congestion control, and SRPT on a few priority queues.",
+    "ads": "Scheduling times rate setting, and SRPT on a few priority queues (Mushtaq et al.).",
 }
 """Names of the studies and what they are about; each is a module of this package."""
+
+
+def catalog() -> list[dict[str, str]]:
+    """Every study, ``{"name", "description"}``."""
+    return [{"name": name, "description": text} for name, text in STUDIES.items()]
 
 
 def load(name: str) -> Study:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from fctlab.studies import figures
 from fctlab.studies.figures import Bar, Quantity
 from fctlab.studies.study import (
+    SLOWDOWN,
     Cell,
     Check,
     Claim,
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
 TRANSPORTS = {"mintcp": "minTCP", "tcp": "TCP", "dctcp": "DCTCP"}
 SCHEDULERS = {"fifo": "FIFO", "fq": "FQ", "sjf": "SJF", "srpt": "SRPT"}
-SLOWDOWN = metric("avg_slowdown")
 FCT = metric("avg_fct_s")
 TAIL = metric("p99_fct_s")
 CAP = 2_000_000
@@ -482,17 +482,17 @@ def _robustness(lab: Lab) -> tuple[list[Claim], list[Figure]]:
                 ("FIFO over SRPT", Quantity("average slowdown, FIFO / SRPT"), best),
                 ("SRPT itself", Quantity("average slowdown under SRPT"), alike),
             ],
-            stacked=True,
+            below=True,
         )
 
-    cells = {c: None for claim in claims for part in claim.parts for c in part.cells}
+    users = {c: None for claim in claims for part in claim.parts for c in part.cells}
     caption = (
         "Above: how much FIFO costs, by rate setting; above 1, SRPT is better. Below: the average "
         "slowdown under SRPT; bars of equal height mean that the rate setting does not matter. "
         "One parameter differs from the default scenario in each group."
     )
     figure = Figure(
-        "robustness", "Section 2.3.2: other settings", caption, tuple(cells), draw, ("ads-8",)
+        "robustness", "Section 2.3.2: other settings", caption, tuple(users), draw, ("ads-8",)
     )
     return [everything, *claims], [figure]
 
@@ -555,7 +555,7 @@ def _emulation(lab: Lab) -> tuple[list[Claim], list[Figure]]:
         ),
         Claim(
             "ads-11",
-            "Static against dynamic mapping: little difference with 8 queues, dynamic better with 2",
+            "Static against dynamic: little difference with 8 queues, dynamic better with 2",
             "band 5%; dynamic better",
             with_others("s/d8", "s/d2"),
         ),
@@ -716,7 +716,8 @@ def _first_100_ms(run: Run) -> float:
     """Average slowdown of the flows that start in the first 100 ms."""
     rows = zip(run.kept["bin"], run.kept["slowdown"], run.kept["flows"], strict=True)
     early = [(slowdown, flows) for number, slowdown, flows in rows if (number + 1) * BIN_MS <= 100]
-    return math.fsum(s * n for s, n in early) / sum(n for _, n in early)
+    total: int = sum(n for _, n in early)
+    return math.fsum(s * n for s, n in early) / total
 
 
 INTERVALS = ("500us", "5ms", "20ms", "100ms")
@@ -853,9 +854,9 @@ def _patterns(lab: Lab) -> tuple[list[Claim], Figure]:
             "ADS-8": eight,
             "SRPT": srpt,
         }
-    parts = tuple(replace(p, name=f"{c.text[4:]}: {p.name}") for c in claims for p in c.parts)
+    all_parts = tuple(replace(p, name=f"{c.text[4:]}: {p.name}") for c in claims for p in c.parts)
     text = "Are there load patterns where the conclusions do not hold?"
-    everything = Claim("ads-x1", text, "open", parts, beyond=True, combines=True)
+    everything = Claim("ads-x1", text, "open", all_parts, beyond=True, combines=True)
 
     def draw(results: Results) -> Drawing:
         bars = {w: {n: ((c,), SLOWDOWN) for n, c in cells.items()} for w, cells in groups.items()}
@@ -923,8 +924,8 @@ def _notes(mode: Mode, scales: Scales) -> list[str]:
     notes = [
         "The transport of section 3's figures is not stated; ads-1, 9, 10 and 12 together fit only "
         "TCP SACK, so the verdicts are for TCP, with DCTCP and minTCP beside.",
-        "The drop rule is not stated: under SRPT and SJF a full port drops the packet of the lowest "
-        "priority (pFabric's rule), under FQ one of the longest queue, else the arriving one.",
+        "The drop rule is not stated: under SRPT and SJF a full port drops the packet of the "
+        "lowest priority (as pFabric does), under FQ one of the longest queue, else the new one.",
         "imc10 is read as a step distribution: it gives the paper's number of measured flows.",
         "Facebook is the Hadoop distribution of Roy et al. (2015) cut at 100 MB; uniform is over "
         "1 KB, 0.5, 1, 1.5, 2, 2.5 and 3 MB: the paper does not list its sizes.",

@@ -63,18 +63,23 @@ Bars: TypeAlias = Mapping[str, Mapping[str, Bar]]
 """Groups along the axis, and in each the bars by the name of their series."""
 
 
-def bars(results: Results, panels: Sequence[tuple[str, Quantity, Bars]]) -> Figure:
-    """Panels of grouped bars: means over the seeds with 95% intervals.
+def bars(
+    results: Results, panels: Sequence[tuple[str, Quantity, Bars]], below: bool = False
+) -> Figure:
+    """Panels of grouped bars, beside or below each other: means over the seeds with 95% intervals.
 
     Bars of the same name have the same colour in every panel.
     """
-    names = list(
-        dict.fromkeys(n for *_, groups in panels for bars in groups.values() for n in bars)
-    )
+    inside = [bars for _, _, groups in panels for bars in groups.values()]
+    names = list(dict.fromkeys(name for bars in inside for name in bars))
+    widths = [_width(groups) for _, _, groups in panels]
+    n = len(panels)
     with rc_context(LOOK):
-        widths = [max(3.4, 0.7 + sum(0.34 * len(b) + 0.3 for b in g.values())) for *_, g in panels]
-        figure = Figure(figsize=(sum(widths), 3.5), layout="constrained")
-        axes = figure.subplots(1, len(panels), squeeze=False, width_ratios=widths)[0]
+        size = (max(widths), 3.2 * n) if below else (sum(widths), 3.4)
+        figure = Figure(figsize=size, layout="constrained")
+        rows, columns = (n, 1) if below else (1, n)
+        ratios = None if below else widths
+        axes = figure.subplots(rows, columns, squeeze=False, width_ratios=ratios).ravel()
         for ax, (title, quantity, groups) in zip(axes, panels, strict=True):
             _panel(ax, results, quantity, groups, names)
             ax.set_title(title, loc="left")
@@ -82,6 +87,11 @@ def bars(results: Results, panels: Sequence[tuple[str, Quantity, Bars]]) -> Figu
             handles, labels = axes[0].get_legend_handles_labels()
             figure.legend(handles, labels, loc="outside lower center", ncols=min(len(names), 6))
     return figure
+
+
+def _width(groups: Bars) -> float:
+    """Inches that a panel needs."""
+    return max(3.4, 0.8 + sum(0.3 * len(inside) + 0.27 for inside in groups.values()))
 
 
 def _panel(
@@ -105,7 +115,7 @@ def _panel(
     for colour, (name, found) in enumerate(positions.items()):
         if found:
             x, y, error = zip(*found, strict=True)
-            look = {"color": COLOURS[colour % len(COLOURS)], "label": name}
+            look: dict[str, Any] = {"color": COLOURS[colour % len(COLOURS)], "label": name}
             ax.bar(x, y, width=0.86, yerr=error, error_kw={"ecolor": INK, "lw": 1}, **look)
         for at, mean, half in found:
             text = _short(mean, quantity.unit)

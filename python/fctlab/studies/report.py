@@ -74,9 +74,7 @@ class Report:
 
     @property
     def json(self) -> dict[str, Any]:
-        """``{"study", "mode", "wall_s", "claims": [{"id", "claim", "paper", "here", "ci95",
-        "verdict", "why", "parts"}], ...}``.
-        """
+        """The report as plain values; its claims are rows with an id and a verdict."""
         return {
             "study": self.study.name,
             "title": self.study.title,
@@ -330,7 +328,8 @@ def _beyond_html(judged: Sequence[Judged]) -> str:
     if not judged:
         return ""
     rows = "\n".join(_claim_html(each) for each in judged)
-    return f'<h2>Beyond the paper</h2><div class="wide"><table class="claims">{HEAD}{rows}</table></div>'
+    shown = f'<div class="wide"><table class="claims">{HEAD}{rows}</table></div>'
+    return f"<h2>Beyond the paper</h2>{shown}"
 
 
 HEAD = "<tr><th>id</th><th>claim</th><th>paper</th><th>here, 95% interval</th><th>verdict</th></tr>"

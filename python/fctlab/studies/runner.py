@@ -96,7 +96,8 @@ def _kept(folder: Path) -> str:
     if not whole:
         return f"nothing was kept in {folder}"
     plural = "s"[: whole > 1]
-    return f"kept {whole} finished run{plural} in {folder / CELLS}; the same command goes on from there"
+    kept = f"kept {whole} finished run{plural} in {folder / CELLS}"
+    return f"{kept}; the same command goes on from there"
 
 
 # Jobs
@@ -225,7 +226,10 @@ def engine() -> str:
 
 def _perform(jobs: Sequence[_Job], workers: int, watch: Watch | None) -> None:
     """Do what is missing, the longest first; all stop when one fails."""
-    stop, running = threading.Event(), dict.fromkeys((), "")
+    if not jobs:
+        return
+    stop = threading.Event()
+    running: dict[str, None] = {}
     missing = sorted((j for j in jobs if not j.file.exists()), key=lambda j: -j.cost)
     done = [job for job in jobs if job.file.exists()]
 
@@ -235,7 +239,7 @@ def _perform(jobs: Sequence[_Job], workers: int, watch: Watch | None) -> None:
                 raise CancelledError
 
         alive(None)
-        running[job.name] = ""
+        running[job.name] = None
         store.write_whole(job.file, job.work(alive))
 
     def tell() -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fctlab.studies import verdict
@@ -99,6 +100,9 @@ def metric(name: str, size: str = "all") -> Callable[[Run], float]:
     return read
 
 
+SLOWDOWN = metric("avg_slowdown")
+
+
 class Results:
     """All runs of a study.
 
@@ -173,7 +177,7 @@ def ratio(
     expected: Expectation,
     paper: str = "",
     *,
-    of: Callable[[Run], float] = metric("avg_slowdown"),
+    of: Callable[[Run], float] = SLOWDOWN,
     counts: bool = True,
     percent: bool = False,
 ) -> Part:
@@ -310,7 +314,7 @@ def compared(results: Results, cells: Sequence[Cell]) -> str:
     """What cells measured, with what usually explains it: drops, timeouts, retransmissions."""
     sentences = []
     for cell in dict.fromkeys(cells):
-        slowdown = results.mean(cell, metric("avg_slowdown"))
+        slowdown = results.mean(cell, SLOWDOWN)
         timeouts = results.mean(cell, lambda run: run.per_flow("timeouts"))
         again = results.mean(
             cell, lambda run: run.counters["retransmissions"] / run.counters["data_packets"]
@@ -370,11 +374,12 @@ class Plan:
             ValueError: two different cells have the same id.
         """
         cells: dict[str, Cell] = {}
-        parts = [part for claim in self.claims for part in claim.parts]
-        for user in (*parts, *self.figures, *self.checks):
-            for cell in user.cells:
-                if cells.setdefault(cell.id, cell) is not cell:
-                    raise ValueError(f"two cells are called {cell.id}")
+        referred = [part.cells for claim in self.claims for part in claim.parts]
+        referred += [figure.cells for figure in self.figures]
+        referred += [check.cells for check in self.checks]
+        for cell in chain(*referred):
+            if cells.setdefault(cell.id, cell) is not cell:
+                raise ValueError(f"two cells are called {cell.id}")
         return list(cells.values())
 
     def only(self, prefixes: Sequence[str]) -> Plan:
@@ -393,11 +398,10 @@ class Plan:
 
         claims = [claim for claim in self.claims if chosen(claim.id)]
         figures = [figure for figure in self.figures if any(map(chosen, figure.claims))]
-        cells = {
-            c for user in (*(p for k in claims for p in k.parts), *figures) for c in user.cells
-        }
-        checks = [check for check in self.checks if cells.issuperset(check.cells)]
-        return Plan(claims, figures, checks, self.notes)
+        plan = Plan(claims, figures, (), self.notes)
+        needed = set(plan.cells())
+        checks = [check for check in self.checks if needed.issuperset(check.cells)]
+        return replace(plan, checks=checks)
 
 
 @dataclass(frozen=True, eq=False)

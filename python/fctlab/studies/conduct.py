@@ -1,0 +1,64 @@
+"""Conducting a study: plan, run, judge, report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+
+from fctlab import studies
+from fctlab.comparison import cores
+from fctlab.errors import SpecError
+from fctlab.studies import runner
+from fctlab.studies.report import Report
+from fctlab.studies.runner import Watch
+from fctlab.studies.study import SEEDS, Mode, Study
+
+
+def study(
+    which: str | Study,
+    mode: Mode = "quick",
+    *,
+    out: str | PathLike[str],
+    seeds: int | None = None,
+    only: Sequence[str] = (),
+    workers: int | None = None,
+    watch: Watch | None = None,
+) -> Report:
+    """Measure every claim of a paper and write the report.
+
+    Args:
+        which: name of a study.
+        mode: ``"quick"`` shrinks fabric, flows and seeds, never the list of claims;
+            ``"full"`` is the paper's scale.
+        out: directory of the report; finished runs are kept in its ``cells/``, and a study
+            that is started again there goes on where it ended.
+        seeds: 5 (quick) or 10 (full) unless given.
+        only: the claims whose ids start so, instead of all.
+        workers: runs at once; one per core unless given.
+        watch: told how far the study has come.
+
+    Raises:
+        SpecError: an unknown study or a mistake in an argument; nothing has been simulated.
+        OutputError: `out` cannot be written.
+        KeyboardInterrupt: on Ctrl-C, within a second; its text says what was kept.
+    """
+    begin = time.monotonic()
+    chosen = studies.load(which) if isinstance(which, str) else which
+    for name, value in (("seeds", seeds), ("workers", workers)):
+        if value is not None and value < 1:
+            raise SpecError(name, f"{value} is not at least 1")
+    everything = chosen.plan(mode)
+    plan = everything.only(only)
+    if not plan.claims:
+        known = ", ".join(claim.id for claim in everything.claims if "." not in claim.id)
+        raise SpecError("only", f"{','.join(only)!r} is no claim; known: {known}")
+    number = seeds or SEEDS[mode]
+    results = runner.run(plan.cells(), number, Path(out), workers or cores(), watch)
+    command = ["fctlab", "study", chosen.name, f"--{mode}", "--seeds", str(number)]
+    command += ["--only", ",".join(only)] if only else []
+    wall_s = time.monotonic() - begin
+    report = Report(chosen, plan, results, mode, number, " ".join(command), wall_s)
+    report.save(Path(out))
+    return report
