@@ -20,9 +20,9 @@ use fctlab_core::{Duration, Time};
 /// Number of a source of events.
 pub type Source = u32;
 
-const BUCKETS: usize = 1 << 14;
+/// As many as two words of bits, one above the other, can index.
+const BUCKETS: usize = 64 * 64;
 const WORDS: usize = BUCKETS / 64;
-const SUMMARY: usize = WORDS / 64;
 /// No source.
 pub const NONE: Source = u32::MAX;
 
@@ -36,10 +36,10 @@ struct Entry {
 pub struct EventQueue {
     entries: Vec<Entry>,
     /// First entry of each bucket's list, which is sorted by (time, source).
-    heads: Box<[u32; BUCKETS]>,
+    heads: [u32; BUCKETS],
     /// One bit per bucket that has entries, one bit per word that has bits.
-    occupied: Box<[u64; WORDS]>,
-    summary: [u64; SUMMARY],
+    occupied: [u64; WORDS],
+    summary: u64,
     /// log2 of a bucket's width in picoseconds.
     shift: u32,
     /// The instant of the last event, and its bucket, not wrapped.
@@ -54,9 +54,7 @@ impl EventQueue {
     /// A queue for near sources `0..sources` whose events lie at most
     /// `horizon` ahead (further ones work, but cost a heap operation).
     pub fn new(sources: usize, horizon: Duration) -> Self {
-        // Twice the width that the horizon needs: fewer empty buckets to skip,
-        // and still few events to a bucket (measured, docs/performance.md).
-        let width = (horizon.ps() / (BUCKETS as u64 / 2 - 2)).max(1);
+        let width = (horizon.ps() / (BUCKETS as u64 - 2)).max(1);
         EventQueue {
             entries: vec![
                 Entry {
@@ -65,9 +63,9 @@ impl EventQueue {
                 };
                 sources
             ],
-            heads: Box::new([NONE; BUCKETS]),
-            occupied: Box::new([0; WORDS]),
-            summary: [0; SUMMARY],
+            heads: [NONE; BUCKETS],
+            occupied: [0; WORDS],
+            summary: 0,
             shift: width.next_power_of_two().ilog2(),
             now: 0,
             current: 0,
@@ -93,10 +91,8 @@ impl EventQueue {
         self.heads[bucket] = source;
         self.entries[source as usize] = Entry { time, next: NONE };
         let word = &mut self.occupied[bucket / 64];
-        if *word == 0 {
-            self.summary[bucket / 4096] |= 1 << (bucket / 64 % 64);
-        }
         *word |= 1 << (bucket % 64);
+        self.summary |= 1 << (bucket / 64);
     }
 
     /// Puts an event into a bucket that has others.
@@ -154,7 +150,7 @@ impl EventQueue {
             let word = &mut self.occupied[bucket / 64];
             *word &= !(1 << (bucket % 64));
             if *word == 0 {
-                self.summary[bucket / 4096] &= !(1 << (bucket / 64 % 64));
+                self.summary &= !(1 << (bucket / 64));
             }
         }
         self.now = time;
@@ -164,19 +160,12 @@ impl EventQueue {
 
     /// The first bucket with entries beyond word `word`, round the wheel until
     /// and with the beginning of that word; without any, an empty bucket.
-    #[inline(never)]
+    #[inline(always)]
     fn first_bucket_after(&self, word: usize) -> usize {
-        let mut group = word / 64;
         // Words after this one; in two steps, since a shift by 64 is not one.
-        let mut words = self.summary[group] & ((u64::MAX << (word % 64)) << 1);
-        for _ in 0..SUMMARY {
-            if words != 0 {
-                break;
-            }
-            group = (group + 1) % SUMMARY;
-            words = self.summary[group];
-        }
-        let word = group * 64 + words.trailing_zeros() as usize % 64;
+        let after = self.summary & ((u64::MAX << word) << 1);
+        let words = if after != 0 { after } else { self.summary };
+        let word = words.trailing_zeros() as usize % WORDS;
         word * 64 + self.occupied[word].trailing_zeros() as usize % 64
     }
 

@@ -121,7 +121,7 @@ macro_rules! transports {
 
         impl Rule {
             /// See [`CongestionControl::on_ack`].
-            #[inline]
+            #[inline(always)]
             pub fn on_ack(&mut self, ack: &AckEvent) {
                 match self { $( Rule::$variant(r) => r.on_ack(ack) ),+ }
             }
