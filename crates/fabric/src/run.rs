@@ -296,7 +296,7 @@ pub(crate) fn settings(scenario: &Scenario, fabric: &Fabric) -> Result<Settings,
         (&scheme.port, "scheme.port"),
         (&scheme.nic.port, "scheme.nic"),
     ] {
-        Port::new(spec, &fabric.links[0], (0, 1), true, &scale).map_err(|e| e.under(key))?;
+        Port::new(spec, &fabric.links[0], fabric.hosts, (0, 1), true, &scale).map_err(|e| e.under(key))?;
     }
     let sender = scheme.transport.sender.resolve(&scale);
     let window = scenario.measure.window(&scenario.traffic);

@@ -17,6 +17,8 @@ use std::collections::BinaryHeap;
 
 use fctlab_core::{Duration, Time};
 
+use super::index::at_mut;
+
 /// Number of a source of events.
 pub type Source = u32;
 
@@ -89,7 +91,7 @@ impl EventQueue {
             return self.insert(source, time, bucket, head);
         }
         self.heads[bucket] = source;
-        self.entries[source as usize] = Entry { time, next: NONE };
+        *at_mut(&mut self.entries, source) = Entry { time, next: NONE };
         let word = &mut self.occupied[bucket / 64];
         *word |= 1 << (bucket % 64);
         self.summary |= 1 << (bucket / 64);

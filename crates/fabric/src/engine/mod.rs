@@ -12,6 +12,7 @@
 //! flight.
 
 pub mod events;
+pub mod index;
 pub mod port;
 pub mod ring;
 pub mod slab;
@@ -25,6 +26,7 @@ use fctlab_core::{PacketFormat, SpecError, Time};
 use fctlab_workload::{Flow, Traffic};
 
 use self::events::{EventQueue, Source};
+use self::index::{at, at_mut};
 use self::port::{Fate, Port};
 use self::slab::{PacketId, Slab};
 use self::turns::Turns;
@@ -117,8 +119,9 @@ pub struct Engine<'a, const RECORD: bool> {
     sink: &'a mut dyn FnMut(&Record) -> std::io::Result<()>,
     failed: Option<std::io::Error>,
     over: bool,
-    /// The number of events at which the loop looks up: to report, or because the run is over.
-    next_look: u64,
+    /// Events until the loop looks up, to report or because the run is over;
+    /// they are counted in advance.
+    until_look: u64,
 }
 
 /// How a run ended.
@@ -156,7 +159,9 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
             } else {
                 (&scheme.port, "scheme.port")
             };
-            Port::new(spec, link, (number, count), false, &settings.scale).map_err(|e| e.under(key))
+            let hosts = fabric.hosts;
+            Port::new(spec, link, hosts, (number, count), false, &settings.scale)
+                .map_err(|e| e.under(key))
         });
         let ports = ports.collect::<Result<Vec<_>, _>>()?;
         let full = settings.format.full();
@@ -187,7 +192,7 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
             sink,
             failed: None,
             over: false,
-            next_look: OBSERVE_EVERY,
+            until_look: 0,
         })
     }
 
@@ -237,17 +242,18 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
             self.events.schedule_far(sample_source, at);
         }
         let end = loop {
-            if self.counters.events >= self.next_look {
+            if self.until_look == 0 {
                 if self.over {
                     break End::Complete;
                 }
-                self.next_look += OBSERVE_EVERY;
+                self.counters.events += OBSERVE_EVERY;
+                self.until_look = OBSERVE_EVERY;
                 if let ControlFlow::Break(()) = observe(&self.progress()) {
                     break End::Interrupted;
                 }
             }
+            self.until_look -= 1;
             let source = self.events.pop();
-            self.counters.events += 1;
             let link = source.wrapping_sub(ports);
             if link < ports {
                 self.on_arrival(link);
@@ -263,6 +269,8 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
                 self.on_timer(source - self.timer_source());
             }
         };
+        self.counters.events -= self.until_look;
+        self.until_look = 0;
         self.counters.packet_hops = self
             .ports
             .iter()
@@ -285,7 +293,8 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
             && self.now() >= self.settings.window.1;
         if drained || measured || self.failed.is_some() {
             self.over = true;
-            self.next_look = 0;
+            self.counters.events -= self.until_look;
+            self.until_look = 0;
         }
     }
 
@@ -378,7 +387,7 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
         self.measured_open += u64::from(measured);
         if RECORD {
             self.recorders
-                .on_flow_start(self.now(), slot, &self.flows[slot as usize]);
+                .on_flow_start(self.now(), slot, at(&self.flows, slot));
         }
         self.pump(slot);
         self.check_over();
@@ -387,20 +396,20 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
     /// The flow has finished, by the scenario's definition.
     fn finish(&mut self, slot: FlowSlot) {
         let now = self.now();
-        let state = &mut self.flows[slot as usize];
+        let state = at_mut(&mut self.flows, slot);
         state.finished_at = Some(now);
         self.measured_open -= u64::from(state.measured);
         self.counters.flows_finished += 1;
         if RECORD {
             self.recorders
-                .on_flow_finish(self.now(), slot, &self.flows[slot as usize]);
+                .on_flow_finish(self.now(), slot, at(&self.flows, slot));
         }
     }
 
     /// Frees the slot of a flow that has nothing left to do anywhere.
     #[inline]
     fn release_if_done(&mut self, slot: FlowSlot) {
-        let state = &self.flows[slot as usize];
+        let state = at(&self.flows, slot);
         if state.in_network == 0 && state.sender.is_done() {
             self.release(slot);
         }
@@ -419,7 +428,7 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
     }
 
     fn record(&mut self, slot: FlowSlot) -> Record {
-        let state = &self.flows[slot as usize];
+        let state = at(&self.flows, slot);
         self.counters.retransmissions += u64::from(state.sender.retransmissions());
         self.counters.timeouts += u64::from(state.sender.timeouts());
         let flow = state.flow;
@@ -454,7 +463,7 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
     /// its share of the NIC's queue holds.
     #[inline(always)]
     fn pump(&mut self, slot: FlowSlot) {
-        while self.flows[slot as usize].in_nic < self.settings.nic_limit && self.send_one(slot) {}
+        while at(&self.flows, slot).in_nic < self.settings.nic_limit && self.send_one(slot) {}
         self.keep_timer(slot);
     }
 
@@ -462,7 +471,7 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
     #[inline(never)]
     fn send_one(&mut self, slot: FlowSlot) -> bool {
         let now = self.now();
-        let state = &mut self.flows[slot as usize];
+        let state = at_mut(&mut self.flows, slot);
         let Some(transmit) = state.sender.poll(now, &self.settings.sender) else {
             return false;
         };
@@ -476,11 +485,11 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
         if RECORD {
             self.recorders.on_send(now, slot, state, packet);
         }
-        let port = &self.ports[nic as usize];
+        let port = at(&self.ports, nic);
         let (start, holds_back) = (port.next_start(now), port.is_choosing());
         let fate = self.hand_over(nic, id, bytes);
         if fate.is_waiting() {
-            self.flows[slot as usize].in_nic += 1;
+            at_mut(&mut self.flows, slot).in_nic += 1;
         } else if start > now && !holds_back && fate == Fate::Sent {
             self.wait_for_turn(slot, src, nic, start);
         }
@@ -493,7 +502,7 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
         if self.settings.nic_limit == u32::MAX {
             return;
         }
-        self.flows[slot as usize].in_nic += 1;
+        at_mut(&mut self.flows, slot).in_nic += 1;
         if let Some(at) = self.turns.wait(src, start, slot) {
             self.events.schedule(nic, at);
         }
@@ -507,14 +516,14 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
         if let Some(at) = next {
             self.events.schedule(port, at);
         }
-        self.flows[slot as usize].in_nic -= 1;
+        at_mut(&mut self.flows, slot).in_nic -= 1;
         self.pump(slot);
     }
 
     /// Makes sure that a timer event is pending no later than the deadline.
     #[inline]
     fn keep_timer(&mut self, slot: FlowSlot) {
-        let state = &mut self.flows[slot as usize];
+        let state = at_mut(&mut self.flows, slot);
         let deadline = state.sender.deadline();
         if deadline < state.timer {
             state.timer = deadline;
@@ -525,7 +534,7 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
 
     fn on_timer(&mut self, slot: FlowSlot) {
         let now = self.now();
-        let state = &mut self.flows[slot as usize];
+        let state = at_mut(&mut self.flows, slot);
         if !state.active || state.timer != now {
             return; // overtaken by an earlier one, or the slot has a new flow
         }
@@ -534,7 +543,7 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
             state.sender.on_timer(now, &self.settings.sender);
             if RECORD {
                 self.recorders
-                    .on_window(self.now(), slot, &self.flows[slot as usize]);
+                    .on_window(self.now(), slot, at(&self.flows, slot));
             }
             self.pump(slot);
         } else {
@@ -548,7 +557,7 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
         let now = self.now();
         let packet = &mut self.slab.get_mut(id).packet;
         let slot = packet.flow;
-        let state = &mut self.flows[slot as usize];
+        let state = at_mut(&mut self.flows, slot);
         if RECORD {
             self.recorders.on_deliver(now, slot, state, packet);
         }
@@ -603,7 +612,7 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
 
     #[inline]
     fn after_ack(&mut self, slot: FlowSlot) {
-        let state = &self.flows[slot as usize];
+        let state = at(&self.flows, slot);
         if !state.sender.is_done() {
             return self.pump(slot);
         }
@@ -618,11 +627,12 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
     /// The packet at the head of wire `link` reaches the far end.
     #[inline(always)]
     fn on_arrival(&mut self, link: u32) {
-        let port = &mut self.ports[link as usize];
+        let port = at_mut(&mut self.ports, link);
         let (id, header) = port.arrive(&mut self.slab, &mut self.events);
-        let Some(switch) = port.to.checked_sub(self.fabric.hosts) else {
+        let switch = port.switch;
+        if switch == port::HOST {
             return self.deliver(id);
-        };
+        }
         let routes = &self.fabric.routes;
         let out = routes.next_port(switch, header.dst, header.hash, &mut self.router);
         self.hand_over(out, id, header.bytes);
@@ -632,7 +642,7 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
     #[inline(always)]
     fn hand_over(&mut self, out: u32, id: PacketId, bytes: u16) -> Fate {
         let now = self.now();
-        let port = &mut self.ports[out as usize];
+        let port = at_mut(&mut self.ports, out);
         if RECORD {
             let packet = &self.slab.get(id).packet;
             self.recorders.on_accept(now, out, port, packet);
@@ -671,7 +681,7 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
     /// A transmission of port `port` has ended while packets wait.
     fn on_transmission_end(&mut self, port: u32) {
         let now = self.now();
-        let choosing = &mut self.ports[port as usize];
+        let choosing = at_mut(&mut self.ports, port);
         if !choosing.is_choosing() {
             return self.on_turn(port);
         }

@@ -162,8 +162,8 @@ pub struct Port {
     /// The source of the wire's events; that of transmissions' ends.
     wire: Source,
     transmitter: Source,
-    /// The node at the far end.
-    pub to: u32,
+    /// Index of the switch at the far end, or [`HOST`].
+    pub switch: u32,
     /// FIFO: packets known to have started, and the last of them, which
     /// counts only while it is on the wire.
     started: u64,
@@ -174,6 +174,8 @@ pub struct Port {
     buffer: u64,
     mark_above: u64,
     mark_at_dequeue: bool,
+    /// FIFO, and marks are set when a transmission starts.
+    marks_on_start: bool,
     /// What was counted.
     pub counters: PortCounters,
 }
@@ -188,10 +190,14 @@ struct Choosing {
     per_queue_ecn: bool,
 }
 
+/// Instead of a switch: a host.
+pub const HOST: u32 = u32::MAX;
+
 const FRACTION: u32 = 16;
 
 impl Port {
-    /// Port number `number` of `ports`, which feeds `link`. `choosing`: it holds
+    /// Port number `number` of `ports`, which feeds `link`; nodes below `hosts`
+    /// are hosts. `choosing`: it holds
     /// packets back even if it is FIFO.
     ///
     /// # Errors
@@ -199,6 +205,7 @@ impl Port {
     pub fn new(
         spec: &PortSpec,
         link: &Link,
+        hosts: u32,
         (number, ports): (u32, u32),
         choosing: bool,
         scale: &PathScale,
@@ -214,7 +221,7 @@ impl Port {
             return Err(SpecError::new("drop", message));
         }
         let queue = spec.discipline.build().map_err(|e| e.under("discipline"))?;
-        let choosing = (choosing || !fifo).then(|| {
+        let holding = (choosing || !fifo).then(|| {
             Box::new(Choosing {
                 queue,
                 waiting_bytes: 0,
@@ -246,14 +253,15 @@ impl Port {
             tail: NONE,
             wire: number + ports,
             transmitter: number,
-            to: link.to,
+            switch: link.to.checked_sub(hosts).unwrap_or(HOST),
             started: 0,
             last_started: NONE,
             waiting_packets: 0,
-            choosing,
+            choosing: holding,
             buffer,
             mark_above,
             mark_at_dequeue,
+            marks_on_start: mark_at_dequeue && fifo && !choosing,
             counters: PortCounters::default(),
         })
     }
@@ -387,10 +395,7 @@ impl Port {
     /// if any, becomes the wire's event.
     #[inline(always)]
     pub fn arrive(&mut self, slab: &mut Slab, events: &mut EventQueue) -> (PacketId, Header) {
-        if self.mark_at_dequeue
-            && self.choosing.is_none()
-            && self.started <= self.counters.delivered_packets
-        {
+        if self.marks_on_start && self.started <= self.counters.delivered_packets {
             self.started = self.counters.delivered_packets;
             self.start_one(slab);
         }

@@ -4,6 +4,7 @@
 //! A packet keeps its slot from host to host while no port holds it back, so a
 //! hop changes a few words of it and copies nothing.
 
+use super::index::{at, at_mut};
 use crate::packet::Packet;
 
 /// Number of a slot.
@@ -81,12 +82,12 @@ impl Slab {
     /// The slot `id`.
     #[inline(always)]
     pub fn get(&self, id: PacketId) -> &InFlight {
-        &self.slots[id as usize]
+        at(&self.slots, id)
     }
 
     /// The slot `id`.
     #[inline(always)]
     pub fn get_mut(&mut self, id: PacketId) -> &mut InFlight {
-        &mut self.slots[id as usize]
+        at_mut(&mut self.slots, id)
     }
 }

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use fctlab_core::random::Seed;
 
+use crate::engine::index::at;
 use crate::topology::{Fabric, Link, Node};
 
 /// A choice to make.
@@ -169,8 +170,8 @@ impl Routes {
     /// The port of switch `switch` that leads to host `dst`.
     #[inline(always)]
     pub fn next_port(&self, switch: u32, dst: u16, hash: u32, router: &mut Router) -> u32 {
-        let (rack, down) = self.host[usize::from(dst)];
-        let Group { first, count } = self.groups[(switch * self.racks + rack) as usize];
+        let (rack, down) = *at(&self.host, u32::from(dst));
+        let Group { first, count } = *at(&self.groups, switch * self.racks + rack);
         let chosen = match count {
             0 => return down,
             1 => 0,
@@ -181,7 +182,7 @@ impl Routes {
                 count,
             }),
         };
-        self.ports[(first + chosen) as usize]
+        *at(&self.ports, first + chosen)
     }
 
     /// A shortest path from `src` to `dst`, NIC first, as (link, number of
