@@ -22,7 +22,6 @@ use super::index::at_mut;
 /// Number of a source of events.
 pub type Source = u32;
 
-/// As many as two words of bits, one above the other, can index.
 const BUCKETS: usize = 64 * 64;
 const WORDS: usize = BUCKETS / 64;
 /// No source.
@@ -39,9 +38,8 @@ pub struct EventQueue {
     entries: Vec<Entry>,
     /// First entry of each bucket's list, which is sorted by (time, source).
     heads: [u32; BUCKETS],
-    /// One bit per bucket that has entries, one bit per word that has bits.
+    /// One bit per bucket that has entries.
     occupied: [u64; WORDS],
-    summary: u64,
     /// log2 of a bucket's width in picoseconds.
     shift: u32,
     /// The instant of the last event, and its bucket, not wrapped.
@@ -67,7 +65,6 @@ impl EventQueue {
             ],
             heads: [NONE; BUCKETS],
             occupied: [0; WORDS],
-            summary: 0,
             shift: width.next_power_of_two().ilog2(),
             now: 0,
             current: 0,
@@ -92,9 +89,7 @@ impl EventQueue {
         }
         self.heads[bucket] = source;
         *at_mut(&mut self.entries, source) = Entry { time, next: NONE };
-        let word = &mut self.occupied[bucket / 64];
-        *word |= 1 << (bucket % 64);
-        self.summary |= 1 << (bucket / 64);
+        self.occupied[bucket / 64] |= 1 << (bucket % 64);
     }
 
     /// Puts an event into a bucket that has others.
@@ -144,16 +139,12 @@ impl EventQueue {
         let Some(&Entry { time, next }) = self.entries.get(source as usize) else {
             return self.pop_far();
         };
-        if time >= self.far_min.0 && (time, source) > self.far_min {
+        if time >= self.far_min.0 && self.far_is_first(time, source) {
             return self.pop_far();
         }
         self.heads[bucket] = next;
         if next == NONE {
-            let word = &mut self.occupied[bucket / 64];
-            *word &= !(1 << (bucket % 64));
-            if *word == 0 {
-                self.summary &= !(1 << (bucket / 64));
-            }
+            self.occupied[bucket / 64] &= !(1 << (bucket % 64));
         }
         self.now = time;
         self.current = time >> self.shift;
@@ -161,14 +152,24 @@ impl EventQueue {
     }
 
     /// The first bucket with entries beyond word `word`, round the wheel until
-    /// and with the beginning of that word; without any, an empty bucket.
+    /// and with the beginning of that word; without any, an empty bucket. Few
+    /// words are empty while anything goes on, so they are not indexed further.
     #[inline(always)]
     fn first_bucket_after(&self, word: usize) -> usize {
-        // Words after this one; in two steps, since a shift by 64 is not one.
-        let after = self.summary & ((u64::MAX << word) << 1);
-        let words = if after != 0 { after } else { self.summary };
-        let word = words.trailing_zeros() as usize % WORDS;
-        word * 64 + self.occupied[word].trailing_zeros() as usize % 64
+        let mut at = word;
+        for _ in 0..WORDS {
+            at = (at + 1) % WORDS;
+            let bits = self.occupied[at];
+            if bits != 0 {
+                return at * 64 + bits.trailing_zeros() as usize;
+            }
+        }
+        word * 64
+    }
+
+    #[cold]
+    fn far_is_first(&self, time: u64, source: Source) -> bool {
+        (time, source) > self.far_min
     }
 
     #[inline(never)]

@@ -242,20 +242,21 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
             self.events.schedule_far(sample_source, at);
         }
         let end = loop {
-            if self.until_look == 0 {
+            if let Some(left) = self.until_look.checked_sub(1) {
+                self.until_look = left;
+            } else {
                 if self.over {
                     break End::Complete;
                 }
                 self.counters.events += OBSERVE_EVERY;
-                self.until_look = OBSERVE_EVERY;
+                self.until_look = OBSERVE_EVERY - 1;
                 if let ControlFlow::Break(()) = observe(&self.progress()) {
                     break End::Interrupted;
                 }
             }
-            self.until_look -= 1;
             let source = self.events.pop();
-            let link = source.wrapping_sub(ports);
-            if link < ports {
+            let link = source.wrapping_sub(self.ports.len() as Source);
+            if (link as usize) < self.ports.len() {
                 self.on_arrival(link);
             } else if source < ports {
                 self.on_transmission_end(source);
