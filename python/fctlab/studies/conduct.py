@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from os import PathLike
-from pathlib import Path
 
-from fctlab import studies
+from fctlab import store, studies
 from fctlab.comparison import cores
 from fctlab.errors import SpecError
 from fctlab.studies import runner
-from fctlab.studies.report import Report
+from fctlab.studies.report import FIGURES, Report
 from fctlab.studies.runner import Watch
 from fctlab.studies.study import SEEDS, Mode, Study
 
@@ -55,10 +54,13 @@ def study(
         known = ", ".join(claim.id for claim in everything.claims if "." not in claim.id)
         raise SpecError("only", f"{','.join(only)!r} is no claim; known: {known}")
     number = seeds or SEEDS[mode]
-    results = runner.run(plan.cells(), number, Path(out), workers or cores(), watch)
     command = ["fctlab", "study", chosen.name, f"--{mode}", "--seeds", str(number)]
     command += ["--only", ",".join(only)] if only else []
-    wall_s = time.monotonic() - begin
-    report = Report(chosen, plan, results, mode, number, " ".join(command), wall_s)
-    report.save(Path(out))
+    cells = plan.cells()
+    size = runner.expected_bytes(cells, number)
+    with store.gathering(out, (runner.CELLS, runner.INPUTS, FIGURES), size) as folder:
+        results = runner.run(cells, number, folder, workers or cores(), watch)
+        wall_s = time.monotonic() - begin
+        report = Report(chosen, plan, results, mode, number, " ".join(command), wall_s)
+        report.save(folder)
     return report

@@ -114,9 +114,8 @@ class Report:
         return {v: sum(judged.verdict is v for judged in own) for v in Verdict}
 
     def save(self, out: Path) -> None:
-        """Write every file of the report into `out`."""
+        """Write every file of the report into `out`, which has a folder for figures."""
         drawn = [(figure, figure.draw(self.results)) for figure in self.plan.figures]
-        (out / FIGURES).mkdir(exist_ok=True)
         for figure, drawing in drawn:
             store.write_whole(out / FIGURES / f"{figure.id}.png", figures.png(drawing))
         store.write_whole(out / MARKDOWN, markdown(self))

@@ -60,35 +60,45 @@ class _Job:
 
 
 def run(
-    cells: Sequence[Cell], seeds: int, out: Path, workers: int, watch: Watch | None = None
+    cells: Sequence[Cell], seeds: int, folder: Path, workers: int, watch: Watch | None = None
 ) -> Results:
-    """Run every cell under the seeds 1, 2, ..., keeping each finished run in `out`.
+    """Run every cell under the seeds 1, 2, ..., keeping each finished run in `folder`.
 
     Raises:
         SpecError: a scenario has a mistake; nothing has been simulated.
-        OutputError: `out` cannot be written.
+        OutputError: `folder` cannot be written.
         KeyboardInterrupt: on Ctrl-C, within a second; its text says what was kept.
     """
-    expected = BYTES_PER_RUN * seeds * len(cells)
-    with store.gathering(out, (CELLS, INPUTS), expected) as folder:
-        missing: dict[str, str] = {}
-        try:
-            sources = _sources(cells)
-            inputs = _Inputs(folder.absolute() / INPUTS, sources)
-            _perform(inputs.jobs(), workers, watch)
-            jobs = []
-            for cell in cells:
-                try:
-                    jobs += [_job(folder, cell, seed, inputs) for seed in range(1, seeds + 1)]
-                except SpecError as error:
-                    missing[cell.id] = str(error)
-            _perform(jobs, workers, watch)
-            runs = (Run(json.loads(job.file.read_text(encoding="utf-8"))) for job in jobs)
-            return Results(runs, missing)
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(_kept(folder)) from None
-        except OSError as error:
-            raise OutputError(f"{out}: {error.strerror or error}; {_kept(folder)}") from error
+    missing: dict[str, str] = {}
+    try:
+        inputs = _Inputs(folder.absolute() / INPUTS, _sources(cells))
+        _perform(inputs.jobs(), workers, watch)
+        jobs: dict[tuple[str, int], _Job] = {}
+        for cell in cells:
+            try:
+                for seed in range(1, seeds + 1):
+                    jobs[cell.id, seed] = _job(folder, cell, seed, inputs)
+            except SpecError as error:
+                missing[cell.id] = str(error)
+        _perform(list(jobs.values()), workers, watch)
+        # Cells that come to the same share a file; it may be called by another's name.
+        return Results(
+            (Run(_read(job.file) | {"cell": id}) for (id, _), job in jobs.items()), missing
+        )
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(_kept(folder)) from None
+    except OSError as error:
+        raise OutputError(f"{folder}: {error.strerror or error}; {_kept(folder)}") from error
+
+
+def expected_bytes(cells: Sequence[Cell], seeds: int) -> int:
+    """A generous estimate of what is kept."""
+    return BYTES_PER_RUN * seeds * len(cells)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return record
 
 
 def _kept(folder: Path) -> str:
@@ -226,6 +236,7 @@ def engine() -> str:
 
 def _perform(jobs: Sequence[_Job], workers: int, watch: Watch | None) -> None:
     """Do what is missing, the longest first; all stop when one fails."""
+    jobs = list({job.file: job for job in jobs}.values())
     if not jobs:
         return
     stop = threading.Event()

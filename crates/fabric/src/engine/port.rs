@@ -149,6 +149,7 @@ impl Fate {
 }
 
 /// A port and its wire.
+#[repr(align(128))]
 pub struct Port {
     busy_until: u64,
     /// Picoseconds per byte times 2^16, rounded up.
@@ -164,20 +165,26 @@ pub struct Port {
     transmitter: Source,
     /// Index of the switch at the far end, or [`HOST`].
     pub switch: u32,
-    /// FIFO: packets known to have started, and the last of them, which
-    /// counts only while it is on the wire.
-    started: u64,
-    last_started: PacketId,
     /// Choosing ports: packets held back.
     waiting_packets: u32,
     choosing: Option<Box<Choosing>>,
-    buffer: u64,
-    mark_above: u64,
-    mark_at_dequeue: bool,
+    limits: Box<Limits>,
     /// FIFO, and marks are set when a transmission starts.
     marks_on_start: bool,
     /// What was counted.
     pub counters: PortCounters,
+}
+
+/// What matters only when the backlog is long enough for a drop or a mark;
+/// apart, so that the rest of a port fits two cache lines.
+struct Limits {
+    buffer: u64,
+    mark_above: u64,
+    mark_at_dequeue: bool,
+    /// FIFO: packets known to have started, and the last of them, which
+    /// counts only while it is on the wire.
+    started: u64,
+    last_started: PacketId,
 }
 
 /// The part of a port that holds packets back.
@@ -254,13 +261,15 @@ impl Port {
             wire: number + ports,
             transmitter: number,
             switch: link.to.checked_sub(hosts).unwrap_or(HOST),
-            started: 0,
-            last_started: NONE,
             waiting_packets: 0,
             choosing: holding,
-            buffer,
-            mark_above,
-            mark_at_dequeue,
+            limits: Box::new(Limits {
+                buffer,
+                mark_above,
+                mark_at_dequeue,
+                started: 0,
+                last_started: NONE,
+            }),
             marks_on_start: mark_at_dequeue && fifo && !choosing,
             counters: PortCounters::default(),
         })
@@ -339,10 +348,10 @@ impl Port {
             self.start_waiting(now, slab);
             occupancy += self.waiting_bytes(slab);
         }
-        if occupancy > self.buffer && !idle {
+        if occupancy > self.limits.buffer && !idle {
             return false;
         }
-        if occupancy > self.mark_above && !self.mark_at_dequeue {
+        if occupancy > self.limits.mark_above && !self.limits.mark_at_dequeue {
             self.counters.marked_packets += u64::from(mark(&mut slab.get_mut(id).packet));
         }
         true
@@ -350,8 +359,8 @@ impl Port {
 
     /// FIFO: the first packet not known to have started; there must be one.
     fn first_unstarted(&self, slab: &Slab) -> PacketId {
-        match self.started > self.counters.delivered_packets {
-            true => slab.get(self.last_started).next,
+        match self.limits.started > self.counters.delivered_packets {
+            true => slab.get(self.limits.last_started).next,
             false => self.head,
         }
     }
@@ -359,7 +368,7 @@ impl Port {
     /// FIFO: bytes accepted whose transmission has not started, as of the last
     /// call of `start_waiting`.
     fn waiting_bytes(&self, slab: &Slab) -> u64 {
-        if self.started == self.counters.accepted_packets {
+        if self.limits.started == self.counters.accepted_packets {
             return 0;
         }
         let before = slab.get(self.first_unstarted(slab)).before;
@@ -370,8 +379,8 @@ impl Port {
     /// started by `now`. When marks are set on dequeue this is called before
     /// every acceptance, so that what remains at each start is exact.
     fn start_waiting(&mut self, now: u64, slab: &mut Slab) {
-        self.started = self.started.max(self.counters.delivered_packets);
-        while self.started < self.counters.accepted_packets {
+        self.limits.started = self.limits.started.max(self.counters.delivered_packets);
+        while self.limits.started < self.counters.accepted_packets {
             let first = slab.get(self.first_unstarted(slab));
             let start = first.arrival - self.delay - self.transmission(first.packet.bytes);
             if start > now {
@@ -384,9 +393,9 @@ impl Port {
     /// FIFO: the first waiting packet starts.
     fn start_one(&mut self, slab: &mut Slab) {
         let first = self.first_unstarted(slab);
-        self.last_started = first;
-        self.started += 1;
-        if self.mark_at_dequeue && self.waiting_bytes(slab) > self.mark_above {
+        self.limits.last_started = first;
+        self.limits.started += 1;
+        if self.limits.mark_at_dequeue && self.waiting_bytes(slab) > self.limits.mark_above {
             self.counters.marked_packets += u64::from(mark(&mut slab.get_mut(first).packet));
         }
     }
@@ -395,8 +404,8 @@ impl Port {
     /// if any, becomes the wire's event.
     #[inline(always)]
     pub fn arrive(&mut self, slab: &mut Slab, events: &mut EventQueue) -> (PacketId, Header) {
-        if self.marks_on_start && self.started <= self.counters.delivered_packets {
-            self.started = self.counters.delivered_packets;
+        if self.marks_on_start && self.limits.started <= self.counters.delivered_packets {
+            self.limits.started = self.counters.delivered_packets;
             self.start_one(slab);
         }
         let id = self.head;
@@ -424,7 +433,7 @@ impl Port {
         let Some(c) = &mut self.choosing else {
             unreachable!("only choosing ports")
         };
-        while c.waiting_bytes + bytes > self.buffer {
+        while c.waiting_bytes + bytes > self.limits.buffer {
             self.counters.dropped_packets += 1;
             let Some(victim) = (if c.evicts {
                 c.queue.evict_for(&packet)
@@ -438,13 +447,13 @@ impl Port {
             self.counters.evicted_bytes += u64::from(victim.bytes);
             evicted.push(victim);
         }
-        if !self.mark_at_dequeue && self.mark_above != u64::MAX {
+        if !self.limits.mark_at_dequeue && self.limits.mark_above != u64::MAX {
             let waiting = if c.per_queue_ecn {
                 c.queue.queue_bytes(&packet)
             } else {
                 c.waiting_bytes
             };
-            if waiting + bytes > self.mark_above {
+            if waiting + bytes > self.limits.mark_above {
                 self.counters.marked_packets += u64::from(mark(&mut packet));
             }
         }
@@ -479,13 +488,13 @@ impl Port {
         let mut packet = c.queue.dequeue()?;
         c.waiting_bytes -= u64::from(packet.bytes);
         self.waiting_packets -= 1;
-        if self.mark_at_dequeue {
+        if self.limits.mark_at_dequeue {
             let rest = if c.per_queue_ecn {
                 c.queue.queue_bytes(&packet)
             } else {
                 c.waiting_bytes
             };
-            if rest > self.mark_above {
+            if rest > self.limits.mark_above {
                 self.counters.marked_packets += u64::from(mark(&mut packet));
             }
         }
