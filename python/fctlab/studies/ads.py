@@ -618,18 +618,14 @@ def _factor_figure(lab: Lab) -> Figure:
                 for t, words in TRANSPORTS.items()
             }
 
-        return figures.bars(
-            results,
-            [
-                (
-                    "(a) average slowdown",
-                    Quantity("slowdown (FCT / ideal)", least=1.0),
-                    groups(SLOWDOWN),
-                ),
-                ("(b) average FCT", Quantity("completion time", "s"), groups(FCT)),
-                ("(c) 99th percentile of the FCT", Quantity("completion time", "s"), groups(TAIL)),
-            ],
-        )
+        slowdown = Quantity("slowdown (FCT / ideal)", least=1.0)
+        time = Quantity("completion time (ms)", 1e3)
+        panels = [
+            ("(a) average slowdown", slowdown, groups(SLOWDOWN)),
+            ("(b) average FCT", time, groups(FCT)),
+            ("(c) 99th percentile of the FCT", time, groups(TAIL)),
+        ]
+        return figures.bars(results, panels)
 
     cells = tuple(lab.cell(t, s) for t in TRANSPORTS for s in SCHEDULERS)
     caption = (

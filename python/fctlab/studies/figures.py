@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from matplotlib import rc_context
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from fctlab.plots import COLOURS, LINES, MARKERS, STYLE
 from fctlab.studies import verdict
@@ -47,13 +47,13 @@ class Quantity:
     """What an axis shows.
 
     Attributes:
-        label: with its unit in words.
-        unit: ``"s"`` gets prefixes (us, ms), ``""`` none.
+        label: with the unit.
+        scale: what values are multiplied with: 1000 for seconds shown in ms.
         least: where a logarithmic axis starts; by itself unless given.
     """
 
     label: str
-    unit: str = ""
+    scale: float = 1.0
     least: float | None = None
 
 
@@ -91,7 +91,7 @@ def bars(
 
 def _width(groups: Bars) -> float:
     """Inches that a panel needs."""
-    return max(3.4, 0.8 + sum(0.3 * len(inside) + 0.27 for inside in groups.values()))
+    return max(3.2, 0.8 + sum(0.26 * len(inside) + 0.24 for inside in groups.values()))
 
 
 def _panel(
@@ -103,7 +103,8 @@ def _panel(
     for inside in groups.values():
         for place, (name, (cells, measure)) in enumerate(inside.items()):
             if results.has(*cells):
-                mean, half = _mean(results.measured(cells, measure))
+                values = results.measured(cells, measure)
+                mean, half = _mean([value * quantity.scale for value in values])
                 positions[name].append((left + place, mean, half))
                 heights.append(mean)
         ticks.append(left + (len(inside) - 1) / 2)
@@ -118,7 +119,7 @@ def _panel(
             look: dict[str, Any] = {"color": COLOURS[colour % len(COLOURS)], "label": name}
             ax.bar(x, y, width=0.86, yerr=error, error_kw={"ecolor": INK, "lw": 1}, **look)
         for at, mean, half in found:
-            text = _short(mean, quantity.unit)
+            text = _short(mean)
             top = mean + (half if math.isfinite(half) else 0)
             ax.annotate(text, (at, top), (0, 2), textcoords="offset points", ha="center", size=7)
     if logarithmic:
@@ -130,7 +131,7 @@ def _panel(
     else:
         ax.set_ylim(bottom=0)
         ax.margins(y=0.12)
-    ax.yaxis.set_major_formatter(_formatter(quantity.unit))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.set_xticks(ticks, list(groups))
     ax.tick_params(axis="x", length=0)
     ax.grid(visible=False, axis="x")
@@ -207,12 +208,6 @@ def _mean(values: Sequence[float]) -> tuple[float, float]:
     return mean, verdict.half_width(spread, n)
 
 
-def _formatter(unit: str) -> Any:
-    return EngFormatter(unit=unit) if unit else FuncFormatter(lambda value, _: f"{value:g}")
-
-
-def _short(value: float, unit: str) -> str:
-    """A number above a bar: two or three digits."""
-    if unit:
-        return EngFormatter(unit="", places=1 if value else 0, sep="")(value)
-    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.5 else f"{value:.0f}"
+def _short(value: float) -> str:
+    """A number above a bar: three digits."""
+    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
