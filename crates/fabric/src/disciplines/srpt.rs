@@ -19,6 +19,7 @@ use fctlab_core::SpecError;
 use serde::{Deserialize, Serialize};
 
 use super::{Discipline, DisciplineSpec};
+use crate::engine::index::{at, at_mut};
 use crate::engine::ring::Ring;
 use crate::packet::{Flags, FlowSlot, Packet};
 
@@ -56,8 +57,12 @@ struct Node {
     previous: u32,
 }
 
+/// The packets of one flow.
 #[derive(Clone, Copy)]
 struct FlowList {
+    /// The most urgent key among them.
+    best: Key,
+    flow: FlowSlot,
     oldest: u32,
     newest: u32,
 }
@@ -68,13 +73,12 @@ pub struct Srpt {
     control: Ring<Packet>,
     control_bytes: u64,
     nodes: Vec<Node>,
-    free: Vec<u32>,
+    /// Head of the list of free nodes.
+    free: u32,
     order: u32,
     data_bytes: u64,
-    /// Parallel arrays, one entry per flow with packets here, in no particular order.
-    flows: Vec<FlowSlot>,
-    best: Vec<Key>,
-    lists: Vec<FlowList>,
+    /// One per flow with packets here, in no particular order.
+    flows: Vec<FlowList>,
 }
 
 impl DisciplineSpec for Spec {
@@ -85,12 +89,10 @@ impl DisciplineSpec for Spec {
             control: Ring::new(),
             control_bytes: 0,
             nodes: Vec::new(),
-            free: Vec::new(),
+            free: NONE,
             order: 0,
             data_bytes: 0,
             flows: Vec::new(),
-            best: Vec::new(),
-            lists: Vec::new(),
         })
     }
 }
@@ -100,42 +102,47 @@ fn is_control(packet: &Packet) -> bool {
 }
 
 impl Srpt {
-    fn list(&self, flow: usize) -> impl Iterator<Item = u32> {
-        let mut node = self.lists[flow].oldest;
-        std::iter::from_fn(move || {
-            let here = (node != NONE).then_some(node)?;
-            node = self.nodes[here as usize].next;
-            Some(here)
+    /// The nodes of `list`, oldest first.
+    fn nodes_of(&self, list: &FlowList) -> impl Iterator<Item = u32> + use<'_> {
+        let first = Some(list.oldest).filter(|&node| node != NONE);
+        std::iter::successors(first, |&node| {
+            Some(at(&self.nodes, node).next).filter(|&next| next != NONE)
         })
     }
 
     /// Unlinks `node` from the list of the flow at index `flow`.
-    fn remove(&mut self, flow: usize, node: u32) -> Packet {
-        let Node { packet, key, next, previous } = self.nodes[node as usize];
+    #[inline(always)]
+    fn remove(&mut self, flow: u32, node: u32) -> Packet {
+        let free = self.free;
+        let removed = at_mut(&mut self.nodes, node);
+        let Node { packet, key, next, previous } = *removed;
+        removed.next = free;
+        self.free = node;
+        self.data_bytes -= u64::from(packet.bytes);
+        if next == NONE && previous == NONE {
+            self.flows.swap_remove(flow as usize);
+            return packet;
+        }
+        let list = at_mut(&mut self.flows, flow);
         match previous {
-            NONE => self.lists[flow].oldest = next,
-            p => self.nodes[p as usize].next = next,
+            NONE => list.oldest = next,
+            p => at_mut(&mut self.nodes, p).next = next,
         }
         match next {
-            NONE => self.lists[flow].newest = previous,
-            n => self.nodes[n as usize].previous = previous,
+            NONE => list.newest = previous,
+            n => at_mut(&mut self.nodes, n).previous = previous,
         }
-        self.free.push(node);
-        self.data_bytes -= u64::from(packet.bytes);
-        if self.lists[flow].oldest == NONE {
-            self.flows.swap_remove(flow);
-            self.best.swap_remove(flow);
-            self.lists.swap_remove(flow);
-        } else if self.best[flow] == key {
-            let keys = self.list(flow).map(|n| self.nodes[n as usize].key);
-            self.best[flow] = keys.min().unwrap_or(Key::MAX);
+        if list.best == key {
+            let list = *list;
+            let keys = self.nodes_of(&list).map(|n| at(&self.nodes, n).key);
+            at_mut(&mut self.flows, flow).best = keys.min().unwrap_or(Key::MAX);
         }
         packet
     }
 }
 
 impl Discipline for Srpt {
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, packet: Packet) {
         if is_control(&packet) {
             self.control_bytes += u64::from(packet.bytes);
@@ -144,52 +151,56 @@ impl Discipline for Srpt {
         self.data_bytes += u64::from(packet.bytes);
         let key = key(packet.tag, self.order);
         self.order = self.order.wrapping_add(1);
-        let flow = self.flows.iter().position(|&f| f == packet.flow);
-        let previous = flow.map_or(NONE, |f| self.lists[f].newest);
-        let node = Node { packet, key, next: NONE, previous };
-        let index = match self.free.pop() {
-            Some(index) => {
-                self.nodes[index as usize] = node;
-                index
-            }
-            None => {
-                self.nodes.push(node);
-                self.nodes.len() as u32 - 1
-            }
+        let mut node = Node { packet, key, next: NONE, previous: NONE };
+        let index = match self.free {
+            NONE => self.nodes.len() as u32,
+            free => free,
         };
-        match flow {
-            Some(f) => {
-                self.nodes[previous as usize].next = index;
-                self.lists[f].newest = index;
-                self.best[f] = self.best[f].min(key);
+        match self.flows.iter_mut().find(|list| list.flow == packet.flow) {
+            Some(list) => {
+                node.previous = std::mem::replace(&mut list.newest, index);
+                list.best = list.best.min(key);
+                at_mut(&mut self.nodes, node.previous).next = index;
             }
             None => {
-                self.flows.push(packet.flow);
-                self.best.push(key);
-                self.lists.push(FlowList { oldest: index, newest: index });
+                let list = FlowList { best: key, flow: packet.flow, oldest: index, newest: index };
+                self.flows.push(list);
             }
+        }
+        match self.nodes.get_mut(index as usize) {
+            Some(free) => {
+                self.free = free.next;
+                *free = node;
+            }
+            None => self.nodes.push(node),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeue(&mut self) -> Option<Packet> {
         if let Some(packet) = self.control.pop() {
             self.control_bytes -= u64::from(packet.bytes);
             return Some(packet);
         }
-        let (flow, &best) = self.best.iter().enumerate().min_by_key(|(_, k)| **k)?;
+        let (mut first, mut index) = (*self.flows.first()?, 0);
+        for (i, list) in (1..).zip(self.flows.get(1..)?) {
+            if list.best < first.best {
+                (first, index) = (*list, i);
+            }
+        }
         let node = if self.starvation_prevention {
-            self.lists[flow].oldest
+            first.oldest
         } else {
-            self.list(flow).find(|&n| self.nodes[n as usize].key == best)?
+            self.nodes_of(&first).find(|&n| at(&self.nodes, n).key == first.best)?
         };
-        Some(self.remove(flow, node))
+        Some(self.remove(index, node))
     }
 
     fn evict_for(&mut self, arriving: &Packet) -> Option<Packet> {
-        let candidates = (0..self.flows.len()).flat_map(|f| self.list(f).map(move |n| (f, n)));
-        let (flow, node) = candidates.max_by_key(|&(_, n)| self.nodes[n as usize].key)?;
-        let worst = self.nodes[node as usize].packet;
+        let flows = (0..).zip(&self.flows);
+        let candidates = flows.flat_map(|(f, list)| self.nodes_of(list).map(move |n| (f, n)));
+        let (flow, node) = candidates.max_by_key(|&(_, n)| at(&self.nodes, n).key)?;
+        let worst = at(&self.nodes, node).packet;
         if !is_control(arriving) && worst.tag <= arriving.tag {
             return None;
         }
