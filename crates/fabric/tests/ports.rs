@@ -6,7 +6,8 @@
 use fctlab_core::units::PathScale;
 use fctlab_core::{Duration, Rate, Time, spec};
 use fctlab_fabric::engine::events::{EventQueue, NONE as NO_SOURCE};
-use fctlab_fabric::engine::port::{Events, Fate, Port, PortCounters, PortSpec};
+use fctlab_fabric::engine::port::{Fate, Port, PortCounters, PortSpec};
+use fctlab_fabric::engine::slab::Slab;
 use fctlab_fabric::packet::{Flags, Packet};
 use fctlab_fabric::topology::Link;
 use proptest::prelude::*;
@@ -59,10 +60,10 @@ fn drive(port: &Value, turns: bool, tie: Tie, offered: &[Offered]) -> Seen {
         host_rate: rate,
         base_rtt,
     };
-    let mut port = Port::new(&spec, &link, turns, &scale).unwrap();
-    // Sources by number: arrivals from outside, the wire, the end of a
-    // transmission; or the first of these last.
-    let (outside, ports) = (if tie == Tie::ArrivalFirst { 0 } else { 9 }, 1);
+    // Transmissions' ends are source 1, the wire is source 2.
+    let mut port = Port::new(&spec, &link, 1, (1, 1), turns, &scale).unwrap();
+    let mut slab = Slab::default();
+    let outside = if tie == Tie::ArrivalFirst { 0 } else { 9 };
     let mut queue = EventQueue::new(3, Duration::from_us(3));
     for packet in offered {
         queue.schedule_far(outside, Time::from_ps(packet.at));
@@ -82,16 +83,13 @@ fn drive(port: &Value, turns: bool, tie: Tie, offered: &[Offered]) -> Seen {
         if source == NO_SOURCE {
             break;
         }
-        let mut events = Events {
-            queue: &mut queue,
-            ports,
-        };
         if source == 2 {
-            let packet = port.arrive(2, &mut queue);
+            let (id, _) = port.arrive(&mut slab, &mut queue);
+            let packet = slab.remove(id);
             seen.arrived
                 .push((now.ps(), packet.seq, packet.flags.has(Flags::CE)));
         } else if source == 1 {
-            port.transmission_ended(1, now, &mut events);
+            port.transmission_ended(now, &mut slab, &mut queue);
         } else {
             let (
                 i,
@@ -112,14 +110,16 @@ fn drive(port: &Value, turns: bool, tie: Tie, offered: &[Offered]) -> Seen {
                 tag,
                 ..Packet::default()
             };
-            let fate = port.accept(1, now, packet, &mut events, &mut evicted);
+            let id = slab.insert(packet);
+            let fate = port.accept(now, id, bytes, &mut slab, &mut queue, &mut evicted);
             seen.dropped.extend(evicted.drain(..).map(|p| p.seq));
             if fate == Fate::Dropped {
+                slab.remove(id);
                 seen.dropped.push(i as u32);
             }
         }
     }
-    assert_eq!(port.packets_inside(), 0);
+    assert_eq!(port.packets_inside(&slab), 0);
     let PortCounters {
         dropped_packets,
         marked_packets,

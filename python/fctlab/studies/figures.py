@@ -18,8 +18,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from fctlab.plots import COLOURS, LINES, MARKERS, STYLE
-from fctlab.studies import verdict
-from fctlab.studies.study import Cell, Measure, Results
+from fctlab.studies import study, verdict
+from fctlab.studies.study import SLOWDOWN, Cell, Measure, Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,6 +87,30 @@ def bars(
             handles, labels = axes[0].get_legend_handles_labels()
             figure.legend(handles, labels, loc="outside lower center", ncols=min(len(names), 6))
     return figure
+
+
+def slowdowns(groups: Mapping[str, Mapping[str, Cell]]) -> Bars:
+    """Bars of average slowdowns."""
+    return {
+        group: {name: ((cell,), SLOWDOWN) for name, cell in cells.items()}
+        for group, cells in groups.items()
+    }
+
+
+def bar_figure(
+    id: str,
+    title: str,
+    caption: str,
+    claims: tuple[str, ...],
+    panels: Sequence[tuple[str, Quantity, Bars]],
+    below: bool = False,
+) -> study.Figure:
+    """A figure of bars (see `bars`) as a part of a study."""
+    found = [
+        bar for _, _, groups in panels for inside in groups.values() for bar in inside.values()
+    ]
+    cells = tuple(dict.fromkeys(cell for cells, _ in found for cell in cells))
+    return study.Figure(id, title, caption, cells, lambda r: bars(r, panels, below), claims)
 
 
 def _width(groups: Bars) -> float:

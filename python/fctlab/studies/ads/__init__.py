@@ -1,0 +1,94 @@
+"""Mushtaq et al.: what is essential in datacenter congestion control, and ADS.
+
+Rate setting {minTCP, TCP, DCTCP} times scheduling {FIFO, FQ, SJF, SRPT} (`factors`), and
+approximate deployable SRPT on 2, 4 or 8 priority queues whose mapping from remaining size
+to queue is static or follows what each port sees (`emulation`); what the paper leaves open
+(`questions`). `setting` says what all of them run on.
+"""
+
+from __future__ import annotations
+
+from fctlab.studies.ads import emulation, factors, questions
+from fctlab.studies.ads.setting import Lab, Scales
+from fctlab.studies.study import Check, Mode, Plan, Results, Study
+
+
+def plan(mode: Mode) -> Plan:
+    """Claims, figures and checks in a mode."""
+    lab = Lab(mode)
+    robust, robustness_figure = factors.robustness(lab)
+    borrowed, borrowed_figure = emulation.borrowed(lab)
+    parameters, parameters_figure = emulation.parameters(lab)
+    patterns, patterns_figure = questions.patterns(lab)
+    policies, policies_figure = questions.policies(lab)
+    base = lab.cell("tcp", "srpt")
+
+    def flows(results: Results) -> str:
+        found = results.mean(base, lambda run: run.of("all")["flows"])
+        share = lab.main.scale.share
+        scaled = "" if share == 1 else f", which is {found / share:,.0f} at the paper's scale"
+        return f"{found:,.0f} per seed{scaled}"
+
+    return Plan(
+        claims=sorted(
+            [
+                *factors.claims(lab),
+                *robust,
+                *emulation.claims(lab),
+                borrowed,
+                parameters,
+                emulation.table_size(),
+                *patterns,
+                *policies,
+            ],
+            key=by_number,
+        ),
+        figures=[
+            factors.figure(lab),
+            *(
+                emulation.figure(lab, n, w)
+                for n, w in ((2, "imc10"), (3, "uniform"), (4, "facebook"))
+            ),
+            robustness_figure,
+            borrowed_figure,
+            parameters_figure,
+            patterns_figure,
+            policies_figure,
+        ],
+        checks=[Check("measured flows, default scenario", "about 44,000", (base,), flows)],
+        notes=_notes(mode, lab.scales),
+    )
+
+
+def _notes(mode: Mode, scales: Scales) -> list[str]:
+    notes = [
+        "The transport of section 3's figures is not stated; ads-1, 9, 10 and 12 together fit only "
+        "TCP SACK, so the verdicts are for TCP, with DCTCP and minTCP beside.",
+        "The drop rule is not stated: under SRPT and SJF a full port drops the packet of the "
+        "lowest priority (as pFabric does), under FQ one of the longest queue, else the new one.",
+        "imc10 is read as a step distribution: it gives the paper's number of measured flows.",
+        "Facebook is the Hadoop distribution of Roy et al. (2015) cut at 100 MB; uniform is over "
+        "1 KB, 0.5, 1, 1.5, 2, 2.5 and 3 MB: the paper does not list its sizes.",
+        "The initial window of 14 packets and the minimum RTO of 48 us (3 x 16 us) hold for every "
+        "rate setting; ACKs have the highest priority; ECN marks above 15 packets.",
+    ]
+    if mode == "quick":
+        main = scales.main
+        notes.append(
+            f"Quick: {main.leaves} x {main.hosts_per_leaf} hosts and {main.spines} spines (full "
+            f"bisection as in the paper) instead of 9 x 16 and 4, {main.window_ms:g} ms of "
+            f"measured flows instead of 100 ({scales.grid.window_ms:g} and "
+            f"{scales.workloads.window_ms:g} ms in ads-8 and ads-x1), the end at "
+            f"{main.end_ms:g} ms instead of 1500, 5 seeds instead of 10."
+        )
+    return notes
+
+
+STUDY = Study(
+    name="ads",
+    title="What is essential in datacenter congestion control, and ADS",
+    paper="A. Mushtaq, R. Mittal, J. McCauley, M. Alizadeh, S. Ratnasamy, S. Shenker: Datacenter "
+    "Congestion Control: Identifying what is essential and making it practical. ACM SIGCOMM "
+    "Computer Communication Review (editorial note).",
+    plan=plan,
+)

@@ -1,0 +1,282 @@
+"""Section 3: SRPT emulated on a few priority queues. Claims ads-9 to ads-15 and ads-17."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from fctlab.studies import figures
+from fctlab.studies.ads.factors import trend
+from fctlab.studies.ads.setting import CAP, DESCRIPTIONS, MTU, TRANSPORTS, Lab, Scheme, Setting, ads
+from fctlab.studies.figures import Quantity, bar_figure, slowdowns
+from fctlab.studies.study import Cell, Claim, Figure, Part, Results, Run, ratio
+from fctlab.studies.verdict import Band, Exact, Number, Range, Sign
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+    from fctlab.result import Result
+
+SLOWDOWN_AXIS = Quantity("average slowdown")
+
+
+def _emulation_parts(lab: Lab, transport: str, setting: Setting) -> dict[str, Part]:
+    """Ratios of ads-9 to ads-12 in one setting."""
+
+    def cell(scheme: str | Scheme) -> Cell:
+        return lab.cell(transport, scheme, setting)
+
+    srpt, fifo = cell("srpt"), cell("fifo")
+    two, four, eight = (cell(ads(n)) for n in (2, 4, 8))
+    static2, static8 = (cell(lab.static(n, setting)) for n in (2, 8))
+    band = "little difference (band 5%)"
+    return {
+        "8": ratio("ADS-8 dynamic / SRPT", eight, srpt, Number(1.066), "+6.6%", percent=True),
+        "8s": ratio("ADS-8 static / SRPT", static8, srpt, Number(1.066), "+6.6%", percent=True),
+        "2/8": ratio("ADS-2 / ADS-8, dynamic", two, eight, Number(3.0), "about 3x"),
+        "4/8": ratio("ADS-4 / ADS-8, dynamic", four, eight, Number(1.13), "+13%", percent=True),
+        "s/d8": ratio(
+            "ADS-8, static / dynamic", static8, eight, Band.within(0.05), band, percent=True
+        ),
+        "s/d2": ratio("ADS-2, static / dynamic", static2, two, Sign(1), "dynamic better"),
+        "fifo/2": ratio("FIFO / ADS-2 dynamic", fifo, two, Range(3.0), "more than 3x"),
+    }
+
+
+def _beside(part: Part, prefix: str) -> Part:
+    return replace(part, name=f"{prefix}, {part.name}", counts=False)
+
+
+def claims(lab: Lab) -> list[Claim]:
+    """Claims ads-9 to ads-13: how near SRPT, by number of queues and kind of mapping."""
+    parts = _emulation_parts(lab, "tcp", lab.main)
+    others = {TRANSPORTS[t]: _emulation_parts(lab, t, lab.main) for t in ("dctcp", "mintcp")}
+
+    def with_others(*names: str) -> tuple[Part, ...]:
+        beside = [_beside(other[n], words) for words, other in others.items() for n in names]
+        return (*(parts[n] for n in names), *beside)
+
+    static = replace(parts["8s"], counts=False)
+    found = [
+        Claim(
+            "ads-9",
+            "ADS with 8 queues is almost as good as true SRPT",
+            "+6.6%",
+            (*with_others("8"), static),
+        ),
+        Claim(
+            "ads-10",
+            "ADS with 2 and with 4 queues against 8",
+            "about 3x; +13%",
+            with_others("2/8", "4/8"),
+        ),
+        Claim(
+            "ads-11",
+            "Static against dynamic: little difference with 8 queues, dynamic better with 2",
+            "band 5%; dynamic better",
+            with_others("s/d8", "s/d2"),
+        ),
+        Claim("ads-12", "FIFO against ADS with 2 queues", "more than 3x", with_others("fifo/2")),
+    ]
+    trends = []
+    for workload in ("uniform", "facebook"):
+        for part in _emulation_parts(lab, "tcp", Setting(lab.scales.main, workload)).values():
+            if part.name == "ADS-8 static / SRPT":
+                continue
+            trend = trend(part)
+            if part.name == "ADS-8 dynamic / SRPT":
+                trend = replace(part, expected=Band(0, 1.10), paper="almost as good (band 10%)")
+            trends.append(replace(trend, name=f"{DESCRIPTIONS[workload]}: {part.name}"))
+    found.append(
+        Claim(
+            "ads-13",
+            "ads-9 to ads-12 hold for the uniform and the Facebook workload",
+            "same trends",
+            tuple(trends),
+        )
+    )
+    return found
+
+
+def figure(lab: Lab, number: int, workload: str) -> Figure:
+    """The paper's figures 2 to 4."""
+    setting = Setting(lab.scales.main, workload)
+    schemes: dict[str, str | Scheme] = {
+        "FIFO": "fifo",
+        "ADS-2\nstatic": lab.static(2, setting),
+        "ADS-2\ndynamic": ads(2),
+        "ADS-8\nstatic": lab.static(8, setting),
+        "ADS-8\ndynamic": ads(8),
+        "SRPT": "srpt",
+    }
+    groups = {name: {"TCP": lab.cell("tcp", s, setting)} for name, s in schemes.items()}
+    return bar_figure(
+        f"figure-{number}",
+        f"Figure {number}: ADS, {DESCRIPTIONS[workload]}",
+        f"The paper's figure {number}: average slowdown with SRPT emulated on 2 and 8 queues, "
+        f"{DESCRIPTIONS[workload]} workload at 70% load, TCP.",
+        tuple(f"ads-{n}" for n in range(9, 13)) if workload == "imc10" else ("ads-13",),
+        [("", SLOWDOWN_AXIS, slowdowns(groups))],
+    )
+
+
+def borrowed(lab: Lab) -> tuple[Claim, Figure]:
+    """Claim ads-14: a static mapping computed from another workload."""
+    parts, groups = [], {}
+    imc10 = lab.static(8, lab.main, "imc10")
+    for workload in ("facebook", "websearch", "short"):
+        setting = Setting(lab.scales.main, workload)
+        own, other = (lab.cell("tcp", s, setting) for s in (lab.static(8, setting), imc10))
+        fifo, srpt = (lab.cell("tcp", s, setting) for s in ("fifo", "srpt"))
+        words = DESCRIPTIONS[workload]
+        groups[words] = {"FIFO": fifo, "imc10's mapping": other, "own mapping": own, "SRPT": srpt}
+        if workload == "short":
+            name = f"{words}: imc10's mapping / FIFO"
+            parts.append(
+                ratio(
+                    name,
+                    other,
+                    fifo,
+                    Band.within(0.05),
+                    "collapses into FIFO (band 5%)",
+                    percent=True,
+                )
+            )
+            parts.append(ratio(f"{words}: imc10's mapping / own", other, own, Sign(1), "worse"))
+        else:
+            name = f"{words}: imc10's mapping / own"
+            parts.append(
+                ratio(name, other, own, Band.within(0.05), "almost as good (band 5%)", percent=True)
+            )
+
+    claim = Claim(
+        "ads-14",
+        "A static mapping computed from imc10 is almost as good as their own for Facebook and web "
+        "search; for some workload it collapses into FIFO",
+        "almost as good (band 5%); FIFO",
+        tuple(parts),
+    )
+    drawn = bar_figure(
+        "borrowed-mapping",
+        "A mapping from another workload",
+        "Static ADS with 8 queues and TCP. The mapping computed from imc10 is used for other "
+        "workloads, beside the one computed from each workload itself. All flows of the last "
+        "workload are so short that imc10's mapping puts them into one queue.",
+        ("ads-14",),
+        [("", SLOWDOWN_AXIS, slowdowns(groups))],
+    )
+    return claim, drawn
+
+
+BIN_MS = 5.0
+
+
+def slowdown_by_start(result: Result) -> dict[str, Any]:
+    """Average slowdown of the flows that start in each 5 ms before the measured ones end."""
+    import polars as pl
+
+    measure = result.extras["measured"]
+    flows = result.flows.filter(pl.col("start_s") < measure["until_s"])
+    bins = (pl.col("start_s") * 1e3 / BIN_MS).floor().cast(pl.Int64).alias("bin")
+    found = flows.group_by(bins).agg(pl.col("slowdown").mean(), pl.len()).sort("bin")
+    return {
+        "bin": found["bin"].to_list(),
+        "slowdown": found["slowdown"].to_list(),
+        "flows": found["len"].to_list(),
+    }
+
+
+def _first_100_ms(run: Run) -> float:
+    """Average slowdown of the flows that start in the first 100 ms."""
+    rows = zip(run.kept["bin"], run.kept["slowdown"], run.kept["flows"], strict=True)
+    early = [(slowdown, flows) for number, slowdown, flows in rows if (number + 1) * BIN_MS <= 100]
+    total: int = sum(n for _, n in early)
+    return math.fsum(s * n for s, n in early) / total
+
+
+INTERVALS = ("500us", "5ms", "20ms", "100ms")
+WINDOWS = (1, 10, 50)
+
+
+def parameters(lab: Lab) -> tuple[Claim, Figure]:
+    """Claim ads-15: update interval and window of the dynamic mapping."""
+    setting = Setting(lab.scales.converged, tag="converged")
+
+    def cell(queues: int, interval: str = "5ms", window: int = 10) -> Cell:
+        scheme = ads(queues, tag=f"{interval}-{window}", interval=interval, window=window)
+        return lab.cell("tcp", scheme, setting, slowdown_by_start)
+
+    band = "negligible (band 5%)"
+    parts = []
+    for queues in (8, 2):
+        base = cell(queues)
+        for interval in INTERVALS:
+            if interval != "5ms":
+                name = f"ADS-{queues}, I = {interval} / 5 ms"
+                parts.append(
+                    ratio(name, cell(queues, interval), base, Band.within(0.05), band, percent=True)
+                )
+        for window in WINDOWS:
+            if window != 10:
+                name = f"ADS-{queues}, W = {window} / 10"
+                parts.append(
+                    ratio(
+                        name,
+                        cell(queues, window=window),
+                        base,
+                        Band.within(0.05),
+                        band,
+                        percent=True,
+                    )
+                )
+    for slow, fast in (("20ms", "5ms"), ("100ms", "20ms")):
+        name = f"ADS-8, flows of the first 100 ms, I = {slow} / {fast}"
+        over, under = cell(8, slow), cell(8, fast)
+        parts.append(ratio(name, over, under, Sign(1), "converges later", of=_first_100_ms))
+
+    def draw(results: Results) -> Drawing:
+        lines = []
+        for interval in INTERVALS:
+            if results.has(cell(8, interval)):
+                runs = results.of(cell(8, interval))
+                bins = runs[0].kept["bin"]
+                seeds = [[run.kept["slowdown"][i] for run in runs] for i in range(len(bins))]
+                lines.append(
+                    figures.Line(f"I = {interval}", [(b + 0.5) * BIN_MS for b in bins], seeds)
+                )
+        return figures.lines([("ADS-8", lines)], "start of the flow (ms)", "average slowdown")
+
+    cells = {c: None for part in parts for c in part.cells}
+    caption = (
+        "Dynamic ADS with 8 queues and TCP from an empty network on: average slowdown of the flows "
+        "that start in each 5 ms, by update interval. All ports start with one queue for "
+        "everything and have no mapping before the first update."
+    )
+    claim = Claim(
+        "ads-15",
+        "The update interval (0.5 to 100 ms) and the window W (1 to 50) do not matter after "
+        "convergence; convergence takes longer with the interval",
+        "negligible (band 5%); grows",
+        tuple(parts),
+    )
+    return claim, Figure(
+        "convergence", "How fast a mapping converges", caption, tuple(cells), draw, ("ads-15",)
+    )
+
+
+def table_size() -> Claim:
+    """Claim ads-17: arithmetic, with what the schemes of this study use."""
+    entries = math.ceil(CAP / MTU)
+    bits = math.ceil(math.log2(entries + 1))
+    about = 0.05
+    return Claim(
+        "ads-17",
+        "Table entries per port and for 48 ports, and the width of the field",
+        "about 1,400; 67,200; 12 bits",
+        (
+            Part("entries per port", "about 1,400", Exact(1400, about), (), lambda: entries),
+            Part("entries for 48 ports", "67,200", Exact(67_200, about), (), lambda: 48 * entries),
+            Part("bits of the VLAN id that hold them", "12", Exact(12), (), lambda: max(12, bits)),
+        ),
+    )

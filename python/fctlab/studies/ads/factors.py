@@ -1,0 +1,277 @@
+"""Section 2: which matters more, scheduling or rate setting? Claims ads-1 to ads-8 and ads-16."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from fctlab.studies.ads.setting import (
+    DESCRIPTIONS,
+    FCT,
+    SCHEDULERS,
+    SCHEMES,
+    TAIL,
+    TRANSPORTS,
+    Lab,
+    Setting,
+)
+from fctlab.studies.figures import Bars, Quantity, bar_figure
+from fctlab.studies.study import SLOWDOWN, Cell, Claim, Figure, Part, Run, ratio
+from fctlab.studies.verdict import Apart, Band, Number, Range, Sign
+
+
+def claims(lab: Lab) -> list[Claim]:
+    """Claims ads-1 to ads-7 and ads-16: the default scenario."""
+    return [*_factor_claims(lab), _tail_claim(lab)]
+
+
+def figure(lab: Lab) -> Figure:
+    """The paper's figure 1."""
+
+    def groups(of: Callable[[Run], float]) -> Bars:
+        return {
+            words: {SCHEDULERS[s]: ((lab.cell(t, s),), of) for s in SCHEDULERS}
+            for t, words in TRANSPORTS.items()
+        }
+
+    slowdown = Quantity("slowdown (FCT / ideal)", least=1.0)
+    time = Quantity("completion time (ms)", 1e3)
+    return bar_figure(
+        "figure-1",
+        "Figure 1: scheduling and rate setting",
+        "The paper's figure 1: every scheduling algorithm with every rate setting in the default "
+        "scenario (heavy-tailed workload at 70% load). Means over the seeds with 95% intervals.",
+        tuple(f"ads-{n}" for n in (1, 2, 3, 4, 5, 6, 7, 16)),
+        [
+            ("(a) average slowdown", slowdown, groups(SLOWDOWN)),
+            ("(b) average FCT", time, groups(FCT)),
+            ("(c) 99th percentile of the FCT", time, groups(TAIL)),
+        ],
+    )
+
+
+def _factor_parts(lab: Lab, of: Callable[[Run], float]) -> dict[str, list[Part]]:
+    """The parts of ads-1 to ads-5, of some metric, with the paper's numbers for the slowdown."""
+
+    def over_srpt(
+        transport: str, scheme: str, expected: Any, paper: str, percent: bool = False
+    ) -> Part:
+        name = f"{TRANSPORTS[transport]}, {SCHEDULERS[scheme]} / SRPT"
+        cells = lab.cell(transport, scheme), lab.cell(transport, "srpt")
+        return ratio(name, *cells, expected, paper, of=of, percent=percent)
+
+    mintcp = tuple(lab.cell("mintcp", scheme) for scheme in SCHEDULERS)
+    pairs = itertools.combinations(TRANSPORTS, 2)
+    return {
+        "ads-1": [
+            over_srpt("tcp", "fifo", Number(9.7), "9.7x"),
+            over_srpt("tcp", "fq", Number(1.8), "1.8x"),
+        ],
+        "ads-2": [over_srpt("dctcp", "fifo", Number(2.2), "2.2x")],
+        "ads-3": [
+            Part(
+                "minTCP, worst / best scheduling",
+                "70x",
+                Number(70),
+                mintcp,
+                lambda *runs: max(map(of, runs)) / min(map(of, runs)),
+            )
+        ],
+        "ads-4": [
+            ratio(
+                f"SRPT, {TRANSPORTS[a]} / {TRANSPORTS[b]}",
+                lab.cell(a, "srpt"),
+                lab.cell(b, "srpt"),
+                Band.within(0.10),
+                "within 5% (band 10%)",
+                of=of,
+                percent=True,
+            )
+            for a, b in pairs
+        ],
+        "ads-5": [
+            over_srpt("tcp", "sjf", Band.within(0.08), "within 5% (band 8%)", percent=True),
+            over_srpt("dctcp", "sjf", Band.within(0.08), "within 1.5% (band 8%)", percent=True),
+            over_srpt("mintcp", "sjf", Range(1.08), "much worse (above the band)"),
+        ],
+    }
+
+
+def trend(part: Part) -> Part:
+    """The same part where the paper says only that the ordering holds."""
+    if isinstance(part.expected, Number | Range):
+        ratio_or_low = (
+            part.expected.ratio if isinstance(part.expected, Number) else part.expected.low
+        )
+        return replace(part, expected=Sign(1 if ratio_or_low >= 1 else -1), paper="ordering holds")
+    return part
+
+
+def _factor_claims(lab: Lab) -> list[Claim]:
+    slowdown = _factor_parts(lab, SLOWDOWN)
+    pfabric = _pfabric(lab)
+    beside = ratio(
+        "minTCP in pFabric's setting, SJF / SRPT",
+        pfabric["sjf"],
+        pfabric["srpt"],
+        Band.within(0.08),
+        "no such gap (band 8%)",
+        counts=False,
+        percent=True,
+    )
+    tails = []
+    for transport in ("dctcp", "mintcp"):
+        for scheme, expected in (("fifo", Sign(1)), ("fq", Sign(1)), ("sjf", Band(0.95, math.inf))):
+            cells = lab.cell(transport, scheme), lab.cell(transport, "srpt")
+            name = f"{TRANSPORTS[transport]}, {SCHEDULERS[scheme]} / SRPT"
+            tails.append(ratio(name, *cells, expected, "SRPT best", of=TAIL))
+    fifo, srpt = lab.cell("tcp", "fifo"), lab.cell("tcp", "srpt")
+    tails += [
+        ratio("TCP, FIFO / SRPT", fifo, srpt, Sign(-1), "FIFO best", of=TAIL),
+        ratio("TCP, SRPT / FIFO", srpt, fifo, Band(0, 1.08), "within 8%", of=TAIL, percent=True),
+    ]
+    by_fct = [trend(part) for parts in _factor_parts(lab, FCT).values() for part in parts]
+    claims = [
+        (
+            "ads-1",
+            "TCP: average slowdown of FIFO and of FQ over SRPT's",
+            "9.7x; 1.8x",
+            slowdown["ads-1"],
+        ),
+        ("ads-2", "DCTCP: average slowdown of FIFO over SRPT's", "2.2x", slowdown["ads-2"]),
+        ("ads-3", "minTCP: worst over best scheduling", "70x", slowdown["ads-3"]),
+        ("ads-4", "With SRPT the three rate settings are close", "within 5%", slowdown["ads-4"]),
+        (
+            "ads-5",
+            "SJF is close to SRPT with TCP and DCTCP, much worse with minTCP",
+            "within 5%; within 1.5%; much worse",
+            [*slowdown["ads-5"], beside],
+        ),
+        ("ads-6", "The orderings of ads-1 to ads-5 hold for the average FCT", "same", by_fct),
+        (
+            "ads-7",
+            "99th percentile of the FCT: SRPT is best with DCTCP and minTCP; with TCP FIFO is, "
+            "and SRPT is near",
+            "SRPT best; FIFO best, SRPT within 8%",
+            tails,
+        ),
+    ]
+    return [Claim(name, text, paper, tuple(parts)) for name, text, paper, parts in claims]
+
+
+def _pfabric(lab: Lab) -> dict[str, Cell]:
+    """SJF and SRPT with minTCP in pFabric's own setting: spraying, 24-packet ports."""
+    cells = {}
+    for name in ("sjf", "srpt"):
+        scheme = SCHEMES[name]
+        scenario = lab.main.scenario("mintcp", scheme) | {
+            "scheme": {
+                "name": f"pfabric-{name}",
+                "preset": "pfabric",
+                "tagger": scheme.tagger,
+                "port": {"discipline": scheme.port["discipline"]},
+            }
+        }
+        cells[name] = Cell(f"pfabric/{name}", scenario)
+    return cells
+
+
+def _tail_claim(lab: Lab) -> Claim:
+    tcp, dctcp = lab.cell("tcp", "srpt"), lab.cell("dctcp", "srpt")
+    part = ratio("SRPT, TCP / DCTCP", tcp, dctcp, Apart(0.05), "differ (by 5% at least)", of=TAIL)
+    return Claim(
+        "ads-16",
+        "The 99th percentile of the FCT depends on the transport even under SRPT",
+        "TCP and DCTCP differ clearly",
+        (part,),
+    )
+
+
+def _variants(lab: Lab) -> dict[str, tuple[str, Setting]]:
+    """What is varied: its name in ids and in words, and the setting."""
+    scales = lab.scales
+    variants = {
+        workload: (DESCRIPTIONS[workload], Setting(scales.workloads, workload, "grid"))
+        for workload in ("facebook", "websearch", "uniform", "bimodal", "point")
+    }
+    for load in (0.3, 0.5):
+        setting = Setting(scales.grid, tag=f"load-{load}", load=load)
+        variants[f"load-{load}"] = (f"load {load}", setting)
+    for window in (2, 7, 21):
+        setting = Setting(scales.grid, tag=f"window-{window}", window=window)
+        variants[f"window-{window}"] = (f"initial window {window}", setting)
+    for rto in ("16us", "160us", "1ms"):
+        setting = Setting(scales.grid, tag=f"rto-{rto}", min_rto=rto)
+        variants[f"rto-{rto}"] = (f"minimum RTO {rto}", setting)
+    return variants
+
+
+UNREASONABLE = "rto-1ms"
+
+
+def robustness(lab: Lab) -> tuple[list[Claim], Figure]:
+    """Claim ads-8: other workloads, loads, initial windows and minimum RTOs."""
+    claims = []
+    variants = _variants(lab)
+    for name, (words, setting) in variants.items():
+        parts = []
+        for transport in TRANSPORTS:
+            srpt = lab.cell(transport, "srpt", setting)
+            for scheme in ("fifo", "fq", "sjf"):
+                expected = Band(0.95, math.inf) if scheme == "sjf" else Sign(1)
+                label = f"{TRANSPORTS[transport]}, {SCHEDULERS[scheme]} / SRPT"
+                paper = "SRPT best" if scheme != "sjf" else "SRPT best or within 5%"
+                parts.append(
+                    ratio(label, lab.cell(transport, scheme, setting), srpt, expected, paper)
+                )
+        for a, b in itertools.combinations(TRANSPORTS, 2):
+            label = f"SRPT, {TRANSPORTS[a]} / {TRANSPORTS[b]}"
+            cells = lab.cell(a, "srpt", setting), lab.cell(b, "srpt", setting)
+            band, reasonable = Band.within(0.10), name != UNREASONABLE
+            paper = "close (band 10%)" if reasonable else "may be far apart"
+            parts.append(ratio(label, *cells, band, paper, percent=True, counts=reasonable))
+        text = f"... {words}"
+        paper = "same" if name != UNREASONABLE else "rate settings far from optimal"
+        claims.append(Claim(f"ads-8.{name}", text, paper, tuple(parts)))
+    everything = Claim(
+        "ads-8",
+        "The orderings hold for other workloads, loads, initial windows and minimum RTOs: SRPT is "
+        "best for every rate setting, and reasonable rate settings are close under it",
+        "same, except unreasonable RTO",
+        tuple(
+            replace(part, name=f"{words}: {part.name}")
+            for claim, (words, _) in zip(claims, variants.values(), strict=True)
+            for part in claim.parts
+        ),
+        combines=True,
+    )
+
+    best, alike = {}, {}
+    for words, setting in variants.values():
+        label = words.replace("initial ", "").replace("minimum ", "").replace(" ", "\n", 1)
+        under = {t: lab.cell(t, "srpt", setting) for t in TRANSPORTS}
+        best[label] = {
+            TRANSPORTS[t]: ((lab.cell(t, "fifo", setting), under[t]), _over) for t in TRANSPORTS
+        }
+        alike[label] = {TRANSPORTS[t]: ((under[t],), SLOWDOWN) for t in TRANSPORTS}
+    drawn = bar_figure(
+        "robustness",
+        "Section 2.3.2: other settings",
+        "Above: how much FIFO costs, by rate setting; above 1, SRPT is better. Below: the average "
+        "slowdown under SRPT; bars of equal height mean that the rate setting does not matter. "
+        "One parameter differs from the default scenario in each group.",
+        ("ads-8",),
+        [
+            ("FIFO over SRPT", Quantity("average slowdown, FIFO / SRPT"), best),
+            ("SRPT itself", Quantity("average slowdown under SRPT"), alike),
+        ],
+        below=True,
+    )
+    return [everything, *claims], drawn
+
+
+def _over(a: Run, b: Run) -> float:
+    return SLOWDOWN(a) / SLOWDOWN(b)

@@ -1,0 +1,247 @@
+"""What the cells of the ADS study are made of: workloads, scales, settings, schemes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from fctlab.studies.study import Cell, Mode, Source, metric
+
+if TYPE_CHECKING:
+    from fctlab.result import Result
+
+TRANSPORTS = {"mintcp": "minTCP", "tcp": "TCP", "dctcp": "DCTCP"}
+SCHEDULERS = {"fifo": "FIFO", "fq": "FQ", "sjf": "SJF", "srpt": "SRPT"}
+FCT = metric("avg_fct_s")
+TAIL = metric("p99_fct_s")
+CAP = 2_000_000
+MTU = 1500
+
+# Roy et al., SIGCOMM 2015, Facebook Hadoop as used by MQ-ECN, D-SRTF and AWAFS, in 1460-byte
+# packets, cut at 100 MB: the paper's Facebook workload has flows of 1 KB to 100 MB.
+FACEBOOK = """size_bytes,cumulative_probability
+1460,0
+35040,0.1
+43800,0.2
+48180,0.3
+48180,0.4
+73000,0.5
+77380,0.6
+97820,0.7
+175200,0.8
+233600,0.9
+292000,0.95
+973820,0.96
+9733820,0.97
+97333820,0.99
+"""
+
+
+def _cut(table: str) -> str:
+    """The table with its last point made the largest size."""
+    header, *rows = table.split()
+    points = [row.split(",") for row in rows]
+    last = float(points[-1][1])
+    return "\n".join([header, *(f"{size},{float(p) / last:.9g}" for size, p in points)]) + "\n"
+
+
+SHORT = ["1KB", *(f"{kb}KB" for kb in range(10, 70, 10))]
+HUGE = ["4MB", "8MB", "16MB", "32MB"]
+WORKLOADS: dict[str, Any] = {
+    "imc10": {"kind": "imc10", "interpolation": "step"},
+    "facebook": {"kind": "cdf", "file": Source("facebook.csv", lambda _: _cut(FACEBOOK))},
+    "websearch": "websearch",
+    "uniform": {"kind": "uniform", "sizes": ["1KB", *(f"{kb}KB" for kb in range(500, 3500, 500))]},
+    "bimodal": {"kind": "bimodal", "small": "2KB", "large": "2MB"},
+    "point": {"kind": "fixed", "size": "2MB"},
+    "short": {"kind": "uniform", "sizes": SHORT},
+    "huge": {"kind": "uniform", "sizes": HUGE},
+}
+DESCRIPTIONS = {
+    "imc10": "heavy-tailed (imc10)",
+    "facebook": "Facebook",
+    "websearch": "web search",
+    "uniform": "uniform 1 KB to 3 MB",
+    "bimodal": "bimodal 2 KB / 2 MB",
+    "point": "all 2 MB",
+    "short": "uniform 1 to 60 KB",
+    "huge": "uniform 4 to 32 MB",
+}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large a fabric, and which flows are measured. The paper's unless said otherwise."""
+
+    leaves: int = 9
+    hosts_per_leaf: int = 16
+    spines: int = 4
+    warmup_ms: float = 50
+    window_ms: float = 100
+    end_ms: float = 1500
+    """Arrivals go on until the measured flows are done, but no longer than this."""
+
+    @property
+    def share(self) -> float:
+        """Of the measured flows that there are at the paper's scale."""
+        return self.leaves * self.hosts_per_leaf * self.window_ms / (144 * 100)
+
+
+@dataclass(frozen=True)
+class Scales:
+    """The scales of a mode."""
+
+    main: Scale
+    grid: Scale
+    """Variations of one parameter."""
+    workloads: Scale
+    """Variations of the workload: larger flows, so a longer window."""
+    converged: Scale
+    """After the slowest mapping has settled."""
+
+
+PAPER = Scale()
+SMALL = Scale(2, 8, 2, 50, 50, 300)
+SCALES: dict[Mode, Scales] = {
+    "quick": Scales(
+        main=SMALL,
+        grid=replace(SMALL, warmup_ms=10, window_ms=20, end_ms=100),
+        workloads=replace(SMALL, warmup_ms=10, window_ms=30, end_ms=150),
+        converged=replace(SMALL, warmup_ms=110, end_ms=360),
+    ),
+    "full": Scales(PAPER, PAPER, PAPER, converged=replace(PAPER, warmup_ms=110)),
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Everything but the scheme and the transport's kind; the paper's unless said otherwise."""
+
+    scale: Scale
+    workload: str = "imc10"
+    tag: str = ""
+    """What tells it from others of the same workload, in the ids of cells."""
+    load: float = 0.7
+    window: int = 14
+    min_rto: str = "48us"
+    traffic: Mapping[str, Any] | None = None
+    """Keys of ``[traffic]`` instead of the workload's."""
+
+    @property
+    def id(self) -> str:
+        """For the ids of cells."""
+        return "-".join(filter(None, (self.workload, self.tag)))
+
+    def scenario(self, transport: str, scheme: Scheme) -> dict[str, Any]:
+        """As people write it."""
+        scale = self.scale
+        traffic = self.traffic or {"workload": WORKLOADS[self.workload]}
+        return {
+            "name": f"{self.id}, {TRANSPORTS[transport]}, {scheme.id}",
+            "topology": {
+                "kind": "leaf-spine",
+                "leaves": scale.leaves,
+                "spines": scale.spines,
+                "hosts_per_leaf": scale.hosts_per_leaf,
+                "host_rate": "10Gbps",
+                "fabric_rate": "40Gbps",
+                "base_rtt": {"value": "16us", "includes": "propagation"},
+            },
+            "traffic": {"load": self.load, "duration": f"{scale.end_ms:g}ms", **traffic},
+            "measure": {
+                "warmup": f"{scale.warmup_ms:g}ms",
+                "window": f"{scale.window_ms:g}ms",
+                "max_time": f"{scale.end_ms:g}ms",
+                "stop": "measured",
+            },
+            "scheme": {
+                "name": f"{transport}-{scheme.id}",
+                "transport": {
+                    "kind": transport,
+                    "initial_window": f"{self.window}pkt",
+                    "min_rto": self.min_rto,
+                },
+                "tagger": scheme.tagger,
+                "port": {"buffer": "500KB", "ecn_threshold": "15pkt", **scheme.port},
+                "routing": "ecmp",
+            },
+        }
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """What the header says and what a port does."""
+
+    id: str
+    tagger: Any
+    port: Mapping[str, Any]
+
+
+SJF_PORT = {"kind": "srpt", "starvation_prevention": False}
+SCHEMES = {
+    "fifo": Scheme("fifo", "none", {"discipline": "fifo", "drop": "tail"}),
+    "fq": Scheme("fq", "none", {"discipline": "fq", "drop": "longest-queue"}),
+    "sjf": Scheme("sjf", "size", {"discipline": SJF_PORT, "drop": "lowest-priority"}),
+    "srpt": Scheme("srpt", "remaining", {"discipline": "srpt", "drop": "lowest-priority"}),
+}
+
+
+def ads(
+    queues: int, mapping: Mapping[str, Any] | None = None, tag: str = "", **dynamic: Any
+) -> Scheme:
+    """ADS with so many queues: a static `mapping`, or a dynamic one with changed parameters."""
+    kind = "static" if mapping else "dynamic"
+    default = {"kind": "dynamic", "interval": "5ms", "window": 10, "policy": "equal-split"}
+    port = {"kind": "mapped", "queues": queues, "mapping": mapping or default | dynamic}
+    name = "-".join(filter(None, (f"ads{queues}", kind, tag)))
+    tagger = {"kind": "outstanding", "cap": f"{CAP}B", "write_buffer": "3MB"}
+    return Scheme(name, tagger, {"discipline": port, "drop": "tail"})
+
+
+class Lab:
+    """The cells of the study, each made once."""
+
+    def __init__(self, mode: Mode) -> None:
+        self.mode = mode
+        self.scales = SCALES[mode]
+        self.main = Setting(self.scales.main)
+        self._cells: dict[str, Cell] = {}
+        self._mappings: dict[str, Source] = {}
+
+    def cell(
+        self,
+        transport: str,
+        scheme: str | Scheme,
+        setting: Setting | None = None,
+        keep: Callable[[Result], dict[str, Any]] | None = None,
+    ) -> Cell:
+        """The cell of a transport and a scheme, in the main setting unless given."""
+        setting = setting or self.main
+        scheme = SCHEMES[scheme] if isinstance(scheme, str) else scheme
+        name = f"{setting.id}/{transport}/{scheme.id}"
+        if name not in self._cells:
+            scale = setting.scale
+            length = scale.leaves * scale.hosts_per_leaf * (scale.warmup_ms + scale.window_ms)
+            collapses = transport == "mintcp" and scheme.id in ("fifo", "sjf")
+            cost = length * (8 if collapses else 1)
+            self._cells[name] = Cell(name, setting.scenario(transport, scheme), cost, keep)
+        return self._cells[name]
+
+    def static(self, queues: int, setting: Setting, tag: str = "") -> Scheme:
+        """ADS with the mapping of each port from what it saw under SRPT in `setting`."""
+        name = f"mapping-{setting.id}-{queues}.json"
+        if name not in self._mappings:
+            scenario = setting.scenario("tcp", SCHEMES["srpt"]) | {"record": {"priorities": True}}
+            self._mappings[name] = Source(name, _mapping(queues), scenario)
+        return ads(queues, {"kind": "static", "file": self._mappings[name]}, tag)
+
+
+def _mapping(queues: int) -> Callable[[Result | None], str]:
+    def make(result: Result | None) -> str:
+        import fctlab
+
+        return json.dumps(fctlab.mapping(result, queues))  # type: ignore[attr-defined]
+
+    return make
