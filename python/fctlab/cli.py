@@ -330,12 +330,15 @@ def _study_progress(asked: bool | None) -> Iterator[Callable[[Status], object] |
 
             yield show
     elif asked:
-        last = [-1]
+        due = 0.0
 
         def say(seen: Status) -> None:
-            if seen.done != last[0]:
-                last[0] = seen.done
-                _say(f"{seen.done} of {seen.total} runs, {seen.done_cost / seen.total_cost:.0%}")
+            nonlocal due
+            now = time.monotonic()
+            if now >= due or seen.done == seen.total:
+                due = now + 1
+                share = seen.done_cost / seen.total_cost
+                _say(f"{seen.done} of {seen.total} runs, {share:.0%}: {'; '.join(seen.running)}")
 
         yield say
     else:

@@ -266,23 +266,23 @@ class Judged:
         return " ".join(filter(None, sentences))
 
     def _decided_by(self, part: Part, finding: Finding) -> str:
-        several = sum(p.counts for p in self.claim.parts) > 1
-        where = f"{part.name}: " if several else ""
+        """Which part it was, if there are several, and what would settle it."""
         if finding.estimate is None:
-            return f"{where}no flows to compare."
-        found = f"{where}{effect(part, finding)}, {interval(part, finding)}"
-        if part.paper:
-            found += f", paper {part.paper}"
-        if finding.verdict is not Verdict.UNDECIDED and finding.seeds_needed is None:
-            return found + "."
-        return f"{found}; {_needed(finding)}."
+            return f"{part.name}: no flows to compare."
+        sentence = ""
+        if sum(p.counts for p in self.claim.parts) > 1:
+            paper = f", paper {part.paper}" if part.paper else ""
+            found = f"{effect(part, finding)} {interval(part, finding)}".strip()
+            sentence = f"{part.name}: {found}{paper}."
+        settled = finding.verdict is not Verdict.UNDECIDED and finding.seeds_needed is None
+        return sentence if settled else f"{sentence} {_needed(finding)}".strip()
 
 
 def _needed(finding: Finding) -> str:
     if finding.seeds_needed is None:
         few = finding.estimate is None or finding.estimate.seeds < 2
-        return "at least 2 seeds are needed" if few else "more seeds of this size would not do"
-    return f"about {finding.seeds_needed} seeds would settle it"
+        return "It takes at least 2 seeds." if few else "More seeds of this size would not do."
+    return f"About {finding.seeds_needed} seeds would settle it."
 
 
 def effect(part: Part, finding: Finding) -> str:

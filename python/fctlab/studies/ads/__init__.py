@@ -30,19 +30,17 @@ def plan(mode: Mode) -> Plan:
         return f"{found:,.0f} per seed{scaled}"
 
     return Plan(
-        claims=sorted(
-            [
-                *factors.claims(lab),
-                *robust,
-                *emulation.claims(lab),
-                borrowed,
-                parameters,
-                emulation.table_size(),
-                *patterns,
-                *policies,
-            ],
-            key=by_number,
-        ),
+        claims=[
+            *factors.claims(lab),
+            *robust,
+            *emulation.claims(lab),
+            borrowed,
+            parameters,
+            factors.tail(lab),
+            emulation.table_size(),
+            *patterns,
+            *policies,
+        ],
         figures=[
             factors.figure(lab),
             *(

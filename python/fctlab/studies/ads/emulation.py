@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SLOWDOWN_AXIS = Quantity("average slowdown")
 
 
-def _emulation_parts(lab: Lab, transport: str, setting: Setting) -> dict[str, Part]:
+def _parts(lab: Lab, transport: str, setting: Setting) -> dict[str, Part]:
     """Ratios of ads-9 to ads-12 in one setting."""
 
     def cell(scheme: str | Scheme) -> Cell:
@@ -50,8 +50,8 @@ def _beside(part: Part, prefix: str) -> Part:
 
 def claims(lab: Lab) -> list[Claim]:
     """Claims ads-9 to ads-13: how near SRPT, by number of queues and kind of mapping."""
-    parts = _emulation_parts(lab, "tcp", lab.main)
-    others = {TRANSPORTS[t]: _emulation_parts(lab, t, lab.main) for t in ("dctcp", "mintcp")}
+    parts = _parts(lab, "tcp", lab.main)
+    others = {TRANSPORTS[t]: _parts(lab, t, lab.main) for t in ("dctcp", "mintcp")}
 
     def with_others(*names: str) -> tuple[Part, ...]:
         beside = [_beside(other[n], words) for words, other in others.items() for n in names]
@@ -81,13 +81,13 @@ def claims(lab: Lab) -> list[Claim]:
     ]
     trends = []
     for workload in ("uniform", "facebook"):
-        for part in _emulation_parts(lab, "tcp", Setting(lab.scales.main, workload)).values():
+        for part in _parts(lab, "tcp", Setting(lab.scales.main, workload)).values():
             if part.name == "ADS-8 static / SRPT":
                 continue
-            trend = trend(part)
+            expected = trend(part)
             if part.name == "ADS-8 dynamic / SRPT":
-                trend = replace(part, expected=Band(0, 1.10), paper="almost as good (band 10%)")
-            trends.append(replace(trend, name=f"{DESCRIPTIONS[workload]}: {part.name}"))
+                expected = replace(part, expected=Band(0, 1.10), paper="almost as good (band 10%)")
+            trends.append(replace(expected, name=f"{DESCRIPTIONS[workload]}: {part.name}"))
     found.append(
         Claim(
             "ads-13",

@@ -23,11 +23,6 @@ from fctlab.studies.study import SLOWDOWN, Cell, Claim, Figure, Part, Run, ratio
 from fctlab.studies.verdict import Apart, Band, Number, Range, Sign
 
 
-def claims(lab: Lab) -> list[Claim]:
-    """Claims ads-1 to ads-7 and ads-16: the default scenario."""
-    return [*_factor_claims(lab), _tail_claim(lab)]
-
-
 def figure(lab: Lab) -> Figure:
     """The paper's figure 1."""
 
@@ -53,7 +48,7 @@ def figure(lab: Lab) -> Figure:
     )
 
 
-def _factor_parts(lab: Lab, of: Callable[[Run], float]) -> dict[str, list[Part]]:
+def _parts(lab: Lab, of: Callable[[Run], float]) -> dict[str, list[Part]]:
     """The parts of ads-1 to ads-5, of some metric, with the paper's numbers for the slowdown."""
 
     def over_srpt(
@@ -110,8 +105,9 @@ def trend(part: Part) -> Part:
     return part
 
 
-def _factor_claims(lab: Lab) -> list[Claim]:
-    slowdown = _factor_parts(lab, SLOWDOWN)
+def claims(lab: Lab) -> list[Claim]:
+    """Claims ads-1 to ads-7: the default scenario."""
+    slowdown = _parts(lab, SLOWDOWN)
     pfabric = _pfabric(lab)
     beside = ratio(
         "minTCP in pFabric's setting, SJF / SRPT",
@@ -133,8 +129,8 @@ def _factor_claims(lab: Lab) -> list[Claim]:
         ratio("TCP, FIFO / SRPT", fifo, srpt, Sign(-1), "FIFO best", of=TAIL),
         ratio("TCP, SRPT / FIFO", srpt, fifo, Band(0, 1.08), "within 8%", of=TAIL, percent=True),
     ]
-    by_fct = [trend(part) for parts in _factor_parts(lab, FCT).values() for part in parts]
-    claims = [
+    by_fct = [trend(part) for parts in _parts(lab, FCT).values() for part in parts]
+    rows = [
         (
             "ads-1",
             "TCP: average slowdown of FIFO and of FQ over SRPT's",
@@ -159,7 +155,7 @@ def _factor_claims(lab: Lab) -> list[Claim]:
             tails,
         ),
     ]
-    return [Claim(name, text, paper, tuple(parts)) for name, text, paper, parts in claims]
+    return [Claim(name, text, paper, tuple(parts)) for name, text, paper, parts in rows]
 
 
 def _pfabric(lab: Lab) -> dict[str, Cell]:
@@ -179,7 +175,8 @@ def _pfabric(lab: Lab) -> dict[str, Cell]:
     return cells
 
 
-def _tail_claim(lab: Lab) -> Claim:
+def tail(lab: Lab) -> Claim:
+    """Claim ads-16."""
     tcp, dctcp = lab.cell("tcp", "srpt"), lab.cell("dctcp", "srpt")
     part = ratio("SRPT, TCP / DCTCP", tcp, dctcp, Apart(0.05), "differ (by 5% at least)", of=TAIL)
     return Claim(

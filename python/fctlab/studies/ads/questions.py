@@ -56,7 +56,7 @@ def patterns(lab: Lab) -> tuple[list[Claim], Figure]:
 
 
 def policies(lab: Lab) -> tuple[list[Claim], Figure]:
-    """Entries ads-x2 and ads-x3: thresholds that minimise the predicted slowdown, against equal split."""
+    """Entries ads-x2 and ads-x3: thresholds for the least slowdown, against equal split."""
     parts: dict[int, list[Part]] = {2: [], 4: [], 8: []}
     groups: dict[str, dict[str, Cell]] = {}
     for workload in ("imc10", "facebook", "uniform"):
