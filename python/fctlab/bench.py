@@ -12,8 +12,10 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from fctlab import _native
@@ -31,6 +33,16 @@ native = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(native)
 print(native.run(sys.stdin.read()).report())
 """
+
+WHOLE_RUN = """
+import json, resource, sys
+import fctlab
+fctlab.run(json.load(sys.stdin), out=sys.argv[1])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+MANY = 100
+MANY_WORKLOAD = {"kind": "fixed", "size": "20KB"}
 
 
 def measure(
@@ -65,6 +77,7 @@ def measure(
         scenario = reference.with_scheme(scheme)
         found += _speed(scheme, scenario, runs, say)
         found += _instructions(scheme, scenario, say)
+    found.append(_memory(reference, say))
     return found
 
 
@@ -122,6 +135,25 @@ def _instructions(
             "note": f"callgrind, {2 * few} flows less {few}: {hops[1] - hops[0]:,} packet-hops",
         }
     ]
+
+
+def _memory(reference: Scenario, say: Callable[[str], None]) -> dict[str, Any]:
+    """Peak memory of a whole run of very many flows, written to disk and plotted."""
+    count = MANY * reference.resolve()["traffic"]["flows"]
+    say(f"memory: {count:,} flows")
+    scenario = reference.set("traffic.flows", count).set("traffic.workload", MANY_WORKLOAD)
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-c", WHOLE_RUN, str(Path(folder) / "out")]
+        text = json.dumps(scenario.resolve())
+        done = subprocess.run(command, input=text, text=True, capture_output=True)
+    if done.returncode != 0:
+        raise InternalError(done.stderr)
+    return {
+        "name": "packet.many_flows.peak_rss_bytes",
+        "value": int(done.stdout) * 1024,
+        "unit": "B",
+        "note": f"whole process, plots included; {count:,} flows of {MANY_WORKLOAD['size']}",
+    }
 
 
 def _engine_alone(tool: list[str], scenario: dict[str, Any]) -> tuple[dict[str, Any], str]:

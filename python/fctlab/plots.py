@@ -35,6 +35,7 @@ STYLE: dict[Any, Any] = {
 }
 FLOWS_PER_BIN = 200
 """Flows behind one point of `slowdown_by_size`, at least: a p99 needs them."""
+MOST_STEPS = 20_000
 MOST_BINS = 20
 
 
@@ -46,10 +47,10 @@ class Curve:
     load: float | None
     frames: Sequence[pl.LazyFrame]
 
-    def measured(self) -> list[pl.DataFrame]:
-        """The measured flows of each seed: size, completion time, slowdown, whether finished."""
-        columns = ("size_bytes", "fct_s", "slowdown", "finished")
-        return [f.filter("measured").select(columns).collect() for f in self.frames]
+    def measured(self, *columns: str) -> list[pl.DataFrame]:
+        """The measured flows of each seed, so many columns of them."""
+        wanted = [frame.filter("measured").select(columns) for frame in self.frames]
+        return [frame.collect(engine="streaming") for frame in wanted]
 
 
 def fct_cdf(curves: Sequence[Curve], title: str) -> Figure:
@@ -64,10 +65,13 @@ def fct_cdf(curves: Sequence[Curve], title: str) -> Figure:
         axes = figure.subplots(1, len(loads), sharey=True, squeeze=False)[0]
         for ax, load in zip(axes, loads, strict=True):
             for style, curve in _styled(curves, load):
-                flows = pl.concat(curve.measured())
+                flows = pl.concat(curve.measured("fct_s", "finished"))
                 times = np.sort(flows.filter("finished")["fct_s"].to_numpy())
-                share = np.arange(1, len(times) + 1) / max(len(flows), 1)
-                ax.step(times, share, where="post", label=curve.label, **_line(style))
+                # As many steps as can be seen; the first and the last are among them.
+                shown = np.unique(np.linspace(0, len(times) - 1, MOST_STEPS).astype(np.int64))
+                shown = shown[: len(times)]
+                share = (shown + 1) / max(len(flows), 1)
+                ax.step(times[shown], share, where="post", label=curve.label, **_line(style))
             _log_axis(ax, "s")
             ax.set(xlabel="flow completion time", ylim=(0, 1.02), title=_load_title(load))
         seeds = max(len(curve.frames) for curve in curves)
@@ -88,7 +92,7 @@ def slowdown_by_size(curves: Sequence[Curve], title: str) -> Figure:
         rows = figure.subplots(len(loads), 2, sharex=True, squeeze=False)
         for (left, right), load in zip(rows, loads, strict=True):
             for style, curve in _styled(curves, load):
-                sizes, average, p99 = _binned(curve.measured())
+                sizes, average, p99 = _binned(curve.measured("size_bytes", "slowdown"))
                 look = _line(style) | {"marker": MARKERS[style % len(MARKERS)], "markersize": 4}
                 left.plot(sizes, average, label=curve.label, **look)
                 right.plot(sizes, p99, label=curve.label, **look)

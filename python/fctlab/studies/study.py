@@ -213,6 +213,10 @@ class Claim:
         return Judged(self, [(part, part.judge(results)) for part in self.parts], results)
 
 
+MOST_NAMED = 4
+"""Parts that a sentence names, at most."""
+
+
 class Judged:
     """A claim with what was found."""
 
@@ -258,7 +262,7 @@ class Judged:
             return (
                 f"Not available in this build: {missing[0]} ({self._results.missing[missing[0]]})."
             )
-        sentences = [self._decided_by(part, finding)]
+        sentences = [self._decided_by(part, finding), self._likewise(part, finding)]
         if self.claim.why:
             sentences.append(self.claim.why(self._results))
         elif part.cells:
@@ -276,6 +280,18 @@ class Judged:
             sentence = f"{part.name}: {found}{paper}."
         settled = finding.verdict is not Verdict.UNDECIDED and finding.seeds_needed is None
         return sentence if settled else f"{sentence} {_needed(finding)}".strip()
+
+    def _likewise(self, decisive: Part, finding: Finding) -> str:
+        """Other parts that are no better than the one that decided."""
+        others = [
+            f"{part.name} {effect(part, found)}"
+            for part, found in self.parts
+            if part.counts and part is not decisive and found.verdict is finding.verdict
+        ]
+        if not others:
+            return ""
+        more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
+        return f"So {'is' if len(others) == 1 else 'are'} {', '.join(others[:MOST_NAMED])}{more}."
 
 
 def _needed(finding: Finding) -> str:

@@ -65,6 +65,9 @@ def _notes(mode: Mode, scales: Scales) -> list[str]:
         "The drop rule is not stated: under SRPT and SJF a full port drops the packet of the "
         "lowest priority (as pFabric does), under FQ one of the longest queue, else the new one.",
         "imc10 is read as a step distribution: it gives the paper's number of measured flows.",
+        "Hosts are as in ns-2, the paper's simulator: a flow puts its whole window into the host's "
+        "port (500 KB, same discipline as in switches). Where flows take turns in the host "
+        "instead, FIFO costs less: shown beside ads-1 and ads-2.",
         "Facebook is the Hadoop distribution of Roy et al. (2015) cut at 100 MB; uniform is over "
         "1 KB, 0.5, 1, 1.5, 2, 2.5 and 3 MB: the paper does not list its sizes.",
         "The initial window of 14 packets and the minimum RTO of 48 us (3 x 16 us) hold for every "

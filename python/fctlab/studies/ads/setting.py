@@ -128,6 +128,8 @@ class Setting:
     min_rto: str = "48us"
     traffic: Mapping[str, Any] | None = None
     """Keys of ``[traffic]`` instead of the workload's."""
+    nic_limit: int | str = "none"
+    """Packets that one flow may have waiting in its host's port; in ns-2, as many as it likes."""
 
     @property
     def id(self) -> str:
@@ -165,6 +167,7 @@ class Setting:
                 },
                 "tagger": scheme.tagger,
                 "port": {"buffer": "500KB", "ecn_threshold": "15pkt", **scheme.port},
+                "nic": {"per_flow_limit": self.nic_limit},
                 "routing": "ecmp",
             },
         }
