@@ -159,7 +159,7 @@ def _panel(
     ax.set_xticks(ticks, list(groups))
     ax.tick_params(axis="x", length=0)
     ax.grid(visible=False, axis="x")
-    ax.set_ylabel(quantity.label + (" (log scale)" if logarithmic else ""))
+    ax.set_ylabel(quantity.label + (", log" if logarithmic else ""))
 
 
 @dataclass(frozen=True)

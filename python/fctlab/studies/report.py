@@ -180,6 +180,8 @@ def table(report: Report) -> RenderableType:
     for name in ("id", "claim", "paper", "here [95%]", "verdict", "why"):
         shown.add_column(name, no_wrap=name in ("id", "verdict"))
     for judged in report.judged:
+        if "." in judged.claim.id:
+            continue  # in the report
         found = judged.here
         if len(judged.parts) == 1:
             found = " ".join(filter(None, (found, interval(*judged.decisive))))
@@ -270,8 +272,8 @@ def page(report: Report, drawn: Sequence[tuple[Figure, Drawing]]) -> str:
             for v, number in report.tally.items()
             if number
         ),
-        claims="\n".join(_claim_html(j) for j in report.judged if not j.claim.beyond),
-        beyond=_beyond_html([j for j in report.judged if j.claim.beyond]),
+        claims=_claims_html(report.judged, beyond=False),
+        beyond=_claims_html(report.judged, beyond=True),
         checks=_checks_html(_checks(report)),
         figures="\n".join(_figure_html(figure, drawing) for figure, drawing in drawn),
         notes="\n".join(f"<li>{_escaped(note)}</li>" for note in report.plan.notes),
@@ -286,21 +288,41 @@ def _escaped(text: str) -> str:
     return html.escape(text)
 
 
-def _claim_html(judged: Judged) -> str:
+def _claims_html(judged: Sequence[Judged], beyond: bool) -> str:
+    """Claims as a table; those called ``ID.something`` are inside ID's row."""
+    rows = []
+    for each in judged:
+        if each.claim.beyond is beyond and "." not in each.claim.id:
+            inner = [j for j in judged if j.claim.id.startswith(each.claim.id + ".")]
+            rows.append(_claim_html(each, "\n".join(_claim_html(j, "") for j in inner)))
+    if not rows:
+        return ""
+    title = "Beyond the paper" if beyond else "Claim by claim"
+    head = "".join(f"<th>{n}</th>" for n in ("id", "claim", "paper", "here, 95%", "verdict"))
+    table = f'<table class="claims"><tr>{head}</tr>{"".join(rows)}</table>'
+    return f'<h2>{title}</h2><div class="wide">{table}</div>'
+
+
+def _claim_html(judged: Judged, inner: str) -> str:
+    """A row; `inner` are the rows of the claims that it combines."""
     claim, single = judged.claim, len(judged.parts) == 1
+    counting = [(part, finding) for part, finding in judged.parts if part.counts]
     found = _escaped(judged.here)
     if single:
         found = _found_html(*judged.decisive)
-    elif len([part for part in judged.parts if part[0].counts]) <= 4:
-        counting = [(p, f) for p, f in judged.parts if p.counts]
+    elif len(counting) <= 4:
         found = "<br>".join(f"{_escaped(p.name)} {_found_html(p, f)}" for p, f in counting)
     why = f'<p class="why">{_escaped(judged.why)}</p>' if judged.why else ""
     parts = "" if single or claim.combines else _parts_html(judged)
-    return (
-        f'<tr id="{_escaped(claim.id)}"><td class="id">{_escaped(claim.id)}</td>'
-        f"<td>{_escaped(claim.text)}{why}{parts}</td>"
+    row = (
+        f'<tr id="{_escaped(claim.id)}"{" class=above" if claim.combines else ""}>'
+        f'<td class="id">{_escaped(claim.id)}</td><td>{_escaped(claim.text)}{why}{parts}</td>'
         f"<td>{_escaped(claim.paper)}</td><td>{found}</td><td>{_verdict_html(judged.verdict)}</td></tr>"
     )
+    if claim.combines:  # a row of its own, as wide as the table
+        details = f"<details><summary>one by one</summary><table>{inner}</table></details>"
+        row += f'<tr class="inner"><td></td><td colspan="4">{details}</td></tr>'
+    return row
 
 
 def _found_html(part: Part, finding: Finding) -> str:
@@ -321,17 +343,6 @@ def _parts_html(judged: Judged) -> str:
         for part, finding in judged.parts
     )
     return f"<details><summary>{len(judged.parts)} parts</summary><table>{rows}</table></details>"
-
-
-def _beyond_html(judged: Sequence[Judged]) -> str:
-    if not judged:
-        return ""
-    rows = "\n".join(_claim_html(each) for each in judged)
-    shown = f'<div class="wide"><table class="claims">{HEAD}{rows}</table></div>'
-    return f"<h2>Beyond the paper</h2>{shown}"
-
-
-HEAD = "<tr><th>id</th><th>claim</th><th>paper</th><th>here, 95% interval</th><th>verdict</th></tr>"
 
 
 def _checks_html(checks: Sequence[tuple[str, str, str]]) -> str:

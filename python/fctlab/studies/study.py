@@ -247,8 +247,9 @@ class Judged:
         if len(counting) <= 4:
             return "; ".join(f"{part.name} {effect(part, finding)}" for part, finding in counting)
         tally = {v: sum(f.verdict is v for _, f in counting) for v in Verdict}
+        words = {Verdict.AGREES: "agree", Verdict.DIFFERS: "differ"}
         return f"of {len(counting)} parts " + ", ".join(
-            f"{number} {v.value}" for v, number in tally.items() if number
+            f"{number} {words.get(v, v.value)}" for v, number in tally.items() if number
         )
 
     @property

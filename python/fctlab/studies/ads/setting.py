@@ -102,6 +102,8 @@ class Scales:
     """After the slowest mapping has settled."""
 
 
+HOSTS: dict[str, Any] = {"per_flow_limit": "none"}
+"""As in ns-2, a flow puts its whole window into the port of its host."""
 PAPER = Scale()
 SMALL = Scale(2, 8, 2, 50, 50, 300)
 SCALES: dict[Mode, Scales] = {
@@ -128,8 +130,8 @@ class Setting:
     min_rto: str = "48us"
     traffic: Mapping[str, Any] | None = None
     """Keys of ``[traffic]`` instead of the workload's."""
-    nic_limit: int | str = "none"
-    """Packets that one flow may have waiting in its host's port; in ns-2, as many as it likes."""
+    nic: Mapping[str, Any] | None = None
+    """Of the hosts' ports; as in ns-2 (see `HOSTS`) unless said otherwise."""
 
     @property
     def id(self) -> str:
@@ -167,7 +169,7 @@ class Setting:
                 },
                 "tagger": scheme.tagger,
                 "port": {"buffer": "500KB", "ecn_threshold": "15pkt", **scheme.port},
-                "nic": {"per_flow_limit": self.nic_limit},
+                "nic": {**HOSTS, **(self.nic or {})},
                 "routing": "ecmp",
             },
         }
