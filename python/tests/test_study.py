@@ -206,11 +206,14 @@ def test_cells_are_known_by_what_they_simulate(
 
 
 def test_a_source_may_come_from_a_run(tmp_path: Path, simulated: list[str]) -> None:
-    first = {**SMALL, "traffic": {**SMALL["traffic"], "flows": 40}, "scheme": "tcp"}
+    first: dict[str, Any] = {**SMALL, "traffic": {**SMALL["traffic"], "flows": 40}, "scheme": "tcp"}
 
     def trace(found: Result | None) -> str:
         assert found is not None
         return found.flows.select("start_s", "src", "dst", "size_bytes").write_csv()
+
+    sizes_file = {"kind": "cdf", "file": Source("sizes.csv", lambda _: TABLE)}
+    first["traffic"]["workload"] = sizes_file  # a run may need files, too
 
     def replay(name: str) -> Cell:
         source = Source(f"{name}.csv", trace, first)
@@ -221,7 +224,7 @@ def test_a_source_may_come_from_a_run(tmp_path: Path, simulated: list[str]) -> N
     found = study(replayed, out=tmp_path, seeds=1)
     assert found.judged[0].verdict is Verdict.DIRECTION  # equal, but one seed has no interval
     assert simulated.count("tcp 1") == 1  # one run for both files
-    assert len(list((tmp_path / "inputs").iterdir())) == 2
+    assert len(list((tmp_path / "inputs").iterdir())) == 3
     assert len(simulated) == 2  # what two cells have in common in all but name is run once
     study(replayed, out=tmp_path, seeds=1)
     assert len(simulated) == 2

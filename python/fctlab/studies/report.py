@@ -170,7 +170,7 @@ def _interval_json(finding: Finding) -> list[float | None] | None:
 def table(report: Report) -> RenderableType:
     """The claims as a table for the terminal."""
     shown = Table(
-        title=f"{report.study.title}: {report.mode}, {report.seeds} seeds",
+        title=f"{report.study.title}: {_mode(report)}",
         title_justify="left",
         title_style="bold",
         box=box.SIMPLE_HEAD,
@@ -189,6 +189,10 @@ def table(report: Report) -> RenderableType:
         claim = judged.claim
         shown.add_row(claim.id, claim.text, claim.paper, found, verdict, judged.why)
     return Group(shown, Text(_summary(report)), Text(_run_data(report), style="dim"))
+
+
+def _mode(report: Report) -> str:
+    return f"{report.mode}, {report.seeds} seed{'s'[: report.seeds > 1]}"
 
 
 def _summary(report: Report) -> str:
@@ -266,7 +270,7 @@ def page(report: Report, drawn: Sequence[tuple[Figure, Drawing]]) -> str:
     return Template(skeleton).substitute(
         title=_escaped(report.study.title),
         paper=_escaped(report.study.paper),
-        mode=_escaped(f"{report.mode}, {report.seeds} seeds"),
+        mode=_escaped(_mode(report)),
         tally=" ".join(
             f'<span class="verdict {v.value}">{number} {v.value}</span>'
             for v, number in report.tally.items()

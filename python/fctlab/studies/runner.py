@@ -12,7 +12,7 @@ import inspect
 import json
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import lru_cache
@@ -71,7 +71,7 @@ def run(
     """
     missing: dict[str, str] = {}
     try:
-        inputs = _Inputs(folder.absolute() / INPUTS, _sources(cells))
+        inputs = _Inputs(folder.absolute() / INPUTS, cells)
         _perform(inputs.jobs(), workers, watch)
         jobs: dict[tuple[str, int], _Job] = {}
         for cell in cells:
@@ -136,59 +136,73 @@ def _job(folder: Path, cell: Cell, seed: int, inputs: _Inputs) -> _Job:
 class _Inputs:
     """The files that scenarios read."""
 
-    def __init__(self, folder: Path, sources: Iterable[Source]) -> None:
+    def __init__(self, folder: Path, cells: Sequence[Cell]) -> None:
         self._folder = folder
-        self._files: dict[str, Path] = {}
-        self._sources: dict[Path, Source] = {}
-        for source in sources:
-            file = folder / self._name(source)
-            self._files[source.name] = file
-            if self._sources.setdefault(file, source) is not source:
-                raise ValueError(f"two sources are called {source.name}")
+        self._files: dict[Source, Path] = {}
+        self._unavailable: dict[Source, SpecError] = {}
+        for cell in cells:
+            for source in _sources(cell.scenario):
+                self._add(source)
 
-    def _name(self, source: Source) -> str:
+    def _add(self, source: Source) -> None:
+        """Names the source's file, and writes it if that needs no run."""
+        if source in self._files or source in self._unavailable:
+            return
         if source.scenario is None:
             text = source.make(None)
-            return f"{hashlib.sha256(text.encode()).hexdigest()[:12]}-{source.name}"
-        return f"{_key(_resolve(source.scenario), source.name)[:12]}-{source.name}"
+            file = self._folder / f"{_digest(text)[:12]}-{source.name}"
+            if not file.exists():
+                store.write_whole(file, text)
+        else:
+            for inner in _sources(source.scenario):
+                if inner.scenario is not None:
+                    raise ValueError(f"{source.name} needs a run that needs a run")
+                self._add(inner)
+            try:
+                key = _key(self.portable(self.resolve(source.scenario)), source.name)
+            except SpecError as error:
+                self._unavailable[source] = error
+                return
+            file = self._folder / f"{key[:12]}-{source.name}"
+        self._files[source] = file
 
     def jobs(self) -> list[_Job]:
-        """What makes the files; sources that want the same run share it."""
-        shared: dict[str, list[Path]] = {}
-        for file, source in self._sources.items():
-            scenario = source.scenario and _resolve(source.scenario)
-            shared.setdefault(json.dumps(scenario), []).append(file)
-        jobs = []
-        for text, files in shared.items():
-            missing = [file for file in files if not file.exists()]
-            if missing:
-                jobs.append(self._job(json.loads(text), missing))
-        return jobs
+        """What makes the files that need a run; those that need the same run share it."""
+        shared: dict[str, dict[Path, Source]] = {}
+        for source, file in self._files.items():
+            if source.scenario is not None and not file.exists():
+                scenario = json.dumps(self.resolve(source.scenario))
+                shared.setdefault(scenario, {})[file] = source
+        return [self._job(json.loads(text), files) for text, files in shared.items()]
 
-    def _job(self, scenario: dict[str, Any] | None, files: list[Path]) -> _Job:
+    def _job(self, scenario: dict[str, Any], files: dict[Path, Source]) -> _Job:
+        first, *rest = files
+
         def work(alive: Callable[[object], None]) -> str:
-            texts = {}
             with tempfile.TemporaryDirectory(prefix=".fctlab-", dir=self._folder) as temporary:
-                folder = Path(temporary)
-                result = simulate(scenario, folder, alive) if scenario else None
-                texts = {file: self._sources[file].make(result) for file in files}
-            for file, text in texts.items():
-                store.write_whole(file, text)
-            return texts[files[0]]
+                # A folder of its own: the engine makes one for recordings in it.
+                result = simulate(scenario, Path(temporary), alive)
+                texts = {file: source.make(result) for file, source in files.items()}
+            for file in rest:
+                store.write_whole(file, texts[file])
+            return texts[first]
 
-        return _Job(", ".join(self._sources[file].name for file in files), files[0], 1.0, work)
+        return _Job(", ".join(source.name for source in files.values()), first, 1.0, work)
 
-    def resolve(self, scenario: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    def resolve(self, scenario: Mapping[str, Any], seed: int | None = None) -> dict[str, Any]:
         """The scenario as the engine takes it, sources replaced by their files."""
 
         def replaced(value: Any) -> Any:
             if isinstance(value, Source):
-                return str(self._files[value.name])
+                if value in self._unavailable:
+                    raise self._unavailable[value]
+                return str(self._files[value])
             if isinstance(value, Mapping):
                 return {key: replaced(inner) for key, inner in value.items()}
             return value
 
-        return _resolve({**replaced(scenario), "seed": seed})
+        chosen = {} if seed is None else {"seed": seed}
+        return Scenario({**replaced(scenario), **chosen}).resolve()
 
     def portable(self, value: Any) -> Any:
         """A resolved scenario with the contents of files in the place of their names."""
@@ -196,31 +210,27 @@ class _Inputs:
             return {key: self.portable(inner) for key, inner in value.items()}
         if isinstance(value, list):
             return [self.portable(inner) for inner in value]
-        if isinstance(value, str) and Path(value) in self._sources:
-            return hashlib.sha256(Path(value).read_bytes()).hexdigest()
+        if isinstance(value, str) and Path(value) in self._files.values():
+            return _digest(Path(value).read_text(encoding="utf-8"))
         return value
 
 
-def _sources(cells: Iterable[Cell]) -> list[Source]:
-    """Every source in the cells' scenarios, once."""
-
-    def inside(value: Any) -> Iterator[Source]:
-        if isinstance(value, Source):
-            yield value
-        elif isinstance(value, Mapping):
-            for inner in value.values():
-                yield from inside(inner)
-
-    return list(dict.fromkeys(source for cell in cells for source in inside(cell.scenario)))
+def _sources(value: Any) -> Iterator[Source]:
+    """Every source inside a scenario."""
+    if isinstance(value, Source):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _sources(inner)
 
 
-def _resolve(scenario: Mapping[str, Any]) -> dict[str, Any]:
-    return Scenario(scenario).resolve()
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _key(*what: object) -> str:
     text = json.dumps([FORMAT, engine(), *what], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:24]
+    return _digest(text)[:24]
 
 
 @lru_cache

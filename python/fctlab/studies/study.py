@@ -34,9 +34,9 @@ class Source:
     """A file that scenarios read, as a value inside them: ``{"file": Source(...)}``.
 
     Attributes:
-        name: of the file, such as ``"imc10-8.json"``.
+        name: of the file, such as ``"imc10-8.json"``; what is made otherwise is called otherwise.
         make: the file's text, from the finished run of `scenario` if there is one.
-        scenario: what has to be run first; as a cell's, with its own seed.
+        scenario: what has to be run first, with seed 1 unless it says otherwise.
     """
 
     name: str

@@ -73,8 +73,14 @@ def _notes(mode: Mode, scales: Scales) -> list[str]:
         "The initial window of 14 packets and the minimum RTO of 48 us (3 x 16 us) hold for every "
         "rate setting; ACKs have the highest priority; ECN marks above 15 packets.",
     ]
-    if mode == "quick":
-        main = scales.main
+    main = scales.main
+    if mode == "full":
+        notes.append(
+            f"Full: the paper's scale. Only where the paper shows no numbers (ads-8, 15, x1) a run "
+            f"ends at {scales.grid.end_ms:g} or {scales.workloads.end_ms:g} ms at the latest instead "
+            "of 1500: minTCP over FIFO and SJF would take a quarter of an hour for each."
+        )
+    else:
         notes.append(
             f"Quick: {main.leaves} x {main.hosts_per_leaf} hosts and {main.spines} spines (full "
             f"bisection as in the paper) instead of 9 x 16 and 4, {main.window_ms:g} ms of "

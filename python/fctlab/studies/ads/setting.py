@@ -113,7 +113,12 @@ SCALES: dict[Mode, Scales] = {
         workloads=replace(SMALL, warmup_ms=10, window_ms=30, end_ms=150),
         converged=replace(SMALL, warmup_ms=110, end_ms=360),
     ),
-    "full": Scales(PAPER, PAPER, PAPER, converged=replace(PAPER, warmup_ms=110)),
+    "full": Scales(
+        main=PAPER,
+        grid=replace(PAPER, end_ms=300),
+        workloads=replace(PAPER, end_ms=500),
+        converged=replace(PAPER, warmup_ms=110, end_ms=500),
+    ),
 }
 
 
@@ -226,12 +231,15 @@ class Lab:
         setting = setting or self.main
         scheme = SCHEMES[scheme] if isinstance(scheme, str) else scheme
         name = f"{setting.id}/{transport}/{scheme.id}"
+        scenario = setting.scenario(transport, scheme)
         if name not in self._cells:
             scale = setting.scale
             length = scale.leaves * scale.hosts_per_leaf * (scale.warmup_ms + scale.window_ms)
             collapses = transport == "mintcp" and scheme.id in ("fifo", "sjf")
             cost = length * (8 if collapses else 1)
-            self._cells[name] = Cell(name, setting.scenario(transport, scheme), cost, keep)
+            self._cells[name] = Cell(name, scenario, cost, keep)
+        elif self._cells[name].scenario != scenario:
+            raise ValueError(f"two different cells are called {name}")
         return self._cells[name]
 
     def static(self, queues: int, setting: Setting, tag: str = "") -> Scheme:
