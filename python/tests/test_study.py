@@ -298,7 +298,7 @@ def test_a_computed_claim_of_the_real_study(program: Program, tmp_path: Path) ->
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["mode"] == "quick" and found["claims"][0]["verdict"] == "agrees"
-    assert "1,334" in found["claims"][0]["here"]
+    assert "1,399" in found["claims"][0]["here"]
     assert {"report.json", "report.md", "report.html"} <= {
         f.name for f in (tmp_path / "out").iterdir()
     }

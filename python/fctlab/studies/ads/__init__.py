@@ -76,9 +76,9 @@ def _notes(mode: Mode, scales: Scales) -> list[str]:
     main = scales.main
     if mode == "full":
         notes.append(
-            f"Full: the paper's scale. Only where the paper shows no numbers (ads-8, 15, x1) a run "
-            f"ends at {scales.grid.end_ms:g} or {scales.workloads.end_ms:g} ms at the latest instead "
-            "of 1500: minTCP over FIFO and SJF would take a quarter of an hour for each."
+            "Full: the paper's scale. Only where the paper shows no numbers (ads-8, 15, x1) a run "
+            f"ends at {scales.grid.end_ms:g} or {scales.workloads.end_ms:g} ms at the latest, not "
+            "1500: minTCP over FIFO and SJF would take a quarter of an hour for each."
         )
     else:
         notes.append(

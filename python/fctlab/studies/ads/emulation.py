@@ -269,7 +269,7 @@ def table_size() -> Claim:
     """Claim ads-17: arithmetic, with what the schemes of this study use."""
     entries = math.ceil(CAP / MTU)
     bits = math.ceil(math.log2(entries + 1))
-    about = 0.05
+    about = 0.01
     return Claim(
         "ads-17",
         "Table entries per port and for 48 ports, and the width of the field",

@@ -16,7 +16,8 @@ TRANSPORTS = {"mintcp": "minTCP", "tcp": "TCP", "dctcp": "DCTCP"}
 SCHEDULERS = {"fifo": "FIFO", "fq": "FQ", "sjf": "SJF", "srpt": "SRPT"}
 FCT = metric("avg_fct_s")
 TAIL = metric("p99_fct_s")
-CAP = 2_000_000
+CAP = 2 << 20
+"""Of ADS's estimate of the remaining size; 2 MiB, since the paper counts about 1400 values."""
 MTU = 1500
 
 # Roy et al., SIGCOMM 2015, Facebook Hadoop as used by MQ-ECN, D-SRTF and AWAFS, in 1460-byte
@@ -206,7 +207,7 @@ def ads(
     default = {"kind": "dynamic", "interval": "5ms", "window": 10, "policy": "equal-split"}
     port = {"kind": "mapped", "queues": queues, "mapping": mapping or default | dynamic}
     name = "-".join(filter(None, (f"ads{queues}", kind, tag)))
-    tagger = {"kind": "outstanding", "cap": f"{CAP}B", "write_buffer": "3MB"}
+    tagger = {"kind": "outstanding", "cap": f"{CAP}B", "mtu": f"{MTU}B"}
     return Scheme(name, tagger, {"discipline": port, "drop": "tail"})
 
 
