@@ -367,3 +367,47 @@ def test_judging_is_a_matter_of_the_parts_that_count() -> None:
     assert claim.judge(Results([])).verdict is Verdict.AGREES
     claim = Claim("c", "c", "c", (computed(1, True), computed(2, True)))
     assert claim.judge(Results([])).verdict is Verdict.DIFFERS
+
+
+def runs_of(slowdowns: dict[str, list[float]]) -> Results:
+    """Runs of cells whose average slowdowns are given, seed by seed."""
+    blank: dict[str, Any] = {"scenario": {}, "counters": {}, "extras": {}, "perf": {}, "kept": {}}
+    return Results(
+        Run(
+            {
+                **blank,
+                "cell": name,
+                "seed": seed,
+                "summary": [{"class": "all", "traffic_class": "all", "avg_slowdown": value}],
+            }
+        )
+        for name, values in slowdowns.items()
+        for seed, value in enumerate(values, 1)
+    )
+
+
+def test_bars_are_means_with_intervals_and_span_decades_on_a_log_axis() -> None:
+    low, high, none = (Cell(name, {}) for name in ("low", "high", "none"))
+    results = runs_of({"low": [1.0, 2.0, 3.0], "high": [30.0, 30.0, 30.0]})
+    near = {"a": {"low": ((low,), SLOWDOWN), "none": ((none,), SLOWDOWN)}}
+    far = near | {"b": {"high": ((high,), SLOWDOWN)}}
+    drawing = figures.bars(
+        results, [("near", Quantity("ms", 1e3), near), ("far", Quantity("x"), far)], below=True
+    )
+    left, right = drawing.axes
+    assert (left.get_yscale(), right.get_yscale()) == ("linear", "log")
+    assert [text.get_text() for text in left.texts] == ["2000"]  # seconds as ms; none has no bar
+    # Half-width of 1, 2, 3: t(0.975, 2) = 4.30265, times 1 / sqrt(3).
+    (error,) = left.collections
+    ends = error.get_segments()[0][:, 1]  # type: ignore[attr-defined]
+    assert ends == pytest.approx([2000 - 2484.1, 2000 + 2484.1], rel=1e-4)
+    assert [t.get_text() for t in right.get_xticklabels()] == ["a", "b"]
+
+
+def test_lines_and_svgs() -> None:
+    line = figures.Line("one", [0, 1, 2], [[1, 1.5], [2, 2.5], [3, 2]])
+    drawing = figures.lines([("left", [line]), ("right", [])], "x", "y")
+    assert [len(ax.lines) for ax in drawing.axes] == [1, 0]
+    text = figures.svg(drawing, "name")
+    assert text.startswith("<svg") and "<metadata" not in text and "currentColor" in text
+    assert 'style="width:' in text[:300] and "height=" not in text[:300]

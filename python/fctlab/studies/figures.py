@@ -196,8 +196,8 @@ def lines(
             ax.set_xlabel(x_label)
             ax.set_ylim(bottom=0)
         axes[0].set_ylabel(y_label)
-        if any(drawn for _, drawn in panels):
-            axes[-1].legend()
+            if drawn:
+                ax.legend()
     return figure
 
 
