@@ -195,9 +195,9 @@ def lines(
             ax.set_title(title, loc="left")
             ax.set_xlabel(x_label)
             ax.set_ylim(bottom=0)
-        axes[0].set_ylabel(y_label)
             if drawn:
                 ax.legend()
+        axes[0].set_ylabel(y_label)
     return figure
 
 
