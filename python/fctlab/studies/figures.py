@@ -208,10 +208,8 @@ def svg(figure: Figure, name: str) -> str:
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
-    # A figure is as wide as it needs, but no wider than the page.
-    text = re.sub(
-        r'^<svg ([^>]*?)height="[^"]*"([^>]*)width="([^"]*)"', r'<svg \1\2style="width:\3"', text
-    )
+    # A figure is as wide as it needs, but no wider than the page, which then sets the height.
+    text = re.sub(r' width="(\S+)" height="\S+"', r' style="width:\1"', text, count=1)
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     return text.replace(INK, "currentColor")
 
