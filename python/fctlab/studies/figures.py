@@ -211,6 +211,7 @@ def svg(figure: Figure, name: str) -> str:
     # A figure is as wide as it needs, but no wider than the page, which then sets the height.
     text = re.sub(r' width="(\S+)" height="\S+"', r' style="width:\1"', text, count=1)
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r'<g id="[^"]*"', "<g", text)  # the same in every figure, and of no use
     return text.replace(INK, "currentColor")
 
 
