@@ -315,6 +315,14 @@ def interval(part: Part, finding: Finding) -> str:
     return f"[{written(part, found.low)}, {written(part, found.high)}]"
 
 
+def shown(part: Part, results: Results) -> str:
+    """A part's effect and interval, for sentences."""
+    if not results.has(*part.cells):
+        return "not measured"
+    finding = part.judge(results)
+    return f"{effect(part, finding)} {interval(part, finding)}".strip()
+
+
 def written(part: Part, value: float) -> str:
     """An effect as people write it."""
     if not part.cells:

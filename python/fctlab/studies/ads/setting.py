@@ -235,9 +235,9 @@ class Lab:
         scenario = setting.scenario(transport, scheme)
         if name not in self._cells:
             scale = setting.scale
-            length = scale.leaves * scale.hosts_per_leaf * (scale.warmup_ms + scale.window_ms)
             collapses = transport == "mintcp" and scheme.id in ("fifo", "sjf")
-            cost = length * (8 if collapses else 1)
+            length = 3 * scale.end_ms if collapses else scale.warmup_ms + 2 * scale.window_ms
+            cost = scale.leaves * scale.hosts_per_leaf * length
             self._cells[name] = Cell(name, scenario, cost, keep)
         elif self._cells[name].scenario != scenario:
             raise ValueError(f"two different cells are called {name}")
