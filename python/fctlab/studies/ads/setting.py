@@ -247,7 +247,7 @@ class Lab:
         """ADS with the mapping of each port from what it saw under SRPT in `setting`."""
         name = f"mapping-{setting.id}-{queues}.json"
         if name not in self._mappings:
-            scenario = setting.scenario("tcp", SCHEMES["srpt"]) | {"record": {"priorities": True}}
+            scenario = setting.scenario("tcp", SCHEMES["srpt"]) | {"record": {"values": {}}}
             self._mappings[name] = Source(name, _mapping(queues), scenario)
         return ads(queues, {"kind": "static", "file": self._mappings[name]}, tag)
 
