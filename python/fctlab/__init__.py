@@ -13,6 +13,7 @@ from fctlab import _native
 from fctlab._native import Progress
 from fctlab.comparison import Cell, Comparison, compare
 from fctlab.errors import InternalError, OutputError, SpecError
+from fctlab.mapping import compute_mapping, save_mapping
 from fctlab.result import Result, run
 from fctlab.scenario import Scenario, load_scenario
 
@@ -30,8 +31,10 @@ __all__ = [
     "__version__",
     "catalog",
     "compare",
+    "compute_mapping",
     "load_scenario",
     "run",
+    "save_mapping",
     "schema",
 ]
 

@@ -7,6 +7,7 @@ __all__ = [
     "RunOutcome",
     "build_profile",
     "catalog",
+    "map_values",
     "parse",
     "resolve",
     "run",
@@ -41,6 +42,9 @@ def resolve(json: str, sets: list[tuple[str, str]], base_dir: str | PathLike[str
 def with_scheme(json: str, name: str) -> str: ...
 def schema() -> str: ...
 def catalog() -> str: ...
+def map_values(
+    packets: list[int], capacity: float, queues: int, policy_json: str
+) -> list[int]: ...
 def run(
     resolved_json: str,
     flows_out: str | PathLike[str] | None = None,

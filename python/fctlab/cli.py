@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeAlias, TypeVar, cast
 
 import typer
 from rich.console import Console, RenderableType
@@ -142,6 +142,32 @@ def compare(
 
     _print(tables.comparison(comparison))
     _say_saved(out)
+
+
+@app.command()
+def mapping(
+    result: Annotated[Path, typer.Argument(help="Directory of a run with \\[record.values].")],
+    queues: Annotated[int, typer.Option(help="How many queues.")] = 8,
+    policy: Annotated[str, typer.Option(help="How: fctlab list mappings.")] = "equal-split",
+    scope: Annotated[
+        str, typer.Option(help="A table for each: switch (and host), port, or global.")
+    ] = "switch",
+    out: Annotated[Path | None, typer.Option(help="The file to write.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compute a static mapping from priorities to queues, from the values that ports saw."""
+    found = fctlab.compute_mapping(
+        result, queues, policy=policy, scope=cast("fctlab.mapping.Scope", scope)
+    )
+    if out is not None:
+        fctlab.save_mapping(found, out)
+        _say(f"saved in {out}")
+    if as_json:
+        _print_json(found)
+    elif out is None:
+        from fctlab import tables
+
+        _print(tables.mapping(found))
 
 
 @app.command()

@@ -105,6 +105,18 @@ def catalog(places: dict[str, list[dict[str, str]]]) -> RenderableType:
     return Group(*parts)
 
 
+def mapping(found: dict[str, Any]) -> RenderableType:
+    """The thresholds of a static mapping."""
+    table = _table(f"largest value of each queue but the last, {found['policy']}")
+    table.add_column("where", no_wrap=True)
+    _numbers(table, *(f"queue {i}" for i in range(found["queues"] - 1)))
+    thresholds = found["thresholds"]
+    named = {"every port": thresholds} if isinstance(thresholds, list) else thresholds
+    for name, cuts in named.items():
+        table.add_row(name, *map(str, cuts))
+    return _whole(table)
+
+
 def benchmarks(found: list[dict[str, Any]]) -> RenderableType:
     """What was measured, with what it means."""
     table = _table("benchmarks on this machine")

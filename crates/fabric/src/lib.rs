@@ -22,6 +22,7 @@
 pub mod disciplines;
 pub mod engine;
 pub mod ideal;
+pub mod mappings;
 pub mod packet;
 pub mod recorders;
 pub mod records;

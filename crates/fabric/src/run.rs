@@ -13,7 +13,6 @@ use fctlab_workload::sizes::MAX_SIZE;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::engine::port::Port;
 use crate::engine::{End, Engine, Settings};
 use crate::recorders::Recorders;
 use crate::recorders::queries::Queries;
@@ -296,8 +295,13 @@ pub(crate) fn settings(scenario: &Scenario, fabric: &Fabric) -> Result<Settings,
         (&scheme.port, "scheme.port"),
         (&scheme.nic.port, "scheme.nic"),
     ] {
-        Port::new(spec, &fabric.links[0], fabric.hosts, (0, 1), true, &scale).map_err(|e| e.under(key))?;
+        spec.check(fabric, key == "scheme.nic", &scale)
+            .map_err(|e| e.under(key))?;
     }
+    scheme
+        .tagger
+        .check()
+        .map_err(|e| e.under("tagger").under("scheme"))?;
     let sender = scheme.transport.sender.resolve(&scale);
     let window = scenario.measure.window(&scenario.traffic);
     Ok(Settings {

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::disciplines::QueueSpec;
+use crate::mappings::MappingPolicy;
 use crate::recorders::RecordSpec;
 use crate::routing::RoutingSpec;
 use crate::scheme::{self, SchemeSpec};
@@ -261,6 +262,11 @@ pub fn resolve(
         .build(&scenario.packet)
         .map_err(|e| e.under("topology"))?;
     scenario.traffic.resolve_on(&fabric.layout());
+    let SchemeSpec { port, nic, .. } = &mut scenario.scheme;
+    for (key, port) in [("scheme.port", port), ("scheme.nic", &mut nic.port)] {
+        let resolved = port.discipline.resolve(base_dir, &fabric);
+        resolved.map_err(|e| e.under("discipline").under(key))?;
+    }
     scenario
         .record
         .check(&fabric, scenario.traffic.flows)
@@ -411,6 +417,7 @@ pub fn catalog() -> Value {
         "transports": RuleSpec::catalog(),
         "taggers": Tagger::catalog(),
         "disciplines": QueueSpec::catalog(),
+        "mappings": MappingPolicy::catalog(),
         "routings": RoutingSpec::catalog(),
         "arrivals": ArrivalsSpec::catalog(),
         "patterns": PatternSpec::catalog(),

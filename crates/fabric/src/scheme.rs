@@ -112,6 +112,10 @@ presets! {
     "tcp",
     "dctcp",
     "pfabric",
+    "fq",
+    "sjf",
+    "srpt",
+    "ads",
 }
 
 /// The preset `name` as a scheme's table, and its description: the comment at
@@ -142,7 +146,14 @@ pub fn catalog() -> Vec<PartInfo> {
 }
 
 /// Keys of a scheme's table whose values are parts: a name or `{kind = ...}`.
-const PARTS: [&str; 4] = ["transport", "tagger", "routing", "discipline"];
+const PARTS: [&str; 6] = [
+    "transport",
+    "tagger",
+    "routing",
+    "discipline",
+    "mapping",
+    "policy",
+];
 
 /// Writes the table of a scheme out in full: preset and changes merged, the
 /// NIC filled up from the port. Still to be read as a [`SchemeSpec`].
@@ -273,7 +284,7 @@ mod tests {
         let error = |value| scheme(value).unwrap_err().to_string();
         assert_eq!(
             error(json!("dtcp")),
-            "preset: \"dtcp\" is not a preset; did you mean \"dctcp\"? known: tcp, dctcp, pfabric"
+            "preset: \"dtcp\" is not a preset; did you mean \"dctcp\"? known: tcp, dctcp, pfabric, fq, sjf, srpt, ads"
         );
         let text = error(json!({"preset": "dctcp", "transport": {"g": 2}}));
         assert_eq!(text, "transport.g: 2 is not in (0, 1]");

@@ -6,6 +6,7 @@ mod common;
 
 use common::{Folder, try_run};
 use fctlab_fabric::scenario::{Format, parse, resolve, with_scheme};
+use fctlab_fabric::scheme::PRESETS;
 use serde_json::{Value, json};
 
 /// A scenario without mistakes.
@@ -122,7 +123,10 @@ fn keys() {
     }
     assert_eq!(
         with(&[("scheme", Value::Null)]),
-        "scheme: is missing; write a preset (tcp, dctcp, pfabric) or a table"
+        format!(
+            "scheme: is missing; write a preset ({}) or a table",
+            PRESETS.join(", ")
+        )
     );
     assert_eq!(
         with(&[("topology.leaves", Value::Null)]),
@@ -138,7 +142,10 @@ fn keys() {
 fn names() {
     assert_eq!(
         with(&[("scheme", json!("pfabirc"))]),
-        "scheme.preset: \"pfabirc\" is not a preset; did you mean \"pfabric\"? known: tcp, dctcp, pfabric"
+        format!(
+            "scheme.preset: \"pfabirc\" is not a preset; did you mean \"pfabric\"? known: {}",
+            PRESETS.join(", ")
+        )
     );
     assert_eq!(
         with(&[("topology.kind", json!("leafspine"))]),
@@ -161,11 +168,11 @@ fn names() {
     );
     assert_eq!(
         scheme(json!({"port": {"discipline": "wfq"}})),
-        "scheme.port.discipline.kind: \"wfq\" is not a discipline; known: fifo, priority, srpt"
+        "scheme.port.discipline.kind: \"wfq\" is not a discipline; known: fifo, priority, srpt, fq, mapped"
     );
     assert_eq!(
         scheme(json!({"port": {"drop": "head"}})),
-        "scheme.port.drop: unknown variant `head`, expected `tail` or `lowest-priority`"
+        "scheme.port.drop: unknown variant `head`, expected one of `tail`, `lowest-priority`, `longest-queue`"
     );
     assert_eq!(
         with(&[("measure.fct_ends", json!("acked"))]),
@@ -174,7 +181,10 @@ fn names() {
     let message = with_scheme(&good(), "dctp").unwrap_err().to_string();
     assert_eq!(
         message,
-        "schemes: \"dctp\" is not a scheme; did you mean \"dctcp\"? known: tcp, dctcp, pfabric"
+        format!(
+            "schemes: \"dctp\" is not a scheme; did you mean \"dctcp\"? known: {}",
+            PRESETS.join(", ")
+        )
     );
 }
 
@@ -345,7 +355,7 @@ fn ports() {
     );
     assert_eq!(
         scheme(json!({"nic": {"drop": "lowest-priority"}})),
-        "scheme.nic.drop: a fifo knows no priorities; use \"tail\" or another discipline"
+        "scheme.nic.drop: \"lowest-priority\" is not for fifo, which knows \"tail\""
     );
     assert_eq!(
         scheme(json!({"nic": {"discipline": {"kind": "priority", "thresholds": [10, 30, 20]}}})),
@@ -370,11 +380,85 @@ fn a_mistake_in_the_port_is_not_blamed_on_the_nic() {
     );
     assert_eq!(
         scheme(json!({"port": {"drop": "lowest-priority"}})),
-        "scheme.port.drop: a fifo knows no priorities; use \"tail\" or another discipline"
+        "scheme.port.drop: \"lowest-priority\" is not for fifo, which knows \"tail\""
     );
     assert_eq!(
         scheme(json!({"port": {"discipline": {"kind": "priority", "thresholds": [10, 30, 20]}}})),
         "scheme.port.discipline.thresholds[2]: 20 after 30; thresholds must increase"
+    );
+}
+
+/// ADS: tables, hosts' estimates, and files of tables.
+#[test]
+fn mapped_queues() {
+    let discipline = |value: Value| scheme(json!({"port": {"discipline": value}}));
+    let dynamic = |key: &str, value: Value| {
+        discipline(
+            json!({"kind": "mapped", "queues": 8, "mapping": {"kind": "dynamic", key: value}}),
+        )
+    };
+    let fixed = |queues: u32, thresholds: Value| {
+        let mapping = json!({"kind": "static", "thresholds": thresholds});
+        discipline(json!({"kind": "mapped", "queues": queues, "mapping": mapping}))
+    };
+    let at = "scheme.port.discipline";
+    assert_eq!(
+        discipline(json!({"kind": "mapped", "queues": 0})),
+        format!("{at}.queues: 0 is not in [1, 64]")
+    );
+    assert_eq!(
+        dynamic("interval", json!("0s")),
+        format!("{at}.mapping.interval: 0s is not above zero")
+    );
+    assert_eq!(
+        dynamic("window", json!(0)),
+        format!("{at}.mapping.window: 0 is not at least 1")
+    );
+    assert_eq!(
+        dynamic("policy", json!("equal")),
+        format!(
+            "{at}.mapping.policy: \"equal\" is not a mapping policy; known: equal-split, least-slowdown"
+        )
+    );
+    assert_eq!(
+        fixed(8, json!([1, 2])),
+        format!(
+            "{at}.mapping.thresholds: 2 thresholds for 8 queues; it takes one less than queues"
+        )
+    );
+    assert_eq!(
+        fixed(3, json!([5, 2])),
+        format!("{at}.mapping.thresholds[1]: 2 after 5; thresholds must not fall")
+    );
+    assert_eq!(
+        fixed(2, json!({"leaf 77": [2]})),
+        format!(
+            "{at}.mapping.thresholds: \"leaf 77\" is not a node or port here: it is for another topology"
+        )
+    );
+    let message = fixed(2, json!({"host 0": [2]}));
+    assert!(message.ends_with("it is for another topology"), "{message}");
+    let missing = json!({"kind": "static", "file": "no-such.json"});
+    let message = discipline(json!({"kind": "mapped", "queues": 2, "mapping": missing}));
+    assert!(
+        message.starts_with(&format!("{at}.mapping.file: no-such.json: cannot be read")),
+        "{message}"
+    );
+    assert_eq!(
+        discipline(json!({"kind": "mapped", "queues": 2, "mapping": "static"})),
+        format!("{at}.mapping: needs either thresholds or a file that has them")
+    );
+    assert_eq!(
+        scheme(json!({"tagger": {"kind": "outstanding", "cap": "1KB"}})),
+        "scheme.tagger.cap: 1KB is less than one MTU (1500B)"
+    );
+    assert_eq!(
+        scheme(json!({"port": {"discipline": "fq", "drop": "lowest-priority"}})),
+        "scheme.port.drop: \"lowest-priority\" is not for fq, which knows \"tail\" and \"longest-queue\""
+    );
+    assert_eq!(
+        with(&[("record", json!({"values": {"unit": "0B"}}))]),
+        "record.values.unit: 0B is not above zero"
     );
 }
 

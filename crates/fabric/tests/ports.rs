@@ -5,6 +5,7 @@
 
 use fctlab_core::units::PathScale;
 use fctlab_core::{Duration, Rate, Time, spec};
+use fctlab_fabric::disciplines::Site;
 use fctlab_fabric::engine::events::{EventQueue, NONE as NO_SOURCE};
 use fctlab_fabric::engine::port::{Fate, Port, PortCounters, PortSpec};
 use fctlab_fabric::engine::slab::Slab;
@@ -60,8 +61,13 @@ fn drive(port: &Value, turns: bool, tie: Tie, offered: &[Offered]) -> Seen {
         host_rate: rate,
         base_rtt,
     };
+    let site = Site {
+        rate,
+        port: "leaf 0 -> host 0",
+        node: "leaf 0",
+    };
     // Transmissions' ends are source 1, the wire is source 2.
-    let mut port = Port::new(&spec, &link, 1, (1, 1), turns, &scale).unwrap();
+    let mut port = Port::new(&spec, &link, 1, (1, 1), turns, &scale, &site).unwrap();
     let mut slab = Slab::default();
     let outside = if tie == Tie::ArrivalFirst { 0 } else { 9 };
     let mut queue = EventQueue::new(3, Duration::from_us(3));
@@ -262,8 +268,11 @@ proptest! {
             Just(json!("fifo")), Just(json!("srpt")),
             Just(json!({"kind": "srpt", "starvation_prevention": false})),
             Just(json!({"kind": "priority", "thresholds": [1, 3]})),
+            Just(json!("fq")),
+            Just(json!({"kind": "mapped", "queues": 3, "mapping": {"kind": "static", "thresholds": [1, 3]}})),
+            Just(json!({"kind": "mapped", "queues": 4, "mapping": {"kind": "dynamic", "interval": "5us", "window": 2}})),
         ],
-        lowest in any::<bool>(),
+        evicts in any::<bool>(),
         turns in any::<bool>(),
         base in fifo_port(),
         per_queue in any::<bool>(),
@@ -271,7 +280,8 @@ proptest! {
     ) {
         let mut port = base;
         if discipline != "fifo" {
-            port["drop"] = json!(if lowest { "lowest-priority" } else { "tail" });
+            let policy = if discipline == "fq" { "longest-queue" } else { "lowest-priority" };
+            port["drop"] = json!(if evicts { policy } else { "tail" });
         }
         port["discipline"] = discipline;
         port["ecn_scope"] = json!(if per_queue { "queue" } else { "port" });

@@ -64,18 +64,27 @@ fn port() -> impl Strategy<Value = Value> {
         Just(json!("srpt")),
         Just(json!({"kind": "srpt", "starvation_prevention": false})),
         Just(json!({"kind": "priority", "thresholds": [1460, 10000, 60000]})),
+        Just(json!("fq")),
+        Just(
+            json!({"kind": "mapped", "queues": 3, "mapping": {"interval": "50us", "kind": "dynamic"}})
+        ),
     ];
     let buffer = prop::sample::select(vec!["1pkt", "4pkt", "24pkt", "500KB"]);
     let threshold = prop::sample::select(vec!["none", "2pkt", "15pkt"]);
     let scope = prop::sample::select(vec!["port", "queue"]);
     let at = prop::sample::select(vec!["enqueue", "dequeue"]);
     (discipline, buffer, threshold, scope, at, any::<bool>()).prop_map(
-        |(discipline, buffer, threshold, scope, at, lowest)| {
-            let lowest = lowest && discipline != "fifo";
+        |(discipline, buffer, threshold, scope, at, evicts)| {
+            let evicts = evicts && discipline != "fifo";
+            let policy = if discipline == "fq" {
+                "longest-queue"
+            } else {
+                "lowest-priority"
+            };
             json!({
                 "discipline": discipline, "buffer": buffer, "ecn_threshold": threshold,
                 "ecn_scope": scope, "ecn_at": at,
-                "drop": if lowest { "lowest-priority" } else { "tail" },
+                "drop": if evicts { policy } else { "tail" },
             })
         },
     )
@@ -84,7 +93,7 @@ fn port() -> impl Strategy<Value = Value> {
 fn scheme() -> impl Strategy<Value = Value> {
     let transport = prop::sample::select(vec!["tcp", "dctcp", "mintcp"]);
     let window = prop::sample::select(vec!["1pkt", "10pkt", "1bdp", "70pkt"]);
-    let tagger = prop::sample::select(vec!["none", "remaining", "size", "sent"]);
+    let tagger = prop::sample::select(vec!["none", "remaining", "size", "sent", "outstanding"]);
     let routing = prop::sample::select(vec!["ecmp", "spray-random", "spray-round-robin"]);
     let limit = prop_oneof![Just(json!(1)), Just(json!(4)), Just(json!("none"))];
     (transport, window, tagger, routing, port(), limit).prop_map(

@@ -14,13 +14,12 @@ use std::path::{Path, PathBuf};
 
 use arrow::array::{RecordBatchIterator, RecordBatchReader};
 use arrow::ffi_stream::FFI_ArrowArrayStream;
-use fctlab_core::SpecError;
+use fctlab_core::{SpecError, spec};
+use fctlab_fabric::mappings::{Histogram, MappingPolicy};
 use fctlab_fabric::records;
 use fctlab_fabric::run::{self, Outcome, RunError, RunOptions};
 use fctlab_fabric::scenario::{self, Format};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
-use parquet::file::properties::WriterProperties;
+use fctlab_table::TableFile;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -36,8 +35,8 @@ mod errors {
 mod _native {
     #[pymodule_export]
     use super::{
-        Progress, RunOutcome, build_profile, catalog, parse, resolve, run_scenario, schema,
-        version, with_scheme,
+        Progress, RunOutcome, build_profile, catalog, map_values, parse, resolve, run_scenario,
+        schema, version, with_scheme,
     };
 
     use super::{PyModule, PyResult, remember_panics};
@@ -95,20 +94,15 @@ impl RunOutcome {
     /// Writes the flow records into a Parquet file, the same bytes as `run` streams.
     fn write_flows(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let write = || {
-            let batches = &self.0.flows;
-            let properties = WriterProperties::builder()
-                .set_compression(Compression::SNAPPY)
-                .set_created_by("fctlab".into())
-                .build();
-            let file = File::create(&path)?;
-            let mut writer = ArrowWriter::try_new(file, records::schema(), Some(properties))?;
-            for batch in batches {
-                writer.write(batch)?;
-                writer.flush()?;
+            let mut table = TableFile::new(File::create(&path)?, records::schema())?;
+            for batch in &self.0.flows {
+                table.write(batch)?;
             }
-            writer.into_inner()?.sync_all()
+            table.finish()
         };
-        py.detach(write).map_err(|e| os_error(&path, &e))
+        py.detach(write)
+            .map(|_| ())
+            .map_err(|e| os_error(&path, &e))
     }
 
     /// The flow records as an Arrow C stream, sharing the engine's memory; none
@@ -189,6 +183,24 @@ fn schema() -> PyResult<String> {
 #[pyfunction]
 fn catalog() -> PyResult<String> {
     guarded(|| Ok(scenario::catalog().to_string()))
+}
+
+/// The largest value of each of `queues` queues but the last, by a mapping
+/// policy given as JSON. `packets` counts them by value from 0 on, `capacity`
+/// is how many the port could have sent meanwhile.
+#[pyfunction]
+fn map_values(
+    packets: Vec<u64>,
+    capacity: f64,
+    queues: usize,
+    policy_json: &str,
+) -> PyResult<Vec<u32>> {
+    guarded(|| {
+        let policy: MappingPolicy = spec::read(value(policy_json)?).map_err(spec_error)?;
+        policy.check().map_err(spec_error)?;
+        let packets = &packets[..];
+        Ok(policy.thresholds(&Histogram { packets, capacity }, queues))
+    })
 }
 
 /// Runs a resolved scenario on the calling thread, with the interpreter released.

@@ -4,10 +4,10 @@
 //! `engine::port`); this data structure serves the ports that need an event at
 //! the end of each transmission, such as host NICs where flows take turns.
 
-use fctlab_core::SpecError;
+use fctlab_core::{SpecError, Time};
 use serde::{Deserialize, Serialize};
 
-use super::{Discipline, DisciplineSpec};
+use super::{Discipline, DisciplineSpec, Site};
 use crate::engine::ring::Ring;
 use crate::packet::Packet;
 
@@ -24,14 +24,14 @@ pub struct Fifo {
 
 impl DisciplineSpec for Spec {
     type State = Fifo;
-    fn build(&self) -> Result<Fifo, SpecError> {
+    fn build(&self, _: &Site<'_>) -> Result<Fifo, SpecError> {
         Ok(Fifo { packets: Ring::new(), bytes: 0 })
     }
 }
 
 impl Discipline for Fifo {
     #[inline]
-    fn enqueue(&mut self, packet: Packet) {
+    fn enqueue(&mut self, packet: Packet, _: Time) {
         self.bytes += u64::from(packet.bytes);
         self.packets.push(packet);
     }
@@ -55,6 +55,7 @@ impl Discipline for Fifo {
 
 #[cfg(test)]
 mod tests {
+    use super::super::TEST_SITE;
     use super::*;
     use proptest::prelude::*;
     use std::collections::VecDeque;
@@ -63,11 +64,11 @@ mod tests {
         /// Against a deque.
         #[test]
         fn first_in_first_out(ops in prop::collection::vec((any::<bool>(), 41u16..1501), 0..300)) {
-            let (mut fifo, mut model) = (Spec {}.build().unwrap(), VecDeque::new());
+            let (mut fifo, mut model) = (Spec {}.build(&TEST_SITE).unwrap(), VecDeque::new());
             for (i, (enqueue, bytes)) in ops.into_iter().enumerate() {
                 let packet = Packet { seq: i as u32, bytes, ..Packet::default() };
                 if enqueue {
-                    fifo.enqueue(packet);
+                    fifo.enqueue(packet, Time::ZERO);
                     model.push_back(packet);
                 } else {
                     prop_assert_eq!(fifo.dequeue().map(|p| p.seq), model.pop_front().map(|p| p.seq));

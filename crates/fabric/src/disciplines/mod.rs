@@ -1,24 +1,49 @@
 //! What leaves a port next, and what is dropped when its buffer is full.
 //!
-//! A discipline is a plain data structure without a clock: packets go in and
-//! come out. It lives in one file with its specification and is registered by
-//! one line below.
+//! A discipline is a plain data structure: packets go in and come out, and
+//! what depends on time is told the time. It lives in one file with its
+//! specification and is registered by one line below.
 
-use fctlab_core::SpecError;
+use std::path::Path;
 
+use fctlab_core::{Rate, SpecError, Time};
+
+use crate::engine::port::DropPolicy;
 use crate::packet::Packet;
+use crate::topology::Fabric;
+
+/// What a discipline may know about the port that it serves.
+#[derive(Clone, Copy, Debug)]
+pub struct Site<'a> {
+    /// The port's rate.
+    pub rate: Rate,
+    /// The port's name, `FROM -> TO`.
+    pub port: &'a str,
+    /// The name of the node that has the port.
+    pub node: &'a str,
+}
 
 /// The buffer of one port, as a data structure.
 pub trait Discipline {
+    /// What [`evict_for`](Self::evict_for) implements beside tail drop.
+    const EVICTS: Option<DropPolicy> = None;
+
+    /// Whether it remembers packets that have left. If so it takes in every
+    /// packet, even one that finds the port idle and leaves at once.
+    const REMEMBERS: bool = false;
+
+    /// A packet has reached the port, which may then drop it; only told to
+    /// disciplines that remember.
+    fn observe(&mut self, _packet: &Packet, _now: Time) {}
+
     /// Takes a packet in.
-    fn enqueue(&mut self, packet: Packet);
+    fn enqueue(&mut self, packet: Packet, now: Time);
 
     /// The packet to transmit now; `None` only when nothing is queued.
     fn dequeue(&mut self) -> Option<Packet>;
 
-    /// Removes a queued packet of strictly lower priority than `arriving`, of
-    /// the lowest priority there is and of those the last to arrive; `None`
-    /// when there is none.
+    /// Removes a queued packet to make room for `arriving`, by the policy
+    /// [`EVICTS`](Self::EVICTS); `None` when it is `arriving` that must go.
     fn evict_for(&mut self, arriving: &Packet) -> Option<Packet>;
 
     /// Bytes waiting in the queue that `packet` belongs to (for ECN per queue).
@@ -26,17 +51,33 @@ pub trait Discipline {
 
     /// Bytes waiting in each queue, for recorders; one queue unless said otherwise.
     fn bytes_by_queue(&self) -> Vec<u64>;
+
+    /// The largest tag that each queue but the last takes, where tags choose
+    /// the queue, for recorders.
+    fn thresholds(&mut self, _now: Time) -> Option<&[u32]> {
+        None
+    }
 }
 
 /// How a discipline's specification becomes the data structure.
 pub trait DisciplineSpec {
     /// The data structure.
     type State: Discipline;
-    /// Builds an empty one.
+
+    /// Reads what the specification refers to; relative file names are taken
+    /// from `base_dir`.
+    ///
+    /// # Errors
+    /// What cannot be read, or does not fit the fabric.
+    fn resolve(&mut self, _base_dir: &Path, _fabric: &Fabric) -> Result<(), SpecError> {
+        Ok(())
+    }
+
+    /// Builds an empty one for a port.
     ///
     /// # Errors
     /// When parameters do not fit each other; the path is relative to the specification.
-    fn build(&self) -> Result<Self::State, SpecError>;
+    fn build(&self, site: &Site<'_>) -> Result<Self::State, SpecError>;
 }
 
 /// Declares the disciplines: one line each, naming file and name.
@@ -54,19 +95,37 @@ macro_rules! disciplines {
         pub enum Queue { $( $variant(<$file::Spec as DisciplineSpec>::State) ),+ }
 
         impl QueueSpec {
+            /// See [`DisciplineSpec::resolve`].
+            ///
+            /// # Errors
+            /// What cannot be read, or does not fit the fabric.
+            pub fn resolve(&mut self, base_dir: &Path, fabric: &Fabric) -> Result<(), SpecError> {
+                match self { $( QueueSpec::$variant(spec) => spec.resolve(base_dir, fabric) ),+ }
+            }
             /// Builds the empty queue of one port.
             ///
             /// # Errors
             /// When parameters do not fit each other.
-            pub fn build(&self) -> Result<Queue, SpecError> {
-                Ok(match self { $( QueueSpec::$variant(spec) => Queue::$variant(spec.build()?) ),+ })
+            pub fn build(&self, site: &Site<'_>) -> Result<Queue, SpecError> {
+                Ok(match self { $( QueueSpec::$variant(spec) => Queue::$variant(spec.build(site)?) ),+ })
+            }
+            /// See [`Discipline::EVICTS`].
+            pub fn evicts(&self) -> Option<DropPolicy> {
+                match self { $( QueueSpec::$variant(_) => <$file::Spec as DisciplineSpec>::State::EVICTS ),+ }
+            }
+            /// See [`Discipline::REMEMBERS`].
+            pub fn remembers(&self) -> bool {
+                match self { $( QueueSpec::$variant(_) => <$file::Spec as DisciplineSpec>::State::REMEMBERS ),+ }
             }
         }
 
         impl Discipline for Queue {
+            fn observe(&mut self, packet: &Packet, now: Time) {
+                match self { $( Queue::$variant(q) => q.observe(packet, now) ),+ }
+            }
             #[inline]
-            fn enqueue(&mut self, packet: Packet) {
-                match self { $( Queue::$variant(q) => q.enqueue(packet) ),+ }
+            fn enqueue(&mut self, packet: Packet, now: Time) {
+                match self { $( Queue::$variant(q) => q.enqueue(packet, now) ),+ }
             }
             #[inline]
             fn dequeue(&mut self) -> Option<Packet> {
@@ -81,6 +140,9 @@ macro_rules! disciplines {
             fn bytes_by_queue(&self) -> Vec<u64> {
                 match self { $( Queue::$variant(q) => q.bytes_by_queue() ),+ }
             }
+            fn thresholds(&mut self, now: Time) -> Option<&[u32]> {
+                match self { $( Queue::$variant(q) => q.thresholds(now) ),+ }
+            }
         }
     };
 }
@@ -89,4 +151,19 @@ disciplines! {
     "fifo" => Fifo(fifo),
     "priority" => Priority(priority),
     "srpt" => Srpt(srpt),
+    "fq" => Fq(fq),
+    "mapped" => Mapped(mapped),
 }
+
+/// Packets that go before all data: ACKs and probes (pFabric, section 4.2; ADS, footnote 3).
+pub fn is_control(packet: &Packet) -> bool {
+    use crate::packet::Flags;
+    packet.is_ack() || packet.flags.has(Flags::PROBE)
+}
+
+#[cfg(test)]
+pub(crate) const TEST_SITE: Site<'static> = Site {
+    rate: Rate::from_gbps(10),
+    port: "leaf 0 -> host 0",
+    node: "leaf 0",
+};

@@ -5,12 +5,13 @@
 //! and including threshold i + 1. ACKs and probes go to queue 0. A queue is
 //! served only when all queues before it are empty.
 
-use fctlab_core::SpecError;
+use fctlab_core::{SpecError, Time};
 use serde::{Deserialize, Serialize};
 
-use super::{Discipline, DisciplineSpec};
+use super::{Discipline, DisciplineSpec, Site, is_control};
+use crate::engine::port::DropPolicy;
 use crate::engine::ring::Ring;
-use crate::packet::{Flags, Packet};
+use crate::packet::Packet;
 
 /// Strict priority over FIFO queues; tags choose the queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -31,7 +32,7 @@ pub struct Priority {
 
 impl DisciplineSpec for Spec {
     type State = Priority;
-    fn build(&self) -> Result<Priority, SpecError> {
+    fn build(&self, _: &Site<'_>) -> Result<Priority, SpecError> {
         if self.thresholds.len() > 63 {
             let n = self.thresholds.len();
             return Err(SpecError::new("thresholds", format!("{n} thresholds; at most 63 (64 queues)")));
@@ -50,7 +51,7 @@ impl DisciplineSpec for Spec {
 impl Priority {
     #[inline]
     fn queue_of(&self, packet: &Packet) -> usize {
-        if packet.is_ack() || packet.flags.has(Flags::PROBE) {
+        if is_control(packet) {
             return 0;
         }
         self.thresholds.iter().filter(|&&t| packet.tag > t).count()
@@ -67,8 +68,10 @@ impl Priority {
 }
 
 impl Discipline for Priority {
+    const EVICTS: Option<DropPolicy> = Some(DropPolicy::LowestPriority);
+
     #[inline]
-    fn enqueue(&mut self, packet: Packet) {
+    fn enqueue(&mut self, packet: Packet, _: Time) {
         let queue = self.queue_of(&packet);
         let (ring, bytes) = &mut self.queues[queue];
         *bytes += u64::from(packet.bytes);
@@ -98,10 +101,15 @@ impl Discipline for Priority {
     fn bytes_by_queue(&self) -> Vec<u64> {
         self.queues.iter().map(|q| q.1).collect()
     }
+    fn thresholds(&mut self, _: Time) -> Option<&[u32]> {
+        Some(&self.thresholds)
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::TEST_SITE;
+    use crate::packet::Flags;
     use super::*;
     use proptest::prelude::*;
 
@@ -111,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_threshold_belongs_to_the_queue_before_it() {
-        let queue = Spec { thresholds: vec![1000, 2000] }.build().unwrap();
+        let queue = Spec { thresholds: vec![1000, 2000] }.build(&TEST_SITE).unwrap();
         for (tag, expected) in [(0, 0), (1000, 0), (1001, 1), (2000, 1), (2001, 2), (u32::MAX, 2)] {
             assert_eq!(queue.queue_of(&data(tag, 0)), expected, "tag {tag}");
         }
@@ -122,10 +130,10 @@ mod tests {
 
     #[test]
     fn mistakes() {
-        let error = |thresholds: Vec<u32>| Spec { thresholds }.build().err().unwrap().to_string();
+        let error = |thresholds: Vec<u32>| Spec { thresholds }.build(&TEST_SITE).err().unwrap().to_string();
         assert_eq!(error(vec![5, 9, 9]), "thresholds[2]: 9 after 9; thresholds must increase");
         assert_eq!(error((0..64).collect()), "thresholds: 64 thresholds; at most 63 (64 queues)");
-        assert!(Spec { thresholds: (0..63).collect() }.build().is_ok());
+        assert!(Spec { thresholds: (0..63).collect() }.build(&TEST_SITE).is_ok());
     }
 
     proptest! {
@@ -139,14 +147,14 @@ mod tests {
                 true => 0,
                 false => thresholds.iter().position(|&t| p.tag <= t).unwrap_or(thresholds.len()),
             };
-            let mut queue = Spec { thresholds: thresholds.clone() }.build().unwrap();
+            let mut queue = Spec { thresholds: thresholds.clone() }.build(&TEST_SITE).unwrap();
             let mut list: Vec<Packet> = Vec::new();
             for (i, (op, tag, bytes)) in ops.into_iter().enumerate() {
                 let flags = [Flags::NONE, Flags::ACK, Flags::PROBE][(tag / 12) as usize];
                 let packet = Packet { tag, bytes, flags, seq: i as u32, ..Packet::default() };
                 match op {
                     0..4 => {
-                        queue.enqueue(packet);
+                        queue.enqueue(packet, Time::ZERO);
                         list.push(packet);
                     }
                     4..7 => {

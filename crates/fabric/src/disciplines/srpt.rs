@@ -15,13 +15,14 @@
 //! with packets in a shallow buffer), so the best of them is found by scanning
 //! an array of one key per flow.
 
-use fctlab_core::SpecError;
+use fctlab_core::{SpecError, Time};
 use serde::{Deserialize, Serialize};
 
-use super::{Discipline, DisciplineSpec};
+use super::{Discipline, DisciplineSpec, Site, is_control};
+use crate::engine::port::DropPolicy;
 use crate::engine::index::{at, at_mut};
 use crate::engine::ring::Ring;
-use crate::packet::{Flags, FlowSlot, Packet};
+use crate::packet::{FlowSlot, Packet};
 
 /// Exact priority by tag, with pFabric's starvation prevention.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -83,7 +84,7 @@ pub struct Srpt {
 
 impl DisciplineSpec for Spec {
     type State = Srpt;
-    fn build(&self) -> Result<Srpt, SpecError> {
+    fn build(&self, _: &Site<'_>) -> Result<Srpt, SpecError> {
         Ok(Srpt {
             starvation_prevention: self.starvation_prevention,
             control: Ring::new(),
@@ -95,10 +96,6 @@ impl DisciplineSpec for Spec {
             flows: Vec::new(),
         })
     }
-}
-
-fn is_control(packet: &Packet) -> bool {
-    packet.is_ack() || packet.flags.has(Flags::PROBE)
 }
 
 impl Srpt {
@@ -142,8 +139,10 @@ impl Srpt {
 }
 
 impl Discipline for Srpt {
+    const EVICTS: Option<DropPolicy> = Some(DropPolicy::LowestPriority);
+
     #[inline(always)]
-    fn enqueue(&mut self, packet: Packet) {
+    fn enqueue(&mut self, packet: Packet, _: Time) {
         if is_control(&packet) {
             self.control_bytes += u64::from(packet.bytes);
             return self.control.push(packet);
@@ -217,11 +216,13 @@ impl Discipline for Srpt {
 
 #[cfg(test)]
 mod tests {
+    use super::super::TEST_SITE;
+    use crate::packet::Flags;
     use super::*;
     use proptest::prelude::*;
 
     fn build(starvation_prevention: bool) -> Srpt {
-        Spec { starvation_prevention }.build().unwrap()
+        Spec { starvation_prevention }.build(&TEST_SITE).unwrap()
     }
     fn data(flow: u32, tag: u32, seq: u32) -> Packet {
         Packet { flow, tag, seq, bytes: 1500, ..Packet::default() }
@@ -235,7 +236,7 @@ mod tests {
         for (prevention, expected) in [(true, [0, 1, 2, 3]), (false, [1, 2, 3, 0])] {
             let mut queue = build(prevention);
             for (seq, (flow, tag)) in [(1, 9), (1, 7), (2, 8), (1, 8)].into_iter().enumerate() {
-                queue.enqueue(data(flow, tag, seq as u32));
+                queue.enqueue(data(flow, tag, seq as u32), Time::ZERO);
             }
             assert_eq!([(); 4].map(|()| queue.dequeue().unwrap().seq), expected);
             assert!(queue.dequeue().is_none());
@@ -246,7 +247,7 @@ mod tests {
     fn equal_priority_evicts_nothing_and_the_latest_goes_first() {
         let mut queue = build(true);
         for seq in 0..3 {
-            queue.enqueue(data(seq, 5, seq));
+            queue.enqueue(data(seq, 5, seq), Time::ZERO);
         }
         assert!(queue.evict_for(&data(9, 5, 9)).is_none());
         assert_eq!(queue.evict_for(&data(9, 4, 9)).unwrap().seq, 2);
@@ -274,7 +275,7 @@ mod tests {
                 let packet = Packet { flow, tag, bytes, flags, seq: i as u32, ..Packet::default() };
                 match op {
                     0..4 => {
-                        queue.enqueue(packet);
+                        queue.enqueue(packet, Time::ZERO);
                         list.push(packet);
                     }
                     4..7 => {

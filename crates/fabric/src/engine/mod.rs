@@ -159,9 +159,7 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
             } else {
                 (&scheme.port, "scheme.port")
             };
-            let hosts = fabric.hosts;
-            Port::new(spec, link, hosts, (number, count), false, &settings.scale)
-                .map_err(|e| e.under(key))
+            Port::of(spec, fabric, number, &settings.scale).map_err(|e| e.under(key))
         });
         let ports = ports.collect::<Result<Vec<_>, _>>()?;
         let full = settings.format.full();
@@ -325,7 +323,8 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
     pub fn check_conservation(&self) {
         for (id, port) in self.ports.iter().enumerate() {
             let c = &port.counters;
-            let evicted = c.accepted_packets - c.delivered_packets - port.packets_inside(&self.slab);
+            let evicted =
+                c.accepted_packets - c.delivered_packets - port.packets_inside(&self.slab);
             assert!(evicted <= c.dropped_packets, "port {id} lost packets");
         }
     }

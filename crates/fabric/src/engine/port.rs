@@ -28,9 +28,9 @@ use serde::{Deserialize, Serialize};
 
 use super::events::{EventQueue, Source};
 use super::slab::{InFlight, NONE, PacketId, Slab};
-use crate::disciplines::{Discipline, Queue, QueueSpec};
+use crate::disciplines::{Discipline, Queue, QueueSpec, Site};
 use crate::packet::{Flags, Packet};
-use crate::topology::Link;
+use crate::topology::{Fabric, Link};
 
 /// A port: what leaves next, what is dropped and what is marked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -60,6 +60,18 @@ pub enum DropPolicy {
     Tail,
     /// The packet of the lowest priority, queued or arriving.
     LowestPriority,
+    /// The last packet of the flow with the most bytes, queued or arriving.
+    LongestQueue,
+}
+
+impl DropPolicy {
+    fn as_str(self) -> &'static str {
+        match self {
+            DropPolicy::Tail => "tail",
+            DropPolicy::LowestPriority => "lowest-priority",
+            DropPolicy::LongestQueue => "longest-queue",
+        }
+    }
 }
 
 /// Whose occupancy counts for ECN.
@@ -92,6 +104,22 @@ impl Default for PortSpec {
             ecn_scope: EcnScope::Port,
             ecn_at: EcnAt::Enqueue,
         }
+    }
+}
+
+impl PortSpec {
+    /// Builds every port that would have this specification, to see whether
+    /// it can: those of hosts (`nics`), or of switches.
+    ///
+    /// # Errors
+    /// Parameters that do not fit each other or the port.
+    pub fn check(&self, fabric: &Fabric, nics: bool, scale: &PathScale) -> Result<(), SpecError> {
+        for (number, link) in (0..).zip(&fabric.links) {
+            if (link.from < fabric.hosts) == nics {
+                Port::of(self, fabric, number, scale)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -167,6 +195,8 @@ pub struct Port {
     pub switch: u32,
     /// Choosing ports: packets held back.
     waiting_packets: u32,
+    /// Choosing ports: packets that find the port idle do not go through the queue.
+    direct: bool,
     choosing: Option<Box<Choosing>>,
     limits: Box<Limits>,
     /// FIFO, and marks are set when a transmission starts.
@@ -203,6 +233,27 @@ pub const HOST: u32 = u32::MAX;
 const FRACTION: u32 = 16;
 
 impl Port {
+    /// Port number `number` of `fabric`.
+    ///
+    /// # Errors
+    /// Parameters that do not fit each other, with the path of the key.
+    pub fn of(
+        spec: &PortSpec,
+        fabric: &Fabric,
+        number: u32,
+        scale: &PathScale,
+    ) -> Result<Self, SpecError> {
+        let link = &fabric.links[number as usize];
+        let (port, node) = (fabric.port_name(number), fabric.node_name(link.from));
+        let site = Site {
+            rate: link.rate,
+            port: &port,
+            node: &node,
+        };
+        let numbers = (number, fabric.links.len() as u32);
+        Port::new(spec, link, fabric.hosts, numbers, false, scale, &site)
+    }
+
     /// Port number `number` of `ports`, which feeds `link`; nodes below `hosts`
     /// are hosts. `choosing`: it holds
     /// packets back even if it is FIFO.
@@ -216,6 +267,7 @@ impl Port {
         (number, ports): (u32, u32),
         choosing: bool,
         scale: &PathScale,
+        site: &Site<'_>,
     ) -> Result<Self, SpecError> {
         let buffer = spec.buffer.bytes(scale);
         if buffer < scale.packet_bytes {
@@ -223,17 +275,23 @@ impl Port {
             return Err(SpecError::new("buffer", message));
         }
         let fifo = matches!(spec.discipline, QueueSpec::Fifo(_));
-        if fifo && spec.drop == DropPolicy::LowestPriority {
-            let message = "a fifo knows no priorities; use \"tail\" or another discipline";
+        let evicts = spec.discipline.evicts();
+        if spec.drop != DropPolicy::Tail && evicts != Some(spec.drop) {
+            let other = evicts.map_or(String::new(), |drop| format!(" and {:?}", drop.as_str()));
+            let (kind, drop) = (spec.discipline.kind(), spec.drop.as_str());
+            let message = format!("{drop:?} is not for {kind}, which knows \"tail\"{other}");
             return Err(SpecError::new("drop", message));
         }
-        let queue = spec.discipline.build().map_err(|e| e.under("discipline"))?;
+        let queue = spec
+            .discipline
+            .build(site)
+            .map_err(|e| e.under("discipline"))?;
         let holding = (choosing || !fifo).then(|| {
             Box::new(Choosing {
                 queue,
                 waiting_bytes: 0,
                 pending: false,
-                evicts: spec.drop == DropPolicy::LowestPriority,
+                evicts: spec.drop != DropPolicy::Tail,
                 per_queue_ecn: spec.ecn_scope == EcnScope::Queue,
             })
         });
@@ -262,6 +320,7 @@ impl Port {
             transmitter: number,
             switch: link.to.checked_sub(hosts).unwrap_or(HOST),
             waiting_packets: 0,
+            direct: !spec.discipline.remembers(),
             choosing: holding,
             limits: Box::new(Limits {
                 buffer,
@@ -307,8 +366,8 @@ impl Port {
     ) -> Fate {
         let ps = now.ps();
         let start = self.busy_until.max(ps);
-        if self.choosing.is_some() && (self.waiting_packets > 0 || start > ps) {
-            return self.accept_choosing(start, id, slab, events, evicted);
+        if self.choosing.is_some() && (self.waiting_packets > 0 || start > ps || !self.direct) {
+            return self.accept_choosing(now, id, slab, events, evicted);
         }
         let end = start + self.transmission(bytes);
         if end - ps > self.quiet && !self.admit(ps, id, slab) {
@@ -410,7 +469,9 @@ impl Port {
         }
         let id = self.head;
         let InFlight { packet, next, .. } = *slab.get(id);
-        let Packet { dst, hash, bytes, .. } = packet;
+        let Packet {
+            dst, hash, bytes, ..
+        } = packet;
         self.head = next;
         self.counters.delivered_packets += 1;
         if next != NONE {
@@ -422,7 +483,7 @@ impl Port {
     #[inline(never)]
     fn accept_choosing(
         &mut self,
-        start: u64,
+        now: Time,
         id: PacketId,
         slab: &mut Slab,
         events: &mut EventQueue,
@@ -433,6 +494,9 @@ impl Port {
         let Some(c) = &mut self.choosing else {
             unreachable!("only choosing ports")
         };
+        if !self.direct {
+            c.queue.observe(&packet, now);
+        }
         while c.waiting_bytes + bytes > self.limits.buffer {
             self.counters.dropped_packets += 1;
             let Some(victim) = (if c.evicts {
@@ -460,12 +524,12 @@ impl Port {
         c.waiting_bytes += bytes;
         self.waiting_packets += 1;
         slab.remove(id);
-        c.queue.enqueue(packet);
+        c.queue.enqueue(packet, now);
         self.counters.accepted_packets += 1;
         self.counters.accepted_bytes += bytes;
         if !c.pending {
             c.pending = true;
-            events.schedule(self.transmitter, Time::from_ps(start));
+            events.schedule(self.transmitter, Time::from_ps(self.busy_until).max(now));
         }
         if !evicted.is_empty() {
             return Fate::Displaced;
@@ -517,6 +581,12 @@ impl Port {
                 vec![self.waiting_bytes(slab)]
             }
         }
+    }
+
+    /// The largest tag that each queue but the last takes now, where tags
+    /// choose the queue.
+    pub fn thresholds(&mut self, now: Time) -> Option<&[u32]> {
+        self.choosing.as_mut()?.queue.thresholds(now)
     }
 
     /// Packets queued or on the wire.

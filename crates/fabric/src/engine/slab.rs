@@ -35,7 +35,10 @@ pub struct Slab {
 
 impl Default for Slab {
     fn default() -> Self {
-        Slab { slots: Vec::new(), free: NONE }
+        Slab {
+            slots: Vec::new(),
+            free: NONE,
+        }
     }
 }
 
@@ -56,7 +59,12 @@ impl Slab {
     #[inline(never)]
     fn grow(&mut self) -> PacketId {
         let packet = Packet::default();
-        self.slots.push(InFlight { packet, before: 0, next: NONE, arrival: 0 });
+        self.slots.push(InFlight {
+            packet,
+            before: 0,
+            next: NONE,
+            arrival: 0,
+        });
         self.slots.len() as PacketId - 1
     }
 

@@ -17,7 +17,9 @@ pub struct Turns {
 impl Turns {
     /// Nothing waits at any of the hosts.
     pub fn new(hosts: u32) -> Self {
-        Turns { hosts: (0..hosts).map(|_| Ring::new()).collect() }
+        Turns {
+            hosts: (0..hosts).map(|_| Ring::new()).collect(),
+        }
     }
 
     /// A packet of `flow` waits at `host` and starts at `start`. Returns the

@@ -12,6 +12,7 @@
 //!   chosen flows, at every change.
 //! * [`packets`]: `packets.pcapng`, every packet of chosen flows, for Wireshark.
 //! * [`waits`]: `waits.csv`, the longest waits in ports.
+//! * [`values`]: `values.parquet`, the priorities that ports see.
 //!
 //! `measure.extras` asks for further summaries: [`goodput`], [`jain`],
 //! [`starvation`] and [`queries`] (which needs flow records only).
@@ -27,6 +28,7 @@ mod pcapng;
 pub mod ports;
 pub mod queries;
 pub mod starvation;
+pub mod values;
 pub mod waits;
 pub mod windows;
 
@@ -64,6 +66,9 @@ pub struct RecordSpec {
     /// The longest waits in ports, into `waits.csv`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits: Option<waits::Spec>,
+    /// The priorities that ports see, into `values.parquet`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub values: Option<values::Spec>,
 }
 
 impl RecordSpec {
@@ -82,6 +87,9 @@ impl RecordSpec {
         if let Some(spec) = &self.packets {
             chosen::check(&spec.flows, flows).map_err(|e| e.under("packets.flows"))?;
         }
+        if let Some(spec) = &self.values {
+            spec.check().map_err(|e| e.under("values"))?;
+        }
         Ok(())
     }
 }
@@ -93,6 +101,7 @@ pub struct Recorders {
     windows: Option<windows::Recorder>,
     packets: Option<packets::Recorder>,
     waits: Option<waits::Recorder>,
+    values: Option<values::Recorder>,
     /// What `goodput` and `starvation` are told.
     progress: Option<Progress>,
     goodput: Option<goodput::Recorder>,
@@ -169,6 +178,9 @@ impl Recorders {
         if let Some(spec) = &record.waits {
             self.waits = Some(waits::Recorder::new(spec, fabric, dir)?);
         }
+        if let Some(spec) = &record.values {
+            self.values = Some(values::Recorder::new(spec, fabric, dir)?);
+        }
         Ok(())
     }
 
@@ -178,6 +190,7 @@ impl Recorders {
             || self.windows.is_some()
             || self.packets.is_some()
             || self.waits.is_some()
+            || self.values.is_some()
             || self.progress.is_some()
             || self.jain.is_some()
     }
@@ -285,6 +298,9 @@ impl Recorders {
         if let Some(r) = &mut self.waits {
             r.on_accept(now, id, port, packet);
         }
+        if let Some(r) = &mut self.values {
+            r.on_accept(id, packet);
+        }
     }
 
     /// A choosing port starts a packet that had waited.
@@ -334,6 +350,9 @@ impl Recorders {
         }
         if let Some(r) = self.waits {
             files.push(r.finish()?);
+        }
+        if let Some(r) = self.values {
+            files.push(r.finish(end)?);
         }
         if let Some(r) = self.goodput {
             extras.insert("goodput".into(), r.report(end));

@@ -1,7 +1,7 @@
 //! Time series of ports: what they hold, what they do, what they drop and mark.
 //!
 //! `port_series.parquet` has one row per sample, port and queue. What counts a
-//! whole port (everything after `queued_bytes`) stands in the row of its first
+//! whole port (everything after `up_to`) stands in the row of its first
 //! queue and is null in the others, so that sums over the file are right. A
 //! last, shorter interval ends with the run.
 //!
@@ -11,6 +11,7 @@
 //! | `port` | | `FROM -> TO` |
 //! | `queue` | | number of the queue, 0 is served first |
 //! | `queued_bytes` | bytes | waiting at that instant, the packet in transmission not included |
+//! | `up_to` | tag | the largest tag that the queue takes at that instant; null for the last queue, and where tags do not choose the queue by thresholds |
 //! | `utilisation` | share | of the interval that transmissions took |
 //! | `packets` | packets | that reached the far end in the interval |
 //! | `drops`, `marks` | packets | dropped, and marked with CE, in the interval |
@@ -89,16 +90,6 @@ impl schemars::JsonSchema for Which {
     }
 }
 
-/// The name of the port that feeds link `id`.
-pub fn name(fabric: &Fabric, id: usize) -> String {
-    let link = &fabric.links[id];
-    format!(
-        "{} -> {}",
-        fabric.node_name(link.from),
-        fabric.node_name(link.to)
-    )
-}
-
 impl Spec {
     /// The ports by number, with their names.
     ///
@@ -108,7 +99,7 @@ impl Spec {
         if self.interval == Duration::ZERO {
             return Err(SpecError::new("interval", "0s is not above zero"));
         }
-        let all = (0..fabric.links.len()).map(|id| (id as u32, name(fabric, id)));
+        let all = (0..fabric.links.len()).map(|id| (id as u32, fabric.port_name(id as u32)));
         let all: Vec<(u32, String)> = all.collect();
         let Which::Named(names) = &self.which else {
             return Ok(all);
@@ -158,12 +149,19 @@ pub struct Recorder {
     table: Table,
 }
 
+/// The queues of a port at an instant: bytes, and the largest tag of all but the last.
+struct Queues {
+    queued: Vec<u64>,
+    thresholds: Vec<u32>,
+}
+
 #[derive(Default)]
 struct Rows {
     time: Float64Builder,
     port: StringBuilder,
     queue: UInt32Builder,
     queued: UInt64Builder,
+    up_to: UInt32Builder,
     utilisation: Float64Builder,
     packets: UInt64Builder,
     drops: UInt64Builder,
@@ -185,6 +183,7 @@ impl Recorder {
             ("port", DataType::Utf8, false),
             ("queue", DataType::UInt32, false),
             ("queued_bytes", DataType::UInt64, false),
+            ("up_to", DataType::UInt32, true),
             ("utilisation", DataType::Float64, true),
             ("packets", DataType::UInt64, true),
             ("drops", DataType::UInt64, true),
@@ -215,7 +214,9 @@ impl Recorder {
         for watched in &mut self.watched {
             let port = &mut ports[watched.id as usize];
             let queued = port.waiting_by_queue(now, slab);
-            self.rows.push(watched, now, length, port, queued);
+            let thresholds = port.thresholds(now).unwrap_or_default().to_vec();
+            let queues = Queues { queued, thresholds };
+            self.rows.push(watched, now, length, port, queues);
         }
         self.last = now;
         // Saturates to never.
@@ -254,7 +255,7 @@ impl Rows {
         now: Time,
         interval: Duration,
         port: &Port,
-        queued: Vec<u64>,
+        Queues { queued, thresholds }: Queues,
     ) {
         let busy = port.busy_time(now);
         let share = busy.ps().saturating_sub(watched.busy.ps()) as f64 / interval.ps() as f64;
@@ -265,6 +266,7 @@ impl Rows {
             self.port.append_value(&watched.name);
             self.queue.append_value(queue as u32);
             self.queued.append_value(bytes);
+            self.up_to.append_option(thresholds.get(queue).copied());
             self.utilisation
                 .append_option(whole.then_some(share.min(1.0)));
             let packets = counters.delivered_packets - before.delivered_packets;
@@ -283,6 +285,7 @@ impl Rows {
             Arc::new(self.port.finish()),
             Arc::new(self.queue.finish()),
             Arc::new(self.queued.finish()),
+            Arc::new(self.up_to.finish()),
             Arc::new(self.utilisation.finish()),
             Arc::new(self.packets.finish()),
             Arc::new(self.drops.finish()),

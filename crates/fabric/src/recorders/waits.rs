@@ -23,7 +23,6 @@ use fctlab_core::{Duration, Time, spec};
 use serde::{Deserialize, Serialize};
 
 use super::output::Output;
-use super::ports;
 use crate::engine::FlowState;
 use crate::engine::port::Port;
 use crate::packet::{Flags, FlowSlot, Packet};
@@ -139,7 +138,7 @@ impl Recorder {
             waiting: HashMap::new(),
             flows: Vec::new(),
             names: (0..fabric.links.len())
-                .map(|id| ports::name(fabric, id))
+                .map(|id| fabric.port_name(id as u32))
                 .collect(),
             output: Output::create(dir, "waits.csv")?,
         })

@@ -4,6 +4,8 @@
 //! smaller is more urgent. What a switch makes of it is its discipline's
 //! business. One file and one line below per tagger.
 
+use fctlab_core::SpecError;
+
 /// What a tagger may know when a packet is handed to the NIC.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
@@ -19,6 +21,14 @@ pub struct View {
 pub trait Tag {
     /// The tag of the packet about to be sent; values beyond 32 bits saturate.
     fn tag(&self, view: &View) -> u64;
+
+    /// Checks its own parameters.
+    ///
+    /// # Errors
+    /// A parameter that makes no sense, with its path.
+    fn check(&self) -> Result<(), SpecError> {
+        Ok(())
+    }
 }
 
 /// Declares the taggers: one line each, naming file and name.
@@ -32,6 +42,13 @@ macro_rules! taggers {
         }
 
         impl Tagger {
+            /// See [`Tag::check`].
+            ///
+            /// # Errors
+            /// A parameter that makes no sense.
+            pub fn check(&self) -> Result<(), SpecError> {
+                match self { $( Tagger::$variant(t) => t.check() ),+ }
+            }
             /// The tag of the packet about to be sent.
             #[inline]
             pub fn tag(&self, view: &View) -> u32 {
@@ -47,4 +64,5 @@ taggers! {
     "remaining" => Remaining(remaining),
     "size" => Size(size),
     "sent" => Sent(sent),
+    "outstanding" => Outstanding(outstanding),
 }

@@ -318,6 +318,16 @@ impl Fabric {
         }
     }
 
+    /// The name of the port that feeds link `id`: `FROM -> TO`.
+    pub fn port_name(&self, id: u32) -> String {
+        let link = &self.links[id as usize];
+        format!(
+            "{} -> {}",
+            self.node_name(link.from),
+            self.node_name(link.to)
+        )
+    }
+
     /// The name of a node: `host 3`, `leaf 0`.
     pub fn node_name(&self, node: Node) -> String {
         match node.checked_sub(self.hosts) {

@@ -1,0 +1,113 @@
+"""Static mappings from priorities to queues, computed from the values that ports have seen.
+
+ADS, section 3.3: "We simulate the static scheme by recording the priority values seen by each
+switch when running true SRPT with the corresponding workload and then using the equal-split
+heuristic to compute the priority mapping."
+"""
+
+from __future__ import annotations
+
+import json
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from fctlab import _native, store
+from fctlab.errors import SpecError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+VALUES = "values.parquet"
+MTU_BITS = 1500 * 8
+
+Scope = Literal["switch", "port", "global"]
+
+
+def compute_mapping(
+    result: str | PathLike[str],
+    queues: int,
+    *,
+    policy: str | dict[str, Any] = "equal-split",
+    scope: Scope = "switch",
+) -> dict[str, Any]:
+    """The thresholds that a policy derives from a run's recorded values.
+
+    Args:
+        result: directory of a run with ``[record.values]``.
+        queues: how many to divide values among.
+        policy: a mapping policy, by name or as a table (``fctlab list mappings``).
+        scope: one list of thresholds for each switch and host, each port, or for all.
+
+    Returns:
+        What a mapping file holds: ``thresholds``, a list or one list by name, and where they
+        are from. A scheme refers to such a file by
+        ``discipline = {kind = "mapped", mapping = {kind = "static", file = ...}}``.
+
+    Raises:
+        SpecError: nothing was recorded, or a parameter makes no sense.
+    """
+    import polars as pl
+
+    if scope not in get_args(Scope):
+        known = ", ".join(get_args(Scope))
+        raise SpecError("--scope", f"{scope!r} is not a scope; known: {known}")
+    if not 1 <= queues <= 64:
+        raise SpecError("--queues", f"{queues} is not in [1, 64]")
+    scenario, _ = store.read_run(Path(result))
+    file = Path(result) / VALUES
+    if not file.exists():
+        raise SpecError(str(result), f"has no {VALUES}; run it with --set record.values={{}}")
+    values = pl.read_parquet(file)
+    if not values["packets"].sum():
+        raise SpecError(str(file), "is empty: no port has seen any data")
+    text = json.dumps(policy)
+    key = {"switch": "node", "port": "port", "global": None}[scope]
+    thresholds: list[int] | dict[str, list[int]]
+    if key is None:
+        thresholds = _thresholds(values, queues, text)
+    else:
+        parts = values.partition_by(key, as_dict=True, maintain_order=True)
+        # Ports that saw nothing, such as those of hosts that sent nothing: as all together.
+        thresholds = {
+            str(name): _thresholds(part if part["packets"].sum() else values, queues, text)
+            for (name,), part in parts.items()
+        }
+    return {
+        "fctlab_mapping": 1,
+        "queues": queues,
+        "policy": policy,
+        "scope": scope,
+        "scenario": scenario["name"],
+        "topology": scenario["topology"],
+        "seed": scenario["seed"],
+        "span_s": values["span_s"][0],
+        "packets": int(values["packets"].sum()),
+        "thresholds": thresholds,
+    }
+
+
+def save_mapping(mapping: dict[str, Any], file: str | PathLike[str]) -> None:
+    """Write a mapping file.
+
+    Raises:
+        SpecError: the file cannot be written.
+    """
+    path = Path(file)
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_text(json.dumps(mapping, indent=1) + "\n", encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        raise SpecError(str(file), f"cannot be written: {error.strerror}") from None
+
+
+def _thresholds(values: pl.DataFrame, queues: int, policy: str) -> list[int]:
+    import polars as pl
+
+    counts = [0] * (int(values["value"].max()) + 1)  # type: ignore[arg-type]
+    for value, packets in values.group_by("value").agg(pl.col("packets").sum()).iter_rows():
+        counts[value] = packets
+    ports = values.unique("port")
+    capacity = float((ports["rate_bps"] * ports["span_s"]).sum()) / MTU_BITS
+    return _native.map_values(counts, capacity, queues, policy)
