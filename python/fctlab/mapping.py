@@ -55,7 +55,7 @@ def compute_mapping(
     if not 1 <= queues <= 64:
         raise SpecError("--queues", f"{queues} is not in [1, 64]")
     scenario, _ = store.read_run(Path(result))
-    file = Path(result) / VALUES
+    file = Path(result) / store.RECORDINGS / VALUES
     if not file.exists():
         raise SpecError(str(result), f"has no {VALUES}; run it with --set record.values={{}}")
     values = pl.read_parquet(file)

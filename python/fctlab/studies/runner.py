@@ -180,8 +180,8 @@ class _Inputs:
 
         def work(alive: Callable[[object], None]) -> str:
             with tempfile.TemporaryDirectory(prefix=".fctlab-", dir=self._folder) as temporary:
-                # A folder of its own: the engine makes one for recordings in it.
                 result = simulate(scenario, Path(temporary), alive)
+                result.write_tables(Path(temporary))
                 texts = {file: source.make(result) for file, source in files.items()}
             for file in rest:
                 store.write_whole(file, texts[file])

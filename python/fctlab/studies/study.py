@@ -35,7 +35,7 @@ class Source:
 
     Attributes:
         name: of the file, such as ``"imc10-8.json"``; what is made otherwise is called otherwise.
-        make: the file's text, from the finished run of `scenario` if there is one.
+        make: the file's text, from the saved run of `scenario` if there is one.
         scenario: what has to be run first, with seed 1 unless it says otherwise.
     """
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import fctlab
 from fctlab.studies.study import Cell, Mode, Source, metric
 
 if TYPE_CHECKING:
@@ -254,8 +255,7 @@ class Lab:
 
 def _mapping(queues: int) -> Callable[[Result | None], str]:
     def make(result: Result | None) -> str:
-        import fctlab
-
-        return json.dumps(fctlab.mapping(result, queues))  # type: ignore[attr-defined]
+        assert result is not None and result.directory is not None
+        return json.dumps(fctlab.compute_mapping(result.directory, queues))
 
     return make
