@@ -387,16 +387,16 @@ def runs_of(slowdowns: dict[str, list[float]]) -> Results:
 
 
 def test_bars_are_means_with_intervals_and_span_decades_on_a_log_axis() -> None:
-    low, high, none = (Cell(name, {}) for name in ("low", "high", "none"))
+    low, high = Cell("low", {}), Cell("high", {})
     results = runs_of({"low": [1.0, 2.0, 3.0], "high": [30.0, 30.0, 30.0]})
-    near = {"a": {"low": ((low,), SLOWDOWN), "none": ((none,), SLOWDOWN)}}
+    near = {"a": {"low": ((low,), SLOWDOWN)}}
     far = near | {"b": {"high": ((high,), SLOWDOWN)}}
     drawing = figures.bars(
         results, [("near", Quantity("ms", 1e3), near), ("far", Quantity("x"), far)], below=True
     )
     left, right = drawing.axes
     assert (left.get_yscale(), right.get_yscale()) == ("linear", "log")
-    assert [text.get_text() for text in left.texts] == ["2000"]  # seconds as ms; none has no bar
+    assert [text.get_text() for text in left.texts] == ["2000"]
     # Half-width of 1, 2, 3: t(0.975, 2) = 4.30265, times 1 / sqrt(3).
     (error,) = left.collections
     ends = error.get_segments()[0][:, 1]  # type: ignore[attr-defined]
@@ -411,3 +411,25 @@ def test_lines_and_svgs() -> None:
     text = figures.svg(drawing, "name")
     assert text.startswith("<svg") and "<metadata" not in text and "currentColor" in text
     assert 'style="width:' in text[:300] and "height=" not in text[:300]
+
+
+@pytest.mark.parametrize("mode", ["quick", "full"])
+def test_every_cell_of_the_studies_is_a_scenario(mode: Mode, tmp_path: Path) -> None:
+    cells = studies.load("ads").plan(mode).cells()
+
+    def filled(value: Any) -> Any:
+        if isinstance(value, Source):
+            if value.scenario is None:
+                text = value.make(None)
+            else:  # a mapping: of so many queues as its name says
+                queues = int(Path(value.name).stem.rpartition("-")[2])
+                text = json.dumps({"thresholds": list(range(1, queues))})
+            (tmp_path / value.name).write_text(text)
+            return str(tmp_path / value.name)
+        if isinstance(value, dict):
+            return {key: filled(inner) for key, inner in value.items()}
+        return value
+
+    for cell in cells:
+        resolved = fctlab.load_scenario(filled(dict(cell.scenario))).resolve()
+        assert resolved["scheme"]["name"]

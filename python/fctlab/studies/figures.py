@@ -126,16 +126,12 @@ def _panel(
     ticks, left = [], 0.0
     for inside in groups.values():
         for place, (name, (cells, measure)) in enumerate(inside.items()):
-            if results.has(*cells):
-                values = results.measured(cells, measure)
-                mean, half = _mean([value * quantity.scale for value in values])
-                positions[name].append((left + place, mean, half))
-                heights.append(mean)
+            values = results.measured(cells, measure)
+            mean, half = _mean([value * quantity.scale for value in values])
+            positions[name].append((left + place, mean, half))
+            heights.append(mean)
         ticks.append(left + (len(inside) - 1) / 2)
         left += len(inside) + 0.9
-    if not heights:
-        ax.text(0.5, 0.5, "no runs", ha="center", transform=ax.transAxes)
-        return
     logarithmic = min(heights) > 0 and max(heights) / min(heights) >= SPANS_DECADES
     for colour, (name, found) in enumerate(positions.items()):
         if found:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from fctlab import _native, store
-from fctlab.errors import OutputError, SpecError
+from fctlab.errors import OutputError
 from fctlab.result import simulate
 from fctlab.scenario import Scenario
 from fctlab.studies.study import Cell, Results, Run, Source
@@ -69,22 +69,17 @@ def run(
         OutputError: `folder` cannot be written.
         KeyboardInterrupt: on Ctrl-C, within a second; its text says what was kept.
     """
-    missing: dict[str, str] = {}
     try:
         inputs = _Inputs(folder.absolute() / INPUTS, cells)
         _perform(inputs.jobs(), workers, watch)
-        jobs: dict[tuple[str, int], _Job] = {}
-        for cell in cells:
-            try:
-                for seed in range(1, seeds + 1):
-                    jobs[cell.id, seed] = _job(folder, cell, seed, inputs)
-            except SpecError as error:
-                missing[cell.id] = str(error)
+        jobs = {
+            (cell.id, seed): _job(folder, cell, seed, inputs)
+            for cell in cells
+            for seed in range(1, seeds + 1)
+        }
         _perform(list(jobs.values()), workers, watch)
         # Cells that come to the same share a file; it may be called by another's name.
-        return Results(
-            (Run(_read(job.file) | {"cell": id}) for (id, _), job in jobs.items()), missing
-        )
+        return Results(Run(_read(job.file) | {"cell": id}) for (id, _), job in jobs.items())
     except KeyboardInterrupt:
         raise KeyboardInterrupt(_kept(folder)) from None
     except OSError as error:
@@ -139,14 +134,13 @@ class _Inputs:
     def __init__(self, folder: Path, cells: Sequence[Cell]) -> None:
         self._folder = folder
         self._files: dict[Source, Path] = {}
-        self._unavailable: dict[Source, SpecError] = {}
         for cell in cells:
             for source in _sources(cell.scenario):
                 self._add(source)
 
     def _add(self, source: Source) -> None:
         """Names the source's file, and writes it if that needs no run."""
-        if source in self._files or source in self._unavailable:
+        if source in self._files:
             return
         if source.scenario is None:
             text = source.make(None)
@@ -158,11 +152,7 @@ class _Inputs:
                 if inner.scenario is not None:
                     raise ValueError(f"{source.name} needs a run that needs a run")
                 self._add(inner)
-            try:
-                key = _key(self.portable(self.resolve(source.scenario)), source.name)
-            except SpecError as error:
-                self._unavailable[source] = error
-                return
+            key = _key(self.portable(self.resolve(source.scenario)), source.name)
             file = self._folder / f"{key[:12]}-{source.name}"
         self._files[source] = file
 
@@ -194,8 +184,6 @@ class _Inputs:
 
         def replaced(value: Any) -> Any:
             if isinstance(value, Source):
-                if value in self._unavailable:
-                    raise self._unavailable[value]
                 return str(self._files[value])
             if isinstance(value, Mapping):
                 return {key: replaced(inner) for key, inner in value.items()}

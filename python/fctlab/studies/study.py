@@ -104,14 +104,9 @@ SLOWDOWN = metric("avg_slowdown")
 
 
 class Results:
-    """All runs of a study.
+    """All runs of a study."""
 
-    Attributes:
-        missing: cells that the installed engine cannot run, and why.
-    """
-
-    def __init__(self, runs: Iterable[Run], missing: Mapping[str, str] | None = None) -> None:
-        self.missing = dict(missing or {})
+    def __init__(self, runs: Iterable[Run]) -> None:
         self._runs: dict[str, dict[int, Run]] = {}
         for run in runs:
             self._runs.setdefault(run.cell, {})[run.seed] = run
@@ -120,10 +115,6 @@ class Results:
     def all(self) -> list[Run]:
         """Every run."""
         return [run for runs in self._runs.values() for run in runs.values()]
-
-    def has(self, *cells: Cell) -> bool:
-        """Whether every cell has been run."""
-        return all(cell.id in self._runs for cell in cells)
 
     def of(self, cell: Cell) -> list[Run]:
         """The runs of a cell, in order of seed."""
@@ -164,8 +155,6 @@ class Part:
 
     def judge(self, results: Results) -> Finding:
         """What the runs say about it."""
-        if not results.has(*self.cells):
-            return Finding(Verdict.UNDECIDED, None)
         effects = results.measured(self.cells, self.measure) if self.cells else [self.measure()]
         return verdict.judge(effects, self.expected)
 
@@ -258,11 +247,6 @@ class Judged:
         if self.verdict is Verdict.AGREES:
             return ""
         part, finding = self.decisive
-        missing = [cell.id for cell in part.cells if cell.id in self._results.missing]
-        if missing:
-            return (
-                f"Not available in this build: {missing[0]} ({self._results.missing[missing[0]]})."
-            )
         sentences = [self._decided_by(part, finding), self._likewise(part, finding)]
         if self.claim.why:
             sentences.append(self.claim.why(self._results))
@@ -317,8 +301,6 @@ def interval(part: Part, finding: Finding) -> str:
 
 def shown(part: Part, results: Results) -> str:
     """A part's effect and interval, for sentences."""
-    if not results.has(*part.cells):
-        return "not measured"
     finding = part.judge(results)
     return f"{effect(part, finding)} {interval(part, finding)}".strip()
 
