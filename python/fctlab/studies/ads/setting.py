@@ -107,13 +107,13 @@ class Scales:
 HOSTS: dict[str, Any] = {"per_flow_limit": "none"}
 """As in ns-2, a flow puts its whole window into the port of its host."""
 PAPER = Scale()
-SMALL = Scale(2, 8, 2, 50, 50, 300)
+SMALL = Scale(2, 8, 2, 20, 50, 200)
 SCALES: dict[Mode, Scales] = {
     "quick": Scales(
         main=SMALL,
-        grid=replace(SMALL, warmup_ms=10, window_ms=20, end_ms=100),
-        workloads=replace(SMALL, warmup_ms=10, window_ms=30, end_ms=150),
-        converged=replace(SMALL, warmup_ms=110, end_ms=360),
+        grid=replace(SMALL, warmup_ms=5, window_ms=15, end_ms=70),
+        workloads=replace(SMALL, warmup_ms=5, window_ms=25, end_ms=110),
+        converged=replace(SMALL, warmup_ms=110, window_ms=40, end_ms=250),
     ),
     "full": Scales(
         main=PAPER,
