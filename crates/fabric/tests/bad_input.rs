@@ -159,7 +159,7 @@ fn names() {
     assert_eq!(
         scheme(json!({"tagger": "remain"})),
         "scheme.tagger.kind: \"remain\" is not a tagger; did you mean \"remaining\"? known: none, \
-         remaining, size, sent"
+         remaining, size, sent, outstanding"
     );
     assert_eq!(
         scheme(json!({"routing": "spray"})),
@@ -168,7 +168,7 @@ fn names() {
     );
     assert_eq!(
         scheme(json!({"port": {"discipline": "wfq"}})),
-        "scheme.port.discipline.kind: \"wfq\" is not a discipline; known: fifo, priority, srpt, fq, mapped"
+        "scheme.port.discipline.kind: \"wfq\" is not a discipline; did you mean \"fq\"? known: fifo, priority, srpt, fq, mapped"
     );
     assert_eq!(
         scheme(json!({"port": {"drop": "head"}})),

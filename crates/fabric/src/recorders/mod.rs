@@ -179,7 +179,8 @@ impl Recorders {
             self.waits = Some(waits::Recorder::new(spec, fabric, dir)?);
         }
         if let Some(spec) = &record.values {
-            self.values = Some(values::Recorder::new(spec, fabric, dir)?);
+            let tagger = &scenario.scheme.tagger;
+            self.values = Some(values::Recorder::new(spec, tagger, fabric, dir)?);
         }
         Ok(())
     }

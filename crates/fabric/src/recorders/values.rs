@@ -24,13 +24,14 @@ use super::output::Table;
 use crate::mappings::VALUES;
 use crate::packet::Packet;
 use crate::run::RunError;
+use crate::taggers::Tagger;
 use crate::topology::Fabric;
 
 /// The priorities that ports see.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Spec {
-    /// Tags are divided by this.
+    /// Tags in bytes are divided by this; those in another unit are values already.
     pub unit: Bytes,
     /// The largest value; larger ones count as it.
     pub largest: u32,
@@ -65,7 +66,8 @@ impl Spec {
 
 /// Counts values.
 pub struct Recorder {
-    spec: Spec,
+    largest: u64,
+    unit: u64,
     /// Name, node and rate of each port, and its packets by value.
     ports: Vec<(String, String, u64, Vec<u64>)>,
     table: Table,
@@ -73,7 +75,12 @@ pub struct Recorder {
 
 impl Recorder {
     /// Prepares the file in `dir`.
-    pub(super) fn new(spec: &Spec, fabric: &Fabric, dir: &Path) -> Result<Self, RunError> {
+    pub(super) fn new(
+        spec: &Spec,
+        tagger: &Tagger,
+        fabric: &Fabric,
+        dir: &Path,
+    ) -> Result<Self, RunError> {
         let columns = [
             ("port", DataType::Utf8, false),
             ("node", DataType::Utf8, false),
@@ -87,7 +94,12 @@ impl Recorder {
             (fabric.port_name(id), node, link.rate.bps(), Vec::new())
         });
         Ok(Recorder {
-            spec: spec.clone(),
+            largest: u64::from(spec.largest),
+            unit: if tagger.in_bytes() {
+                spec.unit.get()
+            } else {
+                1
+            },
             ports: ports.collect(),
             table: Table::create(dir, "values.parquet", &columns)?,
         })
@@ -97,8 +109,8 @@ impl Recorder {
         if packet.is_ack() {
             return;
         }
-        let value = u64::from(packet.tag).div_ceil(self.spec.unit.get());
-        let value = value.min(u64::from(self.spec.largest)) as usize;
+        let value = u64::from(packet.tag).div_ceil(self.unit);
+        let value = value.min(self.largest) as usize;
         let seen = &mut self.ports[id as usize].3;
         if seen.len() <= value {
             seen.resize(value + 1, 0);

@@ -19,6 +19,9 @@ pub struct View {
 
 /// A rule for the tag.
 pub trait Tag {
+    /// Whether the tag counts bytes.
+    const IN_BYTES: bool = true;
+
     /// The tag of the packet about to be sent; values beyond 32 bits saturate.
     fn tag(&self, view: &View) -> u64;
 
@@ -42,6 +45,10 @@ macro_rules! taggers {
         }
 
         impl Tagger {
+            /// Whether the tag counts bytes.
+            pub fn in_bytes(&self) -> bool {
+                match self { $( Tagger::$variant(_) => <$file::Spec as Tag>::IN_BYTES ),+ }
+            }
             /// See [`Tag::check`].
             ///
             /// # Errors

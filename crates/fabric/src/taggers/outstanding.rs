@@ -38,6 +38,8 @@ impl Default for Spec {
 }
 
 impl Tag for Spec {
+    const IN_BYTES: bool = false;
+
     fn tag(&self, view: &View) -> u64 {
         let outstanding = (view.size - view.acknowledged).min(self.write_buffer.get());
         outstanding.min(self.cap.get()).div_ceil(self.mtu.get())
