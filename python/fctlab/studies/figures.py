@@ -28,6 +28,8 @@ INK = "#010203"
 """Stands for the colour of text: never used otherwise."""
 SPANS_DECADES = 12.0
 """From this ratio of the largest to the smallest bar on, the axis is logarithmic."""
+WIDTH_OF_A_NAME = 1.6
+"""Inches of a legend below a figure."""
 LOOK: dict[Any, Any] = STYLE | {
     "text.color": INK,
     "axes.labelcolor": INK,
@@ -85,7 +87,8 @@ def bars(
             ax.set_title(title, loc="left")
         if len(names) > 1:
             handles, labels = axes[0].get_legend_handles_labels()
-            figure.legend(handles, labels, loc="outside lower center", ncols=min(len(names), 6))
+            columns = min(len(names), int(size[0] / WIDTH_OF_A_NAME))
+            figure.legend(handles, labels, loc="outside lower center", ncols=columns)
     return figure
 
 
