@@ -12,7 +12,8 @@
 //! is dropped, the arriving one counted with its own.
 //!
 //! A conversation is a flow in one direction. ACKs and probes come before all
-//! data, in FIFO order, and take no part in the emulation.
+//! data, in FIFO order; what they take of the link the emulation does not get,
+//! or its rounds would run ahead of the packets that wait.
 
 use std::collections::VecDeque;
 
@@ -52,6 +53,8 @@ pub struct Fq {
     rate: u128,
     control: Ring<Packet>,
     control_bytes: u64,
+    /// Bytes (in fractions) that control packets took of the link since `since`.
+    taken: u128,
     round: Round,
     /// The instant of `round`.
     since: Time,
@@ -68,6 +71,7 @@ impl DisciplineSpec for Spec {
             rate,
             control: Ring::new(),
             control_bytes: 0,
+            taken: 0,
             round: 0,
             since: Time::ZERO,
             arrivals: 0,
@@ -80,7 +84,9 @@ impl Fq {
     /// Moves the emulation on to `now`: conversations leave it one after the
     /// other, and those that remain share the rate.
     fn advance(&mut self, now: Time) {
-        let mut left = (u128::from(now.since(self.since).ps()) * self.rate) >> FRACTION;
+        let sent = (u128::from(now.since(self.since).ps()) * self.rate) >> FRACTION;
+        let mut left = sent.saturating_sub(self.taken);
+        self.taken = self.taken.saturating_sub(sent);
         self.since = now;
         loop {
             let round = self.round;
@@ -105,6 +111,7 @@ impl Fq {
         self.conversations.retain(|c| c.finish > round || !c.packets.is_empty());
         if self.conversations.is_empty() {
             self.round = 0; // Nothing refers to it any more.
+            self.taken = 0;
         }
     }
 
@@ -145,6 +152,7 @@ impl Discipline for Fq {
     fn dequeue(&mut self) -> Option<Packet> {
         if let Some(packet) = self.control.pop() {
             self.control_bytes -= u64::from(packet.bytes);
+            self.taken += u128::from(packet.bytes) << FRACTION;
             return Some(packet);
         }
         let tag = |c: &&mut Conversation| c.packets.front().map(|&(finish, order, _)| (finish, order));
@@ -219,6 +227,28 @@ mod tests {
         fq.enqueue(data(1, 3, 100), at(1200));
         let order: Vec<u32> = std::iter::from_fn(|| fq.dequeue()).map(|p| p.seq).collect();
         assert_eq!(order, [1, 0, 2, 3]);
+    }
+
+    #[test]
+    fn rounds_do_not_run_ahead_of_a_link_that_carries_acks() {
+        // Every second byte of the link goes to ACKs: 1000 data packets of flow 1
+        // and an ACK of 1500 B after each; then flow 2 comes and must be next.
+        let mut fq = Spec {}.build(&TEST_SITE).unwrap();
+        for seq in 0..1000 {
+            fq.enqueue(data(1, seq, 1500), Time::ZERO);
+        }
+        let mut at = Time::ZERO;
+        for _ in 0..500 {
+            let ack = Packet { flags: crate::packet::Flags::ACK, ..data(9, 0, 1500) };
+            for packet in [None, Some(ack)] {
+                packet.into_iter().for_each(|ack| fq.enqueue(ack, at));
+                assert!(fq.dequeue().is_some());
+                at += fctlab_core::Duration::from_ps(1500 * PS_PER_BYTE);
+            }
+        }
+        fq.enqueue(data(2, 5000, 1500), at);
+        let next = [fq.dequeue(), fq.dequeue()].map(|p| p.unwrap().seq);
+        assert!(next.contains(&5000), "{next:?}");
     }
 
     #[test]
