@@ -37,6 +37,7 @@ FLOWS_PER_BIN = 200
 """Flows behind one point of `slowdown_by_size`, at least: a p99 needs them."""
 MOST_STEPS = 20_000
 MOST_BINS = 20
+MOST_PORTS = 4
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,37 @@ def slowdown_by_size(curves: Sequence[Curve], title: str) -> Figure:
         for ax in rows[-1]:
             ax.set_xlabel("flow size")
         _finish(figure, rows[0][0], title)
+    return figure
+
+
+def mapping_over_time(series: pl.DataFrame, title: str) -> Figure:
+    """The mapping from tags to queues over time, one panel per port; busiest ports first.
+
+    Args:
+        series: `port_series.parquet` of ports whose queues take tags up to a threshold.
+        title: of the figure.
+    """
+    packets = series.group_by("port").agg(pl.col("packets").sum()).sort("packets", "port")
+    ports = packets["port"].to_list()[: -MOST_PORTS - 1 : -1]
+    with rc_context(STYLE):
+        figure = Figure(figsize=(8.6, 0.8 + 2.1 * len(ports)), layout="constrained")
+        axes = figure.subplots(len(ports), 1, sharex=True, squeeze=False)[:, 0]
+        for ax, port in zip(axes, ports, strict=True):
+            here = series.filter(pl.col("port") == port, pl.col("up_to").is_not_null())
+            for queue, rows in here.sort("time_s").group_by("queue", maintain_order=True):
+                style = int(str(queue[0]))
+                look = {"color": COLOURS[style % len(COLOURS)], "label": f"queue {style} up to"}
+                ax.step(rows["time_s"], rows["up_to"], where="post", **look)
+            ax.set_yscale("symlog", linthresh=1)
+            ax.set_ylim(bottom=0)
+            ax.set(ylabel="tag", title=port)
+            ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            ax.yaxis.set_minor_formatter(NullFormatter())
+        axes[-1].xaxis.set_major_formatter(EngFormatter(unit="s"))
+        axes[-1].set_xlabel("time")
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside right upper", fontsize=8)
+        figure.suptitle(title, fontsize=11)
     return figure
 
 

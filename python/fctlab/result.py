@@ -127,6 +127,21 @@ class Result:
             [plots.Curve(self.scheme, None, [self.scan_flows()])], self.title
         )
 
+    def plot_mapping(self) -> Figure | None:
+        """The mapping from tags to queues over time at the recorded ports, if there is one.
+
+        It needs ``[record.ports]`` and a discipline whose queues take tags up to a threshold.
+        """
+        import polars as pl
+
+        from fctlab import plots
+
+        file = next((f for f in self.recordings if f.name == store.PORT_SERIES), None)
+        series = None if file is None else pl.read_parquet(file)
+        if series is None or series["up_to"].null_count() == len(series):
+            return None
+        return plots.mapping_over_time(series, self.title)
+
     @property
     def title(self) -> str:
         """The scenario's name."""
@@ -138,7 +153,8 @@ class Result:
 
         It holds ``flows.parquet``, ``summary.csv``, ``scenario.json`` (resolved; running it
         again gives the same ``flows.parquet``), ``report.json``, ``fct_cdf.png``,
-        ``slowdown_by_size.png`` and ``recordings/``.
+        ``slowdown_by_size.png`` and ``recordings/``; ``mapping.png`` where ports whose tags
+        choose the queue were recorded.
 
         Raises:
             OutputError: the directory cannot be written or its disk is too small.
@@ -161,6 +177,9 @@ class Result:
         """Write the plots of a result directory."""
         self.plot_fct_cdf().savefig(folder / store.FCT_CDF)
         self.plot_slowdown().savefig(folder / store.SLOWDOWN)
+        mapping = self.plot_mapping()
+        if mapping is not None:
+            mapping.savefig(folder / store.MAPPING)
 
     def write_tables(self, folder: Path) -> None:
         """Write the summary, the report and, last, the scenario of a result directory."""

@@ -28,6 +28,8 @@ SUMMARY = "summary.csv"
 FCT_CDF = "fct_cdf.png"
 SLOWDOWN = "slowdown_by_size.png"
 RECORDINGS = "recordings"
+PORT_SERIES = "port_series.parquet"
+MAPPING = "mapping.png"
 RUNS = "runs"
 
 BYTES_PER_FLOW = 100

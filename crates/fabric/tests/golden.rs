@@ -120,6 +120,28 @@ nic = { per_flow_limit = "none" }
 }
 
 #[test]
+fn fair_queueing() {
+    let scheme = r#"
+[scheme]
+preset = "fq"
+transport = { min_rto = "100us" }
+port = { buffer = "60pkt" }
+"#;
+    golden("fq", &format!("{LEAF_SPINE}{scheme}"));
+}
+
+#[test]
+fn ads() {
+    let scheme = r#"
+[scheme]
+preset = "ads"
+transport = { kind = "dctcp", min_rto = "100us" }
+port = { ecn_threshold = "15pkt", discipline = { queues = 4, mapping = { interval = "200us" } } }
+"#;
+    golden("ads", &format!("{LEAF_SPINE}{scheme}"));
+}
+
+#[test]
 fn incast_with_losses() {
     golden(
         "incast",
