@@ -303,12 +303,15 @@ pub(crate) fn settings(scenario: &Scenario, fabric: &Fabric) -> Result<Settings,
         .check()
         .map_err(|e| e.under("tagger").under("scheme"))?;
     let sender = scheme.transport.sender.resolve(&scale);
+    let rule = scheme.transport.rule.check(&scale);
+    rule.map_err(|e| e.under("scheme.transport"))?;
     let window = scenario.measure.window(&scenario.traffic);
     Ok(Settings {
         format,
         scale,
         sender: sender.map_err(|e| e.under("scheme.transport"))?,
         rule: scheme.transport.rule.clone(),
+        sees_alpha: scheme.tagger.sees_alpha(),
         tagger: scheme.tagger.clone(),
         nic_limit: scheme.nic.per_flow_limit.unwrap_or(u32::MAX),
         fct_ends: scenario.measure.fct_ends,

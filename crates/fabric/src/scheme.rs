@@ -116,6 +116,11 @@ presets! {
     "sjf",
     "srpt",
     "ads",
+    "pias",
+    "las",
+    "l2dct",
+    "d-srtf",
+    "d-srtf-ia",
 }
 
 /// The preset `name` as a scheme's table, and its description: the comment at
@@ -284,7 +289,10 @@ mod tests {
         let error = |value| scheme(value).unwrap_err().to_string();
         assert_eq!(
             error(json!("dtcp")),
-            "preset: \"dtcp\" is not a preset; did you mean \"dctcp\"? known: tcp, dctcp, pfabric, fq, sjf, srpt, ads"
+            format!(
+                "preset: \"dtcp\" is not a preset; did you mean \"dctcp\"? known: {}",
+                PRESETS.join(", ")
+            )
         );
         let text = error(json!({"preset": "dctcp", "transport": {"g": 2}}));
         assert_eq!(text, "transport.g: 2 is not in (0, 1]");

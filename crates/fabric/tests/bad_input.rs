@@ -154,12 +154,12 @@ fn names() {
     );
     assert_eq!(
         scheme(json!({"transport": "tpc"})),
-        "scheme.transport.kind: \"tpc\" is not a transport; did you mean \"tcp\"? known: tcp, dctcp, mintcp"
+        "scheme.transport.kind: \"tpc\" is not a transport; did you mean \"tcp\"? known: tcp, dctcp, mintcp, l2dct"
     );
     assert_eq!(
         scheme(json!({"tagger": "remain"})),
         "scheme.tagger.kind: \"remain\" is not a tagger; did you mean \"remaining\"? known: none, \
-         remaining, size, sent, outstanding"
+         remaining, size, sent, outstanding, remaining-time"
     );
     assert_eq!(
         scheme(json!({"routing": "spray"})),

@@ -56,6 +56,8 @@ pub struct FlowState {
     ack_hash: u32,
     /// The ports of the hosts that send and receive.
     nics: (u32, u32),
+    /// Bits per second of the sending host's link.
+    capacity: f64,
     /// Its packets (data, probes and ACKs) in ports and on wires.
     in_network: u32,
     /// Its data packets waiting in its NIC.
@@ -83,6 +85,8 @@ pub struct Settings {
     pub rule: RuleSpec,
     /// What the header says.
     pub tagger: Tagger,
+    /// Whether the tagger looks at the transport's alpha.
+    pub sees_alpha: bool,
     /// Data packets that a flow may have waiting in its NIC.
     pub nic_limit: u32,
     /// Where FCT ends.
@@ -352,16 +356,15 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
             .settings
             .rule
             .start(self.settings.sender.initial_window, &self.settings.scale);
+        let nic = self.fabric.nics[flow.src as usize];
         let state = FlowState {
             sender: Sender::new(total, rule, &self.settings.sender),
             receiver: Receiver::default(),
             total,
             last_bytes: (last + self.settings.format.header.get()) as u16,
             ack_hash: mix(u64::from(flow.path_hash)) as u32,
-            nics: (
-                self.fabric.nics[flow.src as usize],
-                self.fabric.nics[flow.dst as usize],
-            ),
+            nics: (nic, self.fabric.nics[flow.dst as usize]),
+            capacity: self.fabric.links[nic as usize].rate.bps() as f64,
             in_network: 0,
             in_nic: 0,
             timer: Time::NEVER,
@@ -724,6 +727,12 @@ impl Settings {
             size: state.flow.size.get(),
             acknowledged: u64::from(state.sender.una()) * payload,
             offset: u64::from(seq) * payload,
+            alpha: if self.sees_alpha {
+                state.sender.alpha().unwrap_or(0.0)
+            } else {
+                0.0
+            },
+            capacity: state.capacity,
         };
         let bytes = match transmit {
             Transmit::Probe => self.format.ack.get() as u16,

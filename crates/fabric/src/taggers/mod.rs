@@ -7,7 +7,7 @@
 use fctlab_core::SpecError;
 
 /// What a tagger may know when a packet is handed to the NIC.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct View {
     /// Payload bytes of the flow.
     pub size: u64,
@@ -15,12 +15,20 @@ pub struct View {
     pub acknowledged: u64,
     /// Payload bytes of the flow before this packet's.
     pub offset: u64,
+    /// The transport's estimate of the share of marked packets; 0 without one,
+    /// and for taggers that do not ask for it.
+    pub alpha: f64,
+    /// Bits per second of the host's link.
+    pub capacity: f64,
 }
 
 /// A rule for the tag.
 pub trait Tag {
     /// Whether the tag counts bytes.
     const IN_BYTES: bool = true;
+
+    /// Whether it looks at `alpha`, which others do not pay for.
+    const SEES_ALPHA: bool = false;
 
     /// The tag of the packet about to be sent; values beyond 32 bits saturate.
     fn tag(&self, view: &View) -> u64;
@@ -56,6 +64,10 @@ macro_rules! taggers {
             pub fn check(&self) -> Result<(), SpecError> {
                 match self { $( Tagger::$variant(t) => t.check() ),+ }
             }
+            /// See [`Tag::SEES_ALPHA`].
+            pub fn sees_alpha(&self) -> bool {
+                match self { $( Tagger::$variant(_) => <$file::Spec as Tag>::SEES_ALPHA ),+ }
+            }
             /// The tag of the packet about to be sent.
             #[inline]
             pub fn tag(&self, view: &View) -> u32 {
@@ -72,4 +84,5 @@ taggers! {
     "size" => Size(size),
     "sent" => Sent(sent),
     "outstanding" => Outstanding(outstanding),
+    "remaining-time" => RemainingTime(remaining_time),
 }

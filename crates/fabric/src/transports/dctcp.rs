@@ -36,8 +36,16 @@ impl Default for Spec {
 #[derive(Clone, Debug)]
 pub struct Dctcp {
     aimd: Aimd,
+    marks: Marks,
+}
+
+/// What a sender makes of echoed marks: the estimate, and when to shrink.
+/// Shared by transports that differ in how they grow and by how much they shrink.
+#[derive(Clone, Debug)]
+pub struct Marks {
     g: f64,
-    alpha: f64,
+    /// The estimate of the share of marked packets.
+    pub alpha: f64,
     /// Packets delivered, and marked, in the window of data that ends at `window_end`.
     delivered: u32,
     marked: u32,
@@ -47,29 +55,39 @@ pub struct Dctcp {
     reduce_from: u32,
 }
 
-impl TransportPart for Spec {
-    type State = Dctcp;
-    fn sender_defaults() -> SenderSpec {
-        SenderSpec::default()
-    }
-    fn start(&self, initial_window: f64, _: &PathScale) -> Dctcp {
-        Dctcp {
-            aimd: Aimd::new(initial_window),
-            g: self.g,
-            alpha: self.initial_alpha,
+/// What the window has to do on an ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Grow: no echo.
+    Grow,
+    /// Neither: an echo in a window that has shrunk already.
+    Hold,
+    /// Shrink: the first echo of a window.
+    Shrink,
+}
+
+impl Marks {
+    /// Nothing has been echoed.
+    pub fn new(g: f64, alpha: f64) -> Self {
+        Marks {
+            g,
+            alpha,
             delivered: 0,
             marked: 0,
             window_end: 0,
             reduce_from: 0,
         }
     }
-}
 
-impl CongestionControl for Dctcp {
-    const ECN: bool = true;
+    /// No new estimate before `una` has passed `end`.
+    #[cfg(test)]
+    pub fn window_end_at(&mut self, end: u32) {
+        self.window_end = end;
+    }
 
-    #[inline]
-    fn on_ack(&mut self, ack: &AckEvent) {
+    /// An ACK has arrived.
+    #[inline(always)]
+    pub fn on_ack(&mut self, ack: &AckEvent) -> Answer {
         self.delivered += ack.delivered;
         if ack.marked {
             self.marked += ack.delivered;
@@ -82,13 +100,38 @@ impl CongestionControl for Dctcp {
             self.window_end = ack.next;
         }
         if !ack.marked {
-            return self.aimd.grow(ack);
+            return Answer::Grow;
         }
         if ack.una >= self.reduce_from && !ack.recovering {
             self.reduce_from = ack.next + 1;
-            // RFC 8257 leaves the smallest window open; two packets as in RFC 5681.
-            self.aimd.window = (self.aimd.window * (1.0 - self.alpha / 2.0)).max(2.0);
-            self.aimd.threshold = self.aimd.window;
+            return Answer::Shrink;
+        }
+        Answer::Hold
+    }
+}
+
+impl TransportPart for Spec {
+    type State = Dctcp;
+    fn sender_defaults() -> SenderSpec {
+        SenderSpec::default()
+    }
+    fn start(&self, initial_window: f64, _: &PathScale) -> Dctcp {
+        Dctcp {
+            aimd: Aimd::new(initial_window),
+            marks: Marks::new(self.g, self.initial_alpha),
+        }
+    }
+}
+
+impl CongestionControl for Dctcp {
+    const ECN: bool = true;
+
+    #[inline]
+    fn on_ack(&mut self, ack: &AckEvent) {
+        match self.marks.on_ack(ack) {
+            Answer::Grow => self.aimd.grow(ack),
+            Answer::Hold => {}
+            Answer::Shrink => self.aimd.shrink(1.0 - self.marks.alpha / 2.0),
         }
     }
     fn on_loss(&mut self, flight: u32) {
@@ -102,6 +145,6 @@ impl CongestionControl for Dctcp {
         self.aimd.window
     }
     fn alpha(&self) -> Option<f64> {
-        Some(self.alpha)
+        Some(self.marks.alpha)
     }
 }

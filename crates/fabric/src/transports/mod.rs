@@ -78,6 +78,13 @@ pub trait TransportPart {
     type State: CongestionControl;
     /// What the transport presumes about the sender; a scenario can change any of it.
     fn sender_defaults() -> SenderSpec;
+    /// Checks its own parameters.
+    ///
+    /// # Errors
+    /// A parameter that makes no sense, with its path.
+    fn check(&self, _scale: &PathScale) -> Result<(), SpecError> {
+        Ok(())
+    }
     /// The state at the start of a flow with this initial window (packets).
     fn start(&self, initial_window: f64, scale: &PathScale) -> Self::State;
 }
@@ -110,6 +117,13 @@ macro_rules! transports {
                     $( RuleSpec::$variant(_) =>
                         <<$file::Spec as TransportPart>::State as CongestionControl>::ECN ),+
                 }
+            }
+            /// See [`TransportPart::check`].
+            ///
+            /// # Errors
+            /// A parameter that makes no sense.
+            pub fn check(&self, scale: &PathScale) -> Result<(), SpecError> {
+                match self { $( RuleSpec::$variant(spec) => spec.check(scale) ),+ }
             }
             /// The state of a flow that starts with `initial_window` packets.
             pub fn start(&self, initial_window: f64, scale: &PathScale) -> Rule {
@@ -150,6 +164,7 @@ transports! {
     "tcp" => Tcp(tcp),
     "dctcp" => Dctcp(dctcp),
     "mintcp" => MinTcp(mintcp),
+    "l2dct" => L2dct(l2dct),
 }
 
 /// A transport: what all senders share, and the window rule. Both are written

@@ -33,6 +33,11 @@ impl Aimd {
     /// earlier ACKs released must not slow it down.
     #[inline]
     pub fn grow(&mut self, ack: &AckEvent) {
+        self.grow_by(ack, 1.0);
+    }
+    /// The same with so many packets per window in congestion avoidance.
+    #[inline]
+    pub fn grow_by(&mut self, ack: &AckEvent, packets: f64) {
         if ack.acknowledged == 0 || ack.recovering {
             return;
         }
@@ -41,8 +46,15 @@ impl Aimd {
                 self.window += 1.0;
             }
         } else if ack.in_flight >= self.window as u32 {
-            self.window += 1.0 / self.window;
+            self.window += packets / self.window;
         }
+    }
+    /// The window times `factor`, but two packets at least, as in RFC 5681 (RFC
+    /// 8257 leaves the smallest window open).
+    #[inline]
+    pub fn shrink(&mut self, factor: f64) {
+        self.window = (self.window * factor).max(2.0);
+        self.threshold = self.window;
     }
     /// RFC 5681 equation 4, then fast recovery at the threshold.
     pub fn halve(&mut self, flight: u32) {
