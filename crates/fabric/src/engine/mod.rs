@@ -177,7 +177,7 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
             events: EventQueue::new(ports.len() * 2, horizon),
             ports,
             slab: Slab::default(),
-            turns: Turns::new(fabric.hosts),
+            turns: Turns::new(count),
             fabric,
             router,
             ideal: Ideal::new(&settings.format, scheme.routing.sprays(), settings.fct_ends),
@@ -484,7 +484,7 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
         let bytes = packet.bytes;
         state.in_network += 1;
         self.counters.data_packets += u64::from(transmit != Transmit::Probe);
-        let (nic, src) = (state.nics.0, state.flow.src);
+        let nic = state.nics.0;
         if RECORD {
             self.recorders.on_send(now, slot, state, packet);
         }
@@ -494,19 +494,19 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
         if fate.is_waiting() {
             at_mut(&mut self.flows, slot).in_nic += 1;
         } else if start > now && !holds_back && fate == Fate::Sent {
-            self.wait_for_turn(slot, src, nic, start);
+            self.wait_for_turn(slot, nic, start);
         }
         true
     }
 
-    /// A packet of the flow waits in FIFO NIC `nic` of host `src` until `start`.
+    /// A packet of the flow waits in FIFO NIC `nic` until `start`.
     #[inline(always)]
-    fn wait_for_turn(&mut self, slot: FlowSlot, src: u32, nic: u32, start: Time) {
+    fn wait_for_turn(&mut self, slot: FlowSlot, nic: u32, start: Time) {
         if self.settings.nic_limit == u32::MAX {
             return;
         }
         at_mut(&mut self.flows, slot).in_nic += 1;
-        if let Some(at) = self.turns.wait(src, start, slot) {
+        if let Some(at) = self.turns.wait(nic, start, slot) {
             self.events.schedule(nic, at);
         }
     }
@@ -514,8 +514,7 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
     /// A packet that waited in FIFO NIC `port` starts; its flow may hand over another.
     #[inline(always)]
     fn on_turn(&mut self, port: u32) {
-        let host = self.fabric.links[port as usize].from;
-        let (slot, next) = self.turns.take(host);
+        let (slot, next) = self.turns.take(port);
         if let Some(at) = next {
             self.events.schedule(port, at);
         }
@@ -576,6 +575,10 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
             state.sender.on_ack(now, &ack, &self.settings.sender);
             if RECORD {
                 self.recorders.on_window(now, slot, state);
+            }
+            let busy = state.in_nic >= self.settings.nic_limit;
+            if busy && !state.sender.is_done() && state.sender.deadline() >= state.timer {
+                return; // Neither to send nor to schedule.
             }
             return self.after_ack(slot);
         }
@@ -709,7 +712,7 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
 
 impl Settings {
     /// The packet for what a sender wants on the wire.
-    #[inline]
+    #[inline(always)]
     fn data_packet(
         &self,
         now: Time,

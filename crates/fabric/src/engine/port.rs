@@ -394,7 +394,9 @@ impl Port {
             self.head = id;
             return events.schedule(self.wire, Time::from_ps(arrival));
         }
-        slab.get_mut(behind).next = id;
+        let behind = slab.get_mut(behind);
+        behind.next = id;
+        behind.next_arrival = arrival;
     }
 
     /// FIFO, or nothing waits: whether the buffer has room for the packet,
@@ -468,14 +470,19 @@ impl Port {
             self.start_one(slab);
         }
         let id = self.head;
-        let InFlight { packet, next, .. } = *slab.get(id);
+        let InFlight {
+            packet,
+            next,
+            next_arrival,
+            ..
+        } = *slab.get(id);
         let Packet {
             dst, hash, bytes, ..
         } = packet;
         self.head = next;
         self.counters.delivered_packets += 1;
         if next != NONE {
-            events.schedule(self.wire, Time::from_ps(slab.get(next).arrival));
+            events.schedule(self.wire, Time::from_ps(next_arrival));
         }
         (id, Header { dst, hash, bytes })
     }

@@ -25,6 +25,8 @@ pub struct InFlight {
     pub next: PacketId,
     /// When the packet reaches the far end of the wire.
     pub arrival: u64,
+    /// When the packet behind it does, so that a hop looks at one slot only.
+    pub next_arrival: u64,
 }
 
 /// The packets on all wires.
@@ -64,6 +66,7 @@ impl Slab {
             before: 0,
             next: NONE,
             arrival: 0,
+            next_arrival: 0,
         });
         self.slots.len() as PacketId - 1
     }

@@ -34,6 +34,7 @@ impl Default for Spec {
 
 /// The window of one flow.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Dctcp {
     aimd: Aimd,
     marks: Marks,
