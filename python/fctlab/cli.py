@@ -171,6 +171,31 @@ def mapping(
 
 
 @app.command()
+def thresholds(
+    scheme: Annotated[str, typer.Argument(help="Whose: pias.")] = "pias",
+    workload: Annotated[str, typer.Option(help="A workload's name, or a CDF file.")] = "websearch",
+    load: Annotated[float, typer.Option(help="Load of the link.")] = 0.6,
+    queues: Annotated[int, typer.Option(help="How many queues.")] = 8,
+    as_json: AsJson = False,
+) -> None:
+    """Compute demotion thresholds for a workload and a load."""
+    from fctlab import thresholds as solver
+
+    if scheme != "pias":
+        raise SpecError("thresholds", f"{scheme!r} has no thresholds to solve; known: pias")
+    sizes: str | dict[str, Any] = workload
+    if Path(workload).suffix:
+        sizes = {"kind": "cdf", "file": workload}
+    found = solver.pias(sizes, load, queues)
+    if as_json:
+        _print_json(found)
+        return
+    from fctlab import tables
+
+    _print(tables.thresholds(found))
+
+
+@app.command()
 def study(
     name: Annotated[str, typer.Argument(help="Which: fctlab list studies.")],
     full: Annotated[

@@ -105,6 +105,17 @@ def catalog(places: dict[str, list[dict[str, str]]]) -> RenderableType:
     return Group(*parts)
 
 
+def thresholds(found: dict[str, Any]) -> RenderableType:
+    """Demotion thresholds and what they achieve."""
+    title = f"{found['scheme']}: {found['workload']} at load {found['load']:g}"
+    table = _table(title)
+    _numbers(table, "threshold", "bytes", "packets")
+    pairs = zip(found["thresholds_bytes"], found["thresholds_packets"], strict=True)
+    for i, (size, packets) in enumerate(pairs, start=1):
+        table.add_row(str(i), f"{size:,}", f"{packets:,}")
+    return Group(_whole(table), Text(f"objective: {found['objective']:.4f} mean service times"))
+
+
 def mapping(found: dict[str, Any]) -> RenderableType:
     """The thresholds of a static mapping."""
     table = _table(f"largest value of each queue but the last, {found['policy']}")

@@ -20,6 +20,7 @@ use fctlab_fabric::records;
 use fctlab_fabric::run::{self, Outcome, RunError, RunOptions};
 use fctlab_fabric::scenario::{self, Format};
 use fctlab_table::TableFile;
+use fctlab_workload::SizesSpec;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -36,7 +37,7 @@ mod _native {
     #[pymodule_export]
     use super::{
         Progress, RunOutcome, build_profile, catalog, map_values, parse, resolve, run_scenario,
-        schema, version, with_scheme,
+        schema, size_distribution, version, with_scheme,
     };
 
     use super::{PyModule, PyResult, remember_panics};
@@ -183,6 +184,24 @@ fn schema() -> PyResult<String> {
 #[pyfunction]
 fn catalog() -> PyResult<String> {
     guarded(|| Ok(scenario::catalog().to_string()))
+}
+
+/// A workload's flow sizes: `{"sizes_bytes", "probabilities", "interpolation", "mean_bytes"}`.
+#[pyfunction]
+fn size_distribution(workload_json: &str, base_dir: PathBuf) -> PyResult<String> {
+    guarded(|| {
+        let mut sizes: SizesSpec = spec::read(value(workload_json)?).map_err(spec_error)?;
+        sizes.resolve(&base_dir);
+        let sizes = sizes.build().map_err(spec_error)?;
+        let points = sizes.points();
+        Ok(json!({
+            "sizes_bytes": points.iter().map(|p| p.size).collect::<Vec<_>>(),
+            "probabilities": points.iter().map(|p| p.probability).collect::<Vec<_>>(),
+            "interpolation": sizes.interpolation(),
+            "mean_bytes": sizes.mean(),
+        })
+        .to_string())
+    })
 }
 
 /// The largest value of each of `queues` queues but the last, by a mapping

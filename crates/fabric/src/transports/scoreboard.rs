@@ -43,6 +43,10 @@ pub struct Scoreboard {
     first_lost: usize,
     /// Entries before this index have been considered by `detect`.
     considered: usize,
+    /// Since the last timeout no entry from `resent_to` to `lost_to` has been
+    /// in flight: the next one need not look at them, however many they are.
+    resent_to: usize,
+    lost_to: usize,
 }
 
 impl Scoreboard {
@@ -71,10 +75,14 @@ impl Scoreboard {
         }
         self.first_lost = self.first_lost.saturating_sub(known);
         self.considered = self.considered.saturating_sub(known);
+        self.resent_to = self.resent_to.saturating_sub(known);
+        self.lost_to = self.lost_to.saturating_sub(known);
         if self.sacked == 0 && self.lost == 0 && self.states.iter().all(|s| *s == State::InFlight) {
             self.states.clear();
             self.first_lost = 0;
             self.considered = 0;
+            self.resent_to = 0;
+            self.lost_to = 0;
         }
         (delivered, in_flight)
     }
@@ -135,11 +143,16 @@ impl Scoreboard {
     /// known to have arrived).
     pub fn lose_all(&mut self, outstanding: usize) {
         self.states.resize(outstanding, State::InFlight);
-        for state in &mut self.states {
-            if *state != State::Sacked {
-                *state = State::Lost;
+        let since = self.lost_to.max(self.resent_to);
+        for range in [0..self.resent_to, since..outstanding] {
+            for state in self.states.range_mut(range) {
+                if *state != State::Sacked {
+                    *state = State::Lost;
+                }
             }
         }
+        self.resent_to = 0;
+        self.lost_to = outstanding;
         self.lost = outstanding as u32 - self.sacked;
         self.first_lost = 0;
         self.considered = outstanding;
@@ -154,6 +167,7 @@ impl Scoreboard {
         let from = self.first_lost;
         let index = from + self.states.range(from..).position(|s| *s == State::Lost)?;
         self.states[index] = State::SentAgain;
+        self.resent_to = self.resent_to.max(index + 1);
         self.first_lost = index + 1;
         self.lost -= 1;
         Some(index)

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fctlab
+from fctlab import thresholds
+from tests.conftest import SMALL, Program
+
+# PIAS's published ns-2 thresholds, in packets of 1460 B, by workload and load.
+PUBLISHED = {
+    "websearch": {
+        0.9: [759, 1132, 1456, 1737, 2010, 2199, 2325],
+        0.8: [909, 1329, 1648, 1960, 2143, 2337, 2484],
+        0.7: [999, 1305, 1564, 1763, 1956, 2149, 2309],
+        0.6: [956, 1381, 1718, 2028, 2297, 2551, 2660],
+        0.5: [1059, 1412, 1643, 1869, 2008, 2115, 2184],
+    },
+    "datamining": {
+        0.9: [750, 1083, 1416, 13705, 14952, 21125, 28253],
+        0.8: [745, 1083, 1391, 13689, 14936, 21149, 27245],
+        0.7: [907, 1301, 1619, 12166, 12915, 21313, 26374],
+        0.6: [840, 1232, 1617, 11950, 12238, 21494, 25720],
+        0.5: [805, 1106, 1401, 10693, 11970, 21162, 22272],
+    },
+}
+
+
+def test_what_queues_see_of_sizes() -> None:
+    step = thresholds.Sizes({"kind": "uniform", "sizes": ["1KB", "3KB"]})
+    assert step.mean == 2000 and step.largest == 3000
+    sizes = np.array([0.0, 999.0, 1000.0, 2000.0, 3000.0, 9000.0])
+    assert step.share_up_to(sizes).tolist() == [0, 0, 0.5, 0.5, 1, 1]
+    # E[min(S, a)]: a up to 1000, then half of what is beyond.
+    assert step.work_up_to(sizes).tolist() == [0, 999, 1000, 1500, 2000, 2000]
+    line = thresholds.Sizes("websearch")
+    grid = np.linspace(0, line.largest, 200_001)
+    by_sums = np.cumsum(1 - line.share_up_to(grid[:-1])) * (grid[1] - grid[0])
+    assert np.allclose(line.work_up_to(grid[1:]), by_sums, rtol=2e-3, atol=200)
+
+
+def test_the_objective_by_hand() -> None:
+    # Sizes 1 and 3 KB, one threshold of 1 KB, load 0.5: queue 1 serves half of the bytes.
+    sizes = thresholds.Sizes({"kind": "uniform", "sizes": ["1KB", "3KB"]})
+    found = thresholds.pias_objective(sizes, 0.5, [1000])
+    assert found == pytest.approx(1 / (1 - 0.25) + 0.5 / (1 - 0.5))
+
+
+@pytest.mark.parametrize("workload", PUBLISHED)
+def test_no_objective_is_above_that_of_the_published_thresholds(workload: str) -> None:
+    sizes = thresholds.Sizes(workload)
+    for load, packets in PUBLISHED[workload].items():
+        found = thresholds.pias(workload, load)
+        cuts = found["thresholds_bytes"]
+        assert len(cuts) == 7 and cuts == sorted(cuts)
+        published = [p * thresholds.PAYLOAD_BYTES for p in packets]
+        assert found["objective"] <= thresholds.pias_objective(sizes, load, published)
+
+
+def test_no_random_thresholds_are_better() -> None:
+    random = np.random.default_rng(1)
+    for queues in (2, 4, 8):
+        sizes = thresholds.Sizes("websearch")
+        found = thresholds.pias("websearch", 0.7, queues)["objective"]
+        for _ in range(2000):
+            logs = random.uniform(np.log(1460), np.log(sizes.largest), queues - 1)
+            cuts = np.sort(np.exp(logs)).tolist()
+            assert thresholds.pias_objective(sizes, 0.7, cuts) >= found * (1 - 1e-6)
+
+
+def test_the_command(program: Program, tmp_path: Path) -> None:
+    table = "size_bytes,cumulative_probability\n1000,0.5\n100000,1\n"
+    (tmp_path / "mine.csv").write_text(table)
+    done = program("thresholds", "pias", "--workload", "mine.csv", "--queues", "3", "--json")
+    assert len(json.loads(done.stdout)["thresholds_bytes"]) == 2
+    done = program("thresholds", "pias", "--workload", "datamining", "--load", "0.8")
+    assert "objective" in done.stdout
+    mistakes = [
+        (("thresholds", "pias", "--load", "1.3"), "--load: 1.3 is not in (0, 1)"),
+        (("thresholds", "pias", "--queues", "1"), "--queues: 1 is not in [2, 16]"),
+        (("thresholds", "las"), "thresholds: 'las' has no thresholds to solve; known: pias"),
+        (("thresholds", "pias", "--workload", "websurch"), 'did you mean "websearch"?'),
+        (("thresholds", "pias", "--workload", "none.csv"), "none.csv"),
+    ]
+    for arguments, error in mistakes:
+        done = program(*arguments)
+        assert done.returncode == 2 and error in done.stderr and "Traceback" not in done.stderr
+
+
+def test_the_schemes_of_the_paper_run_side_by_side() -> None:
+    schemes = ["pias", "las", "l2dct", "d-srtf", "d-srtf-ia"]
+    found = fctlab.compare(SMALL, schemes)
+    assert [run.counters["flows_finished"] for run in found.results] == [300] * len(schemes)
