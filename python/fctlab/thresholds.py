@@ -81,7 +81,9 @@ class Sizes:
         return np.minimum(work, self.mean)
 
 
-def pias_objective(sizes: Sizes, load: float, thresholds: Sequence[float]) -> float:
+def pias_objective(
+    sizes: Sizes, load: float, thresholds: Sequence[float] | NDArray[np.float64]
+) -> float:
     """Mean over flows of the delays of the queues they pass, in mean service times."""
     cuts = np.asarray(thresholds, float)
     passed = 1 - np.concatenate(([0.0], sizes.share_up_to(cuts)))

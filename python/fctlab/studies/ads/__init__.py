@@ -37,7 +37,7 @@ def plan(mode: Mode) -> Plan:
             borrowed,
             parameters,
             factors.tail(lab),
-            emulation.table_size(),
+            emulation.table_size(lab),
             *patterns,
             *policies,
         ],

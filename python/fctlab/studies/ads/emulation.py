@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import fctlab
 from fctlab.studies import figures
 from fctlab.studies.ads.factors import trend
 from fctlab.studies.ads.setting import CAP, DESCRIPTIONS, MTU, TRANSPORTS, Lab, Scheme, Setting, ads
@@ -284,10 +285,23 @@ def parameters(lab: Lab) -> tuple[Claim, Figure]:
     )
 
 
-def table_size() -> Claim:
-    """Claim ads-17: arithmetic, with what the schemes of this study use."""
+def _field_bits(lab: Lab) -> int:
+    """Width of the field that the engine's switches match on: the largest value they take."""
+
+    def takes(value: int) -> bool:
+        scheme = ads(2, {"kind": "static", "thresholds": [value]})
+        try:
+            fctlab.load_scenario(lab.main.scenario("tcp", scheme)).resolve()
+        except fctlab.SpecError:
+            return False
+        return True
+
+    return max(bits for bits in range(1, 33) if takes(2**bits - 1))
+
+
+def table_size(lab: Lab) -> Claim:
+    """Claim ads-17: what the schemes of this study use, and whether the values fit the field."""
     entries = math.ceil(CAP / MTU)
-    bits = math.ceil(math.log2(entries + 1))
     about = 0.01
     return Claim(
         "ads-17",
@@ -296,6 +310,12 @@ def table_size() -> Claim:
         (
             Part("entries per port", "about 1,400", Exact(1400, about), (), lambda: entries),
             Part("entries for 48 ports", "67,200", Exact(67_200, about), (), lambda: 48 * entries),
-            Part("bits of the VLAN id that hold them", "12", Exact(12), (), lambda: max(12, bits)),
+            Part(
+                f"bits of the field (the values need {entries.bit_length()})",
+                "12",
+                Exact(12),
+                (),
+                lambda: _field_bits(lab),
+            ),
         ),
     )
