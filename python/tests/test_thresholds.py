@@ -94,3 +94,19 @@ def test_the_schemes_of_the_paper_run_side_by_side() -> None:
     schemes = ["pias", "las", "l2dct", "d-srtf", "d-srtf-ia"]
     found = fctlab.compare(SMALL, schemes)
     assert [run.counters["flows_finished"] for run in found.results] == [300] * len(schemes)
+
+
+def test_d_srtf_that_sees_no_congestion_is_pias_with_its_bytes() -> None:
+    """With alpha held at 0 (no marks), remaining time is bytes sent at 10 Gbps."""
+    times = [120_000 * 3**i for i in range(7)]  # ns; a time of T_i belongs to the next queue
+    sizes = [time * 10 // 8 - 1 for time in times]
+    transport = {"kind": "dctcp", "initial_alpha": 0.0}
+    port = {"buffer": "200pkt", "ecn_threshold": "none"}
+    by_time = {"preset": "d-srtf", "transport": transport, "port": port}
+    queues = {"kind": "priority", "thresholds": sizes}
+    by_size = {"preset": "pias", "transport": transport, "port": port | {"discipline": queues}}
+    traffic = SMALL["traffic"] | {"workload": "websearch", "load": 0.8}
+    found = [fctlab.run(SMALL | {"traffic": traffic, "scheme": s}) for s in (by_time, by_size)]
+    assert found[0].flows.equals(found[1].flows)
+    plain = fctlab.run(SMALL | {"traffic": traffic, "scheme": "dctcp"})
+    assert not found[0].flows.equals(plain.flows)

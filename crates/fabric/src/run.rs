@@ -297,6 +297,14 @@ pub(crate) fn settings(scenario: &Scenario, fabric: &Fabric) -> Result<Settings,
     ] {
         spec.check(fabric, key == "scheme.nic", &scale)
             .map_err(|e| e.under(key))?;
+        let (largest, takes) = (scheme.tagger.largest(), spec.discipline.largest_tag());
+        if largest > takes {
+            let (tagger, discipline) = (scheme.tagger.kind(), spec.discipline.kind());
+            let message = format!(
+                "{tagger} writes tags up to {largest}, but {discipline} ({key}) takes no more than {takes}"
+            );
+            return Err(SpecError::new("scheme.tagger", message));
+        }
     }
     scheme
         .tagger

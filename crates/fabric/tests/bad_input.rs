@@ -453,6 +453,16 @@ fn mapped_queues() {
         "scheme.tagger.cap: 1KB is less than one MTU (1500B)"
     );
     assert_eq!(
+        scheme(
+            json!({"tagger": "remaining", "port": {"discipline": {"kind": "mapped", "queues": 8}}})
+        ),
+        "scheme.tagger: remaining writes tags up to 4294967295, but mapped (scheme.port) takes no more than 4095"
+    );
+    assert_eq!(
+        scheme(json!({"preset": "ads", "tagger": {"cap": "20MB", "write_buffer": "30MB"}})),
+        "scheme.tagger: outstanding writes tags up to 13334, but mapped (scheme.port) takes no more than 4095"
+    );
+    assert_eq!(
         scheme(json!({"port": {"discipline": "fq", "drop": "lowest-priority"}})),
         "scheme.port.drop: \"lowest-priority\" is not for fq, which knows \"tail\" and \"longest-queue\""
     );

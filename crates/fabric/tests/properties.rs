@@ -98,6 +98,8 @@ fn scheme() -> impl Strategy<Value = Value> {
     let limit = prop_oneof![Just(json!(1)), Just(json!(4)), Just(json!("none"))];
     (transport, window, tagger, routing, port(), limit).prop_map(
         |(transport, window, tagger, routing, port, limit)| {
+            let mapped = port["discipline"]["kind"] == "mapped";
+            let tagger = if mapped { "outstanding" } else { tagger };
             json!({
                 "transport": {"kind": transport, "initial_window": window, "min_rto": "5rtt"},
                 "tagger": tagger, "routing": routing, "port": port,

@@ -125,6 +125,7 @@ impl Mapped {
 
 impl Discipline for Mapped {
     const EVICTS: Option<DropPolicy> = Some(DropPolicy::LowestPriority);
+    const LARGEST_TAG: u64 = VALUES as u64 - 1;
     const REMEMBERS: bool = true;
 
     fn observe(&mut self, packet: &Packet, now: Time) {

@@ -28,6 +28,9 @@ pub trait Discipline {
     /// What [`evict_for`](Self::evict_for) implements beside tail drop.
     const EVICTS: Option<DropPolicy> = None;
 
+    /// The largest tag that it can tell from smaller ones.
+    const LARGEST_TAG: u64 = u32::MAX as u64;
+
     /// Whether it remembers packets that have left. If so it takes in every
     /// packet, even one that finds the port idle and leaves at once.
     const REMEMBERS: bool = false;
@@ -112,6 +115,10 @@ macro_rules! disciplines {
             /// See [`Discipline::EVICTS`].
             pub fn evicts(&self) -> Option<DropPolicy> {
                 match self { $( QueueSpec::$variant(_) => <$file::Spec as DisciplineSpec>::State::EVICTS ),+ }
+            }
+            /// See [`Discipline::LARGEST_TAG`].
+            pub fn largest_tag(&self) -> u64 {
+                match self { $( QueueSpec::$variant(_) => <$file::Spec as DisciplineSpec>::State::LARGEST_TAG ),+ }
             }
             /// See [`Discipline::REMEMBERS`].
             pub fn remembers(&self) -> bool {

@@ -33,6 +33,11 @@ pub trait Tag {
     /// The tag of the packet about to be sent; values beyond 32 bits saturate.
     fn tag(&self, view: &View) -> u64;
 
+    /// The largest tag that there can be.
+    fn largest(&self) -> u64 {
+        u64::from(u32::MAX)
+    }
+
     /// Checks its own parameters.
     ///
     /// # Errors
@@ -56,6 +61,10 @@ macro_rules! taggers {
             /// Whether the tag counts bytes.
             pub fn in_bytes(&self) -> bool {
                 match self { $( Tagger::$variant(_) => <$file::Spec as Tag>::IN_BYTES ),+ }
+            }
+            /// The largest tag that there can be.
+            pub fn largest(&self) -> u64 {
+                match self { $( Tagger::$variant(t) => t.largest() ),+ }
             }
             /// See [`Tag::check`].
             ///

@@ -13,6 +13,9 @@ impl Tag for Spec {
     fn tag(&self, _: &View) -> u64 {
         0
     }
+    fn largest(&self) -> u64 {
+        0
+    }
 }
 
 #[cfg(test)]

@@ -45,6 +45,13 @@ impl Tag for Spec {
         outstanding.min(self.cap.get()).div_ceil(self.mtu.get())
     }
 
+    fn largest(&self) -> u64 {
+        self.cap
+            .get()
+            .min(self.write_buffer.get())
+            .div_ceil(self.mtu.get().max(1))
+    }
+
     fn check(&self) -> Result<(), SpecError> {
         if self.mtu.get() == 0 {
             return Err(SpecError::new("mtu", "0B is not above zero"));
