@@ -4,7 +4,12 @@
 /// value with at least `p` percent of the values at or below it. `None` when
 /// there are no values.
 pub fn percentile<T: Copy>(sorted: &[T], p: f64) -> Option<T> {
-    let rank = (p / 100.0 * sorted.len() as f64).ceil() as usize;
+    quantile(sorted, p / 100.0)
+}
+
+/// The same for a share in (0, 1] instead of percent.
+pub fn quantile<T: Copy>(sorted: &[T], share: f64) -> Option<T> {
+    let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.max(1) - 1).or(sorted.last()).copied()
 }
 

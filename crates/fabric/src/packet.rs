@@ -22,6 +22,9 @@ impl Flags {
     /// Sent before, at least once.
     pub const RETRANSMISSION: Flags = Flags(16);
 
+    /// The last packet of its flow.
+    pub const END: Flags = Flags(32);
+
     /// Neither of the bits.
     pub const NONE: Flags = Flags(0);
 

@@ -121,6 +121,7 @@ presets! {
     "l2dct",
     "d-srtf",
     "d-srtf-ia",
+    "awafs",
 }
 
 /// The preset `name` as a scheme's table, and its description: the comment at

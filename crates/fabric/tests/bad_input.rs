@@ -168,7 +168,7 @@ fn names() {
     );
     assert_eq!(
         scheme(json!({"port": {"discipline": "wfq"}})),
-        "scheme.port.discipline.kind: \"wfq\" is not a discipline; did you mean \"fq\"? known: fifo, priority, srpt, fq, mapped"
+        "scheme.port.discipline.kind: \"wfq\" is not a discipline; did you mean \"fq\"? known: fifo, priority, srpt, fq, mapped, awafs"
     );
     assert_eq!(
         scheme(json!({"port": {"drop": "head"}})),

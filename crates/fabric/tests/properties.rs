@@ -65,6 +65,7 @@ fn port() -> impl Strategy<Value = Value> {
         Just(json!({"kind": "srpt", "starvation_prevention": false})),
         Just(json!({"kind": "priority", "thresholds": [1460, 10000, 60000]})),
         Just(json!("fq")),
+        Just(json!({"kind": "awafs", "interval": "100us", "window": "1ms"})),
         Just(
             json!({"kind": "mapped", "queues": 3, "mapping": {"interval": "50us", "kind": "dynamic"}})
         ),

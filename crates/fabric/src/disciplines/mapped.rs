@@ -7,8 +7,7 @@
 //! table stays. *Dynamic*: "the switch records the frequency of packet
 //! priorities it sees over a fixed time interval I"; after each interval the
 //! table follows from "a sliding window of the last W histograms", for each
-//! port on its own. The field has 12 bits (the VID of 802.1Q); larger tags
-//! count as the largest value. ACKs and probes go to queue 0.
+//! port on its own. The field has 12 bits (the VID of 802.1Q). ACKs and probes go to queue 0.
 //!
 //! At the start of a dynamic table every value but 0 maps to the last queue,
 //! so the port is a FIFO.
@@ -18,9 +17,9 @@ use std::path::Path;
 use fctlab_core::{SpecError, Time};
 use serde::{Deserialize, Serialize};
 
+use super::priority::Priority;
 use super::{Discipline, DisciplineSpec, Site, is_control};
 use crate::engine::port::DropPolicy;
-use crate::engine::ring::Ring;
 use crate::mappings::learned::Learning;
 use crate::mappings::{Mapping, VALUES};
 use crate::packet::Packet;
@@ -73,58 +72,32 @@ impl DisciplineSpec for Spec {
             }
         };
         Ok(Mapped {
-            cuts,
+            queues: Priority::with_thresholds(cuts),
+            count: queues,
             learning,
-            queues: (0..queues).map(|_| (Ring::new(), 0)).collect(),
-            backlogged: 0,
         })
     }
 }
 
 /// The queues and their table.
 pub struct Mapped {
-    /// The largest value of each queue but the last.
-    cuts: Vec<u32>,
+    queues: Priority,
+    count: usize,
     learning: Option<Box<Learning>>,
-    queues: Vec<(Ring<Packet>, u64)>,
-    /// Bit i is set when queue i has packets.
-    backlogged: u64,
-}
-
-/// The value in the field of 12 bits.
-fn value(packet: &Packet) -> u32 {
-    packet.tag.min(VALUES as u32 - 1)
 }
 
 impl Mapped {
-    fn queue_of(&self, packet: &Packet) -> usize {
-        if is_control(packet) {
-            return 0;
-        }
-        let value = value(packet);
-        self.cuts.iter().filter(|&&cut| value > cut).count()
-    }
-
     fn advance(&mut self, now: Time) {
         if let Some(learning) = &mut self.learning
-            && let Some(cuts) = learning.advance(now, self.queues.len())
+            && let Some(cuts) = learning.advance(now, self.count)
         {
-            self.cuts = cuts;
+            self.queues.set_thresholds(cuts);
         }
-    }
-
-    fn took(&mut self, queue: usize, packet: Packet) -> Packet {
-        let (ring, bytes) = &mut self.queues[queue];
-        *bytes -= u64::from(packet.bytes);
-        if ring.is_empty() {
-            self.backlogged &= !(1 << queue);
-        }
-        packet
     }
 }
 
 impl Discipline for Mapped {
-    const EVICTS: Option<DropPolicy> = Some(DropPolicy::LowestPriority);
+    const EVICTS: Option<DropPolicy> = Priority::EVICTS;
     const LARGEST_TAG: u64 = VALUES as u64 - 1;
     const REMEMBERS: bool = true;
 
@@ -133,47 +106,30 @@ impl Discipline for Mapped {
         if let Some(learning) = &mut self.learning
             && !is_control(packet)
         {
-            learning.count(value(packet) as usize);
+            learning.count(packet.tag as usize);
         }
     }
-
-    fn enqueue(&mut self, packet: Packet, _: Time) {
-        let queue = self.queue_of(&packet);
-        let (ring, bytes) = &mut self.queues[queue];
-        *bytes += u64::from(packet.bytes);
-        ring.push(packet);
-        self.backlogged |= 1 << queue;
+    fn enqueue(&mut self, packet: Packet, now: Time) {
+        self.queues.enqueue(packet, now);
     }
-
     fn dequeue(&mut self) -> Option<Packet> {
-        if self.backlogged == 0 {
-            return None;
-        }
-        let queue = self.backlogged.trailing_zeros() as usize;
-        let packet = self.queues[queue].0.pop()?;
-        Some(self.took(queue, packet))
+        self.queues.dequeue()
     }
-
     fn evict_for(&mut self, arriving: &Packet) -> Option<Packet> {
-        let lowest = self.backlogged.checked_ilog2()? as usize;
-        if lowest <= self.queue_of(arriving) {
-            return None;
-        }
-        let packet = self.queues[lowest].0.pop_newest()?;
-        Some(self.took(lowest, packet))
+        self.queues.evict_for(arriving)
     }
-
     fn queue_bytes(&self, packet: &Packet) -> u64 {
-        self.queues[self.queue_of(packet)].1
+        self.queues.queue_bytes(packet)
     }
-
     fn bytes_by_queue(&self) -> Vec<u64> {
-        self.queues.iter().map(|q| q.1).collect()
+        self.queues.bytes_by_queue()
     }
-
     fn thresholds(&mut self, now: Time) -> Option<&[u32]> {
         self.advance(now);
-        Some(&self.cuts)
+        self.queues.thresholds(now)
+    }
+    fn state_bytes(&self) -> u64 {
+        self.learning.as_ref().map_or(0, |l| l.state_bytes())
     }
 }
 
@@ -198,8 +154,8 @@ mod tests {
     #[test]
     fn a_value_belongs_to_the_queue_up_to_whose_threshold_it_is() {
         let queue = table(4, &[1, 3, 3]);
-        for (tag, expected) in [(0, 0), (1, 0), (2, 1), (3, 1), (4, 3), (1 << 20, 3)] {
-            assert_eq!(queue.queue_of(&data(tag, 0)), expected, "value {tag}");
+        for (tag, expected) in [(0, 0), (1, 0), (2, 1), (3, 1), (4, 3), (4095, 3)] {
+            assert_eq!(queue.queues.queue_of(&data(tag, 0)), expected, "value {tag}");
         }
     }
 

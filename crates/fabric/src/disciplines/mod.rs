@@ -55,6 +55,11 @@ pub trait Discipline {
     /// Bytes waiting in each queue, for recorders; one queue unless said otherwise.
     fn bytes_by_queue(&self) -> Vec<u64>;
 
+    /// What it remembers beside the packets that wait: bytes of switch memory.
+    fn state_bytes(&self) -> u64 {
+        0
+    }
+
     /// The largest tag that each queue but the last takes, where tags choose
     /// the queue, for recorders.
     fn thresholds(&mut self, _now: Time) -> Option<&[u32]> {
@@ -147,6 +152,9 @@ macro_rules! disciplines {
             fn bytes_by_queue(&self) -> Vec<u64> {
                 match self { $( Queue::$variant(q) => q.bytes_by_queue() ),+ }
             }
+            fn state_bytes(&self) -> u64 {
+                match self { $( Queue::$variant(q) => q.state_bytes() ),+ }
+            }
             fn thresholds(&mut self, now: Time) -> Option<&[u32]> {
                 match self { $( Queue::$variant(q) => q.thresholds(now) ),+ }
             }
@@ -160,6 +168,7 @@ disciplines! {
     "srpt" => Srpt(srpt),
     "fq" => Fq(fq),
     "mapped" => Mapped(mapped),
+    "awafs" => Awafs(awafs),
 }
 
 /// Packets that go before all data: ACKs and probes (pFabric, section 4.2; ADS, footnote 3).

@@ -43,14 +43,25 @@ impl DisciplineSpec for Spec {
                 return Err(SpecError::new(format!("thresholds[{}]", i + 1), message));
             }
         }
-        let queues = (0..=self.thresholds.len()).map(|_| (Ring::new(), 0)).collect();
-        Ok(Priority { thresholds: self.thresholds.clone(), queues, backlogged: 0 })
+        Ok(Priority::with_thresholds(self.thresholds.clone()))
     }
 }
 
 impl Priority {
+    /// With these thresholds, which may be equal but do not fall.
+    pub fn with_thresholds(thresholds: Vec<u32>) -> Self {
+        let queues = (0..=thresholds.len()).map(|_| (Ring::new(), 0)).collect();
+        Priority { thresholds, queues, backlogged: 0 }
+    }
+    /// Changes the thresholds, of which there are as many as before; packets
+    /// that wait stay where they are.
+    pub fn set_thresholds(&mut self, thresholds: Vec<u32>) {
+        debug_assert_eq!(thresholds.len(), self.thresholds.len());
+        self.thresholds = thresholds;
+    }
+    /// The queue that a packet belongs to.
     #[inline]
-    fn queue_of(&self, packet: &Packet) -> usize {
+    pub fn queue_of(&self, packet: &Packet) -> usize {
         if is_control(packet) {
             return 0;
         }

@@ -737,10 +737,10 @@ impl Settings {
             },
             capacity: state.capacity,
         };
-        let bytes = match transmit {
-            Transmit::Probe => self.format.ack.get() as u16,
-            _ if seq + 1 == state.total => state.last_bytes,
-            _ => self.format.full() as u16,
+        let (bytes, end) = match transmit {
+            Transmit::Probe => (self.format.ack.get() as u16, Flags::NONE),
+            _ if seq + 1 == state.total => (state.last_bytes, Flags::END),
+            _ => (self.format.full() as u16, Flags::NONE),
         };
         Packet {
             flow: slot,
@@ -752,7 +752,7 @@ impl Settings {
             stamp: Stamp::at(now),
             dst: state.flow.dst as u16,
             bytes,
-            flags: flags.with_if(Flags::ECT, self.rule.ecn()),
+            flags: flags.with(end).with_if(Flags::ECT, self.rule.ecn()),
             class: state.flow.class as u8,
         }
     }

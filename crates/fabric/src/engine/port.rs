@@ -590,6 +590,11 @@ impl Port {
         }
     }
 
+    /// What the discipline remembers beside the packets that wait: bytes.
+    pub fn state_bytes(&self) -> u64 {
+        self.choosing.as_ref().map_or(0, |c| c.queue.state_bytes())
+    }
+
     /// The largest tag that each queue but the last takes now, where tags
     /// choose the queue.
     pub fn thresholds(&mut self, now: Time) -> Option<&[u32]> {

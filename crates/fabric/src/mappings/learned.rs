@@ -91,6 +91,12 @@ impl Learning {
         }
     }
 
+    /// Memory of the counters of the current and the past intervals, 4 bytes each.
+    pub fn state_bytes(&self) -> u64 {
+        let past: usize = self.past.iter().map(Vec::len).sum();
+        4 * (self.current.len() + past) as u64
+    }
+
     /// A packet with this value has been seen.
     pub fn count(&mut self, value: usize) {
         if self.current.len() <= value {

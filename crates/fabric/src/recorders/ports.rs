@@ -14,6 +14,7 @@
 //! | `up_to` | tag | the largest tag that the queue takes at that instant; null for the last queue, and where tags do not choose the queue by thresholds |
 //! | `utilisation` | share | of the interval that transmissions took |
 //! | `packets` | packets | that reached the far end in the interval |
+//! | `state_bytes` | bytes | that the discipline remembers beside the packets that wait |
 //! | `drops`, `marks` | packets | dropped, and marked with CE, in the interval |
 
 use std::borrow::Cow;
@@ -163,6 +164,7 @@ struct Rows {
     queued: UInt64Builder,
     up_to: UInt32Builder,
     utilisation: Float64Builder,
+    state: UInt64Builder,
     packets: UInt64Builder,
     drops: UInt64Builder,
     marks: UInt64Builder,
@@ -185,6 +187,7 @@ impl Recorder {
             ("queued_bytes", DataType::UInt64, false),
             ("up_to", DataType::UInt32, true),
             ("utilisation", DataType::Float64, true),
+            ("state_bytes", DataType::UInt64, true),
             ("packets", DataType::UInt64, true),
             ("drops", DataType::UInt64, true),
             ("marks", DataType::UInt64, true),
@@ -269,6 +272,8 @@ impl Rows {
             self.up_to.append_option(thresholds.get(queue).copied());
             self.utilisation
                 .append_option(whole.then_some(share.min(1.0)));
+            self.state
+                .append_option(whole.then_some(port.state_bytes()));
             let packets = counters.delivered_packets - before.delivered_packets;
             self.packets.append_option(whole.then_some(packets));
             self.drops
@@ -287,6 +292,7 @@ impl Rows {
             Arc::new(self.queued.finish()),
             Arc::new(self.up_to.finish()),
             Arc::new(self.utilisation.finish()),
+            Arc::new(self.state.finish()),
             Arc::new(self.packets.finish()),
             Arc::new(self.drops.finish()),
             Arc::new(self.marks.finish()),
