@@ -47,6 +47,10 @@ fn key(tag: u32, order: u32) -> Key {
     u64::from(tag) << 32 | u64::from(order)
 }
 
+fn tag_of(key: Key) -> u32 {
+    (key >> 32) as u32
+}
+
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy)]
@@ -61,8 +65,9 @@ struct Node {
 /// The packets of one flow.
 #[derive(Clone, Copy)]
 struct FlowList {
-    /// The most urgent key among them.
+    /// The most and the least urgent key among them.
     best: Key,
+    worst: Key,
     flow: FlowSlot,
     oldest: u32,
     newest: u32,
@@ -129,10 +134,12 @@ impl Srpt {
             NONE => list.newest = previous,
             n => at_mut(&mut self.nodes, n).previous = previous,
         }
-        if list.best == key {
+        if list.best == key || list.worst == key {
             let list = *list;
             let keys = self.nodes_of(&list).map(|n| at(&self.nodes, n).key);
-            at_mut(&mut self.flows, flow).best = keys.min().unwrap_or(Key::MAX);
+            let (best, worst) = keys.fold((Key::MAX, 0), |(b, w), k| (b.min(k), w.max(k)));
+            let list = at_mut(&mut self.flows, flow);
+            (list.best, list.worst) = (best, worst);
         }
         packet
     }
@@ -159,10 +166,11 @@ impl Discipline for Srpt {
             Some(list) => {
                 node.previous = std::mem::replace(&mut list.newest, index);
                 list.best = list.best.min(key);
+                list.worst = list.worst.max(key);
                 at_mut(&mut self.nodes, node.previous).next = index;
             }
             None => {
-                let list = FlowList { best: key, flow: packet.flow, oldest: index, newest: index };
+                let list = FlowList { best: key, worst: key, flow: packet.flow, oldest: index, newest: index };
                 self.flows.push(list);
             }
         }
@@ -196,14 +204,15 @@ impl Discipline for Srpt {
     }
 
     fn evict_for(&mut self, arriving: &Packet) -> Option<Packet> {
-        let flows = (0..).zip(&self.flows);
-        let candidates = flows.flat_map(|(f, list)| self.nodes_of(list).map(move |n| (f, n)));
-        let (flow, node) = candidates.max_by_key(|&(_, n)| at(&self.nodes, n).key)?;
-        let worst = at(&self.nodes, node).packet;
-        if !is_control(arriving) && worst.tag <= arriving.tag {
+        let (index, list) = (0..).zip(&self.flows).max_by_key(|(_, list)| list.worst)?;
+        let (worst, list) = (list.worst, *list);
+        if !is_control(arriving) && tag_of(worst) <= arriving.tag {
             return None;
         }
-        Some(self.remove(flow, node))
+        let node = self
+            .nodes_of(&list)
+            .find(|&n| at(&self.nodes, n).key == worst)?;
+        Some(self.remove(index, node))
     }
 
     fn queue_bytes(&self, packet: &Packet) -> u64 {
