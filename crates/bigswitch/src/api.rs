@@ -7,7 +7,7 @@ use rand::RngExt;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::families;
+use crate::families::{self, Tight};
 use crate::instance::{Burst, Flow, Instance};
 use crate::metrics::{Metric, Metrics};
 use crate::optimum::{self, Method};
@@ -85,6 +85,10 @@ enum Question {
         steps: u64,
         seed: u64,
         start: Option<Value>,
+    },
+    Family {
+        family: Tight,
+        n: u32,
     },
     Residual {
         instance: Value,
@@ -220,7 +224,7 @@ pub fn answer(question: Value) -> Result<Value, SpecError> {
         } => {
             let policy = read_policy(policy)?;
             let rng = &mut shape.rng(seed);
-            let (mut tried, mut different) = (0u64, 0u64);
+            let (mut tried, mut different, mut violations) = (0u64, 0u64, 0u64);
             let mut step: Option<(f64, Instance)> = None;
             let mut whole: Option<(f64, Instance)> = None;
             for _ in 0..instances {
@@ -230,6 +234,7 @@ pub fn answer(question: Value) -> Result<Value, SpecError> {
                 };
                 tried += 1;
                 different += u64::from(!found.same_schedule());
+                violations += u64::from(!found.at_most(3));
                 let best = found.optimum as f64;
                 keep_larger(&mut step, found.residual_optimum as f64 / best, &instance);
                 keep_larger(&mut whole, found.ga as f64 / best, &instance);
@@ -242,6 +247,7 @@ pub fn answer(question: Value) -> Result<Value, SpecError> {
             Ok(json!({
                 "tried": tried,
                 "different_schedules": different,
+                "violations": violations,
                 "residual_optimum": shown(step),
                 "ratio": shown(whole),
             }))
@@ -260,6 +266,7 @@ pub fn answer(question: Value) -> Result<Value, SpecError> {
             let rng = &mut shape.rng(seed);
             let mut worst: Vec<Option<(f64, Instance)>> = vec![None; policies.len()];
             let mut sums = vec![0.0; policies.len()];
+            let mut violations = vec![0u64; policies.len()];
             let mut tried = 0u64;
             for _ in 0..instances {
                 let instance = worst::random(rng, &shape);
@@ -268,18 +275,22 @@ pub fn answer(question: Value) -> Result<Value, SpecError> {
                     continue;
                 }
                 tried += 1;
-                for ((policy, worst), sum) in policies.iter().zip(&mut worst).zip(&mut sums) {
+                for (i, policy) in policies.iter().enumerate() {
                     let value = metric.of(&instance, &policy.ends(&instance));
                     let ratio = value as f64 / best.value as f64;
-                    *sum += ratio;
-                    keep_larger(worst, ratio, &instance);
+                    sums[i] += ratio;
+                    violations[i] +=
+                        u64::from(violates(&instance, policy, metric, value, best.value));
+                    keep_larger(&mut worst[i], ratio, &instance);
                 }
             }
-            let found = worst.into_iter().zip(sums).map(|(worst, sum)| {
+            let found = worst.into_iter().enumerate().map(|(i, worst)| {
                 let (value, instance) = worst.unzip();
                 json!({
                     "worst": value,
-                    "mean": if tried > 0 { Some(sum / tried as f64) } else { None },
+                    "mean": (tried > 0).then(|| sums[i] / tried as f64),
+                    "proven": proven_ratio(&policies[i], metric),
+                    "violations": violations[i],
                     "instance": instance.map(|i| i.to_json()),
                 })
             });
@@ -302,13 +313,16 @@ pub fn answer(question: Value) -> Result<Value, SpecError> {
                 let message = format!("{:?} is not \"ga\"", policy.kind());
                 return Err(SpecError::new("policy", message));
             }
+            let mut violations = 0u64;
             let found = worst::anneal(&shape, steps, seed, start, |instance| match objective {
                 Objective::Ratio => {
                     let (value, best) = theorems::ratio(instance, &policy, metric)?;
+                    violations += u64::from(violates(instance, &policy, metric, value, best));
                     Some(value as f64 / best as f64)
                 }
                 Objective::ResidualOptimum => {
                     let found = theorems::theorem8(instance, &policy, metric).ok()??;
+                    violations += u64::from(!found.at_most(3) || !found.same_schedule());
                     Some(found.residual_optimum as f64 / found.optimum as f64)
                 }
             });
@@ -316,7 +330,13 @@ pub fn answer(question: Value) -> Result<Value, SpecError> {
                 "value": found.value,
                 "instance": found.instance.to_json(),
                 "tried": found.tried,
+                "proven": proven_ratio(&policy, metric),
+                "violations": violations,
             }))
+        }
+        Question::Family { family, n } => {
+            let (instance, order) = families::tight(family, n)?;
+            Ok(json!({"instance": instance.to_json(), "order": order}))
         }
         Question::Residual { instance, policy } => {
             Ok(theorems::residual(&read_instance(instance)?, &read_policy(policy)?).to_json())
@@ -351,6 +371,26 @@ fn read_instance(value: Value) -> Result<Instance, SpecError> {
 
 fn read_policy(value: Value) -> Result<PolicySpec, SpecError> {
     PolicySpec::read(value).map_err(|e| e.under("policy"))
+}
+
+/// The proven bound of a policy on one port, if it is one in this metric. Without
+/// weights the metrics are the same.
+fn proven_ratio(policy: &PolicySpec, metric: Metric) -> Option<u64> {
+    theorems::proven(policy)
+        .filter(|p| p.1 == metric)
+        .map(|p| p.0)
+}
+
+/// Whether a theorem says that this cannot be.
+fn violates(
+    instance: &Instance,
+    policy: &PolicySpec,
+    metric: Metric,
+    value: u64,
+    best: u64,
+) -> bool {
+    instance.is_single_port()
+        && proven_ratio(policy, metric).is_some_and(|factor| value > factor * best)
 }
 
 fn keep_larger(worst: &mut Option<(f64, Instance)>, value: f64, instance: &Instance) {

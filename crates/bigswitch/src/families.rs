@@ -1,9 +1,9 @@
 //! The constructions in the paper's proofs, and instances like those of its figures.
 
 use fctlab_core::SpecError;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::instance::{Flow, Instance, MOST_PACKETS};
+use crate::instance::{Flow, Instance, MOST_PACKETS, MOST_WEIGHT};
 use crate::metrics::Metrics;
 use crate::policies::{PolicySpec, fixed};
 
@@ -193,4 +193,188 @@ pub fn theorem1(
         still_active: active as u32,
     };
     Ok((first, found))
+}
+
+/// Families that show how much of a proven bound is real; found by reading what the
+/// search found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tight {
+    /// ASRPT tends to the golden ratio. A large complete flow keeps the switch busy while
+    /// `n` flows wait for their last packets, which come when the optimum has sent the
+    /// rest. Then flows of the same size arrive as fast as they can be sent, 0.618 `n`
+    /// of them: the optimum sends each at once, ASRPT never catches up. With `s n` such
+    /// flows the ratio tends to `(s + 1)(s + 3) / ((s + 1)^2 + 1)`, largest at `s = 0.618`.
+    Golden,
+    /// Weighted ASRPT tends to 2: a heavy flow gets its last packet when the optimum has
+    /// sent the rest and ASRPT as many packets of a light one. Two flows of `n` packets.
+    Heavy,
+    /// BRR exceeds 2: `n` flows, ever smaller, arrive during the first 0.4 of the time,
+    /// so that under BRR all end together.
+    Crowd,
+    /// LAS and BRR tend to 2: `n` flows of `n` packets at once, ratio `2 n / (n + 1)`
+    /// but for the last turn.
+    Equal,
+}
+
+/// An instance of a family, and an order of flows: serving them so is a schedule, so
+/// that the optimum is no more.
+///
+/// # Errors
+/// When it gets too large.
+pub fn tight(family: Tight, n: u32) -> Result<(Instance, Vec<usize>), SpecError> {
+    if !(1..=2000).contains(&n) {
+        return Err(SpecError::new("n", format!("{n} is not in [1, 2000]")));
+    }
+    let flows: Vec<Flow> = match family {
+        Tight::Golden => {
+            let size = 2 * n + 1;
+            let busy = n * (size - 1);
+            let stream = (5f64.sqrt() - 1.0) / 2.0 * f64::from(n);
+            let waiting = (1..=n).map(|i| Flow::new([(1, size - 1), (busy + i, 1)]));
+            let stream =
+                (0..stream.round() as u32).map(|i| Flow::new([(busy + n + 1 + i * size, size)]));
+            let large = Flow::new([(1, busy + n + size)]);
+            waiting.chain(stream).chain([large]).collect()
+        }
+        Tight::Heavy => {
+            let late = if n > 1 {
+                vec![(1, n - 1), (n, 1)]
+            } else {
+                vec![(1, 1)]
+            };
+            vec![
+                Flow {
+                    weight: MOST_WEIGHT,
+                    ..Flow::new(late)
+                },
+                Flow::new([(1, n)]),
+            ]
+        }
+        Tight::Crowd => {
+            const START: f64 = 0.1;
+            let total = 600.0 * f64::from(n);
+            let when = |i: u32| match i {
+                i if i >= n => total,
+                i => {
+                    0.4 * total
+                        * ((f64::from(i + 1) / f64::from(n) - START) / (1.0 - START)).max(0.0)
+                }
+            };
+            // What BRR gives each flow from its arrival to the end, shared with all before it.
+            let mut left = 0.0;
+            let mut flows: Vec<Flow> = (0..n)
+                .rev()
+                .map(|i| {
+                    left += (when(i + 1) - when(i)) / f64::from(i + 1);
+                    Flow::new([(when(i) as u32 + 1, (left.round() as u32).max(1))])
+                })
+                .collect();
+            flows.reverse();
+            flows
+        }
+        Tight::Equal => (0..n).map(|_| Flow::new([(1, n)])).collect(),
+    };
+    let mut order: Vec<usize> = (0..flows.len()).collect();
+    if family == Tight::Crowd {
+        order.sort_by_key(|&f| flows[f].size());
+    }
+    Ok((Instance::single(flows), order))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::Metric;
+    use crate::optimum::optimum;
+    use serde_json::json;
+
+    fn policy(value: serde_json::Value) -> PolicySpec {
+        PolicySpec::read(value).unwrap()
+    }
+
+    fn ratio(instance: &Instance, kind: serde_json::Value, metric: Metric) -> f64 {
+        let best = optimum(instance, metric);
+        assert!(best.is_exact());
+        metric.of(instance, &policy(kind).ends(instance)) as f64 / best.value as f64
+    }
+
+    #[test]
+    fn figures_are_as_the_text_says() {
+        let fpt = |number, kind: &str| {
+            Metric::Fpt.of(&figure(number), &policy(json!(kind)).ends(&figure(number)))
+        };
+        assert_eq!(
+            ["fifo", "brr", "las", "asrpt", "srpt"].map(|p| fpt(1, p)),
+            [41, 35, 33, 31, 29]
+        );
+        assert_eq!(policy(json!("fifo")).ends(&figure(1))[0], 10);
+        // The most that 20 slots without a pause allow: 17 + 18 + 19 + 20.
+        assert_eq!(["las", "fifo", "asrpt"].map(|p| fpt(2, p)), [74, 62, 53]);
+        assert_eq!(["srpt", "asrpt"].map(|p| fpt(3, p)), [29, 26]);
+        let mut sent = Vec::new();
+        policy(json!("asrpt")).run(&figure(3), |_, flow| sent.push(flow + 1));
+        assert_eq!(sent[..5], [1, 2, 3, 3, 2]);
+        sent.clear();
+        policy(json!("srpt")).run(&figure(3), |_, flow| sent.push(flow + 1));
+        assert_eq!(sent[..5], [1, 1, 3, 3, 1]);
+    }
+
+    #[test]
+    fn theorem_1_grows_with_n_for_every_policy() {
+        for spec in crate::theorems::every_policy() {
+            for n in [2, 3] {
+                let (instance, found) = theorem1(&spec, n, 10).unwrap();
+                assert_eq!(found.still_active, n, "{spec:?}");
+                let limit = f64::from(n + 1) / 2.0;
+                assert!(found.ratio > 0.95 * limit, "{spec:?}: {}", found.ratio);
+                assert_eq!(Instance::read(instance.to_json()).unwrap(), instance);
+            }
+        }
+        assert!(theorem1(&policy(json!("las")), 6, 1).is_err());
+    }
+
+    #[test]
+    fn theorems_3_and_6_exceed_half_of_n() {
+        for n in [2, 5, 30] {
+            let three = theorem3(n, 4).unwrap();
+            assert!(ratio(&three, json!("fifo"), Metric::Fpt) >= f64::from(n) / 2.0);
+            for thresholds in [vec![1], vec![2, 7], vec![10, 20, 40]] {
+                let six = theorem6(n, 4, *thresholds.last().unwrap()).unwrap();
+                let pias = json!({"kind": "pias", "thresholds": thresholds});
+                assert!(ratio(&six, pias, Metric::Fpt) >= f64::from(n) / 2.0);
+            }
+        }
+        assert!(theorem3(0, 1).is_err() && theorem3(60_000, 9).is_err());
+    }
+
+    #[test]
+    fn tight_families() {
+        let (golden, order) = tight(Tight::Golden, 9).unwrap();
+        let best = optimum(&golden, Metric::Fpt);
+        let clever = PolicySpec::Fixed(fixed::Spec::in_order(&order));
+        assert_eq!(
+            best.value,
+            Metric::Fpt.of(&golden, &clever.ends(&golden)),
+            "the order is optimal"
+        );
+        for second in ["fifo", "brr", "las"] {
+            let spec = json!({"kind": "asrpt", "second": second});
+            assert!(ratio(&golden, spec.clone(), Metric::Fpt) > 1.5);
+            let (large, order) = tight(Tight::Golden, 500).unwrap();
+            let clever = PolicySpec::Fixed(fixed::Spec::in_order(&order));
+            let fpt = |p: &PolicySpec| Metric::Fpt.of(&large, &p.ends(&large)) as f64;
+            assert!(fpt(&policy(spec)) / fpt(&clever) > 1.61);
+        }
+        let (heavy, _) = tight(Tight::Heavy, 1000).unwrap();
+        let weighted = json!({"kind": "asrpt", "weighted": true});
+        let found = ratio(&heavy, weighted, Metric::WeightedFpt);
+        assert!(found > 1.99 && found <= 2.0, "{found}");
+        let (crowd, _) = tight(Tight::Crowd, 100).unwrap();
+        assert!(ratio(&crowd, json!("brr"), Metric::Fpt) > 2.15);
+        let (equal, _) = tight(Tight::Equal, 100).unwrap();
+        for kind in ["brr", "las"] {
+            assert!(ratio(&equal, json!(kind), Metric::Fpt) > 1.97);
+        }
+    }
 }
