@@ -196,9 +196,7 @@ def _program(instance: Mapping[str, Any], metric: Metric, *, integer: bool) -> d
     for side in ("ingress", "egress"):
         for port in {f.get(side, 0) for f, *_ in flows}:
             here = [i for i, (f, *_) in enumerate(flows) if f.get(side, 0) == port]
-            rows += [
-                ([x(f, t) for f in here], [1.0] * len(here), 1) for t in range(1, horizon + 1)
-            ]
+            rows += [([x(f, t) for f in here], [1.0] * len(here), 1) for t in range(1, horizon + 1)]
     entries = [(i, c, v) for i, (cs, vs, _) in enumerate(rows) for c, v in zip(cs, vs, strict=True)]
     at, columns, factors = zip(*entries, strict=True)
     matrix = coo_array((factors, (at, columns)), shape=(len(rows), variables)).tocsr()
@@ -397,9 +395,9 @@ def draw(
             ax.text(left + width / 2, y, str(width), ha="center", va="center", fontsize=8)
         for flow, end in enumerate(schedule["ends"]):
             weight = instance["flows"][flow].get("weight", 1) if metric == "weighted_fpt" else 1
-            y = i * len(used) + used.index(lanes[flow]) - height / 2
+            top = i * len(used) + used.index(lanes[flow]) - height / 2
             ax.text(
-                end, y, f"+{end * weight}", ha="right", va="bottom", fontsize=8, weight="bold"
+                end, top, f"+{end * weight}", ha="right", va="bottom", fontsize=8, weight="bold"
             )
     centres = [i * len(used) + (len(used) - 1) / 2 for i in range(len(found))]
     what = "FPT" if metric == "fpt" else "weighted FPT"

@@ -24,7 +24,8 @@ app = typer.Typer(
 
 DEFAULT = ["fifo", "brr", "las", "srpt", "asrpt"]
 InstanceFile = Annotated[
-    str, typer.Argument(metavar="INSTANCE", help="A file in JSON, TOML or YAML, or figure-1, -2, -3.")
+    str,
+    typer.Argument(metavar="INSTANCE", help="A file in JSON, TOML or YAML, or figure-1, -2, -3."),
 ]
 Policies = Annotated[
     list[str] | None,
@@ -119,9 +120,7 @@ def ratio(
         note = f"optimum {best['value']:,} ({best['label'].replace('-', ' ')}, by {best['method']})"
         return _print(Group(table, Text(note)))
     shape = _shape(ports, flows, packets, slots, max_weight)
-    found = bigswitch.random_ratios(
-        chosen, instances, metric=_metric(weighted), seed=seed, **shape
-    )
+    found = bigswitch.random_ratios(chosen, instances, metric=_metric(weighted), seed=seed, **shape)
     if as_json:
         return _json(found)
     table = _table("policy", "proven bound", "worst", "mean", "above the bound")
@@ -264,7 +263,7 @@ def _what(weighted: bool) -> str:
     return "weighted FPT" if weighted else "FPT"
 
 
-def _shape(ports: int, flows: int, packets: int, slots: int, weight: int) -> dict[str, int]:
+def _shape(ports: int, flows: int, packets: int, slots: int, weight: int) -> dict[str, Any]:
     for name, value in (
         ("--ports", ports),
         ("--flows", flows),
