@@ -91,7 +91,7 @@ def _bigswitch(runs: int, say: Callable[[str], None]) -> list[dict[str, Any]]:
     """Scheduled packets per second on one port, on one core."""
     found = []
     for policy in SWITCH_POLICIES:
-        for spread, suffix in ((False, ""), (True, "_one_arrival_per_slot")):
+        for spread, suffix in ((False, ""), (True, "_arriving_one_by_one")):
             speeds, flows = [], 0
             for i in range(runs):
                 say(f"{policy}{suffix}: run {i + 1} of {runs}")
@@ -104,7 +104,7 @@ def _bigswitch(runs: int, say: Callable[[str], None]) -> list[dict[str, Any]]:
                 )
                 speeds.append(done["packets"] / done["wall_s"])
                 flows = done["flows"]
-            what = "each packet arrives in a slot of its own" if spread else "flows arrive whole"
+            what = "each packet of a flow arrives in a slot of its own" if spread else "flows arrive whole"
             found.append(
                 {
                     "name": f"bigswitch.{policy}.packets{suffix}_per_s",

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BTreeSet, BinaryHeap};
 
-use crate::instance::Instance;
+use crate::instance::{Flow, Instance};
 use crate::policies::{FlowView, Policy, Priority, Turn, Whole};
 
 /// Runs `policy` and returns the slot in which each flow ends; `on_send(slot, flow)`
@@ -35,6 +35,8 @@ fn flow_of(key: Key) -> usize {
 struct State {
     view: FlowView,
     arrived: u32,
+    /// How many of its bursts have arrived.
+    bursts_in: u32,
     /// The burst of its first unsent packet, and how many packets come up to its end.
     burst: u32,
     burst_end: u32,
@@ -43,33 +45,24 @@ struct State {
 
 /// All flows, and the packets that are still to come.
 struct Flows<'a, P> {
+    instance: &'a Instance,
     policy: &'a P,
     states: Vec<State>,
-    /// Per flow its bursts: slot, and packets up to its end.
-    bursts: Vec<(u32, u32)>,
-    /// Slot, flow and packets of each burst, the next one last.
-    to_come: Vec<(u32, u32, u32)>,
+    /// Slot and number of the flows that have not begun, the next one last.
+    to_begin: Vec<u64>,
+    /// Slot and number of those of which more is to come, by their next burst.
+    to_go_on: BinaryHeap<Reverse<u64>>,
     ends: Vec<u32>,
 }
 
 impl<'a, P: Policy> Flows<'a, P> {
-    fn new(instance: &Instance, policy: &'a P) -> Self {
-        let mut bursts = Vec::with_capacity(instance.flows.len());
-        let mut to_come = Vec::with_capacity(instance.flows.len());
-        let mut states = Vec::with_capacity(instance.flows.len());
-        for (number, flow) in (0..).zip(&instance.flows) {
-            let first = bursts.len() as u32;
-            let mut size = 0;
-            for burst in &flow.bursts {
-                size += burst.count;
-                bursts.push((burst.slot, size));
-                to_come.push((burst.slot, number, burst.count));
-            }
-            let (head_slot, burst_end) = bursts[first as usize];
-            states.push(State {
+    fn new(instance: &'a Instance, policy: &'a P) -> Self {
+        let state = |(number, flow): (u32, &Flow)| {
+            let head_slot = flow.arrival();
+            State {
                 view: FlowView {
                     flow: number,
-                    size,
+                    size: flow.size(),
                     sent: 0,
                     weight: flow.weight,
                     head_slot,
@@ -77,49 +70,84 @@ impl<'a, P: Policy> Flows<'a, P> {
                     whole: None,
                 },
                 arrived: 0,
-                burst: first,
-                burst_end,
+                bursts_in: 0,
+                burst: 0,
+                burst_end: flow.bursts[0].count,
                 key: NOT_WAITING,
-            });
-        }
-        to_come.sort_unstable_by_key(|&(slot, flow, _)| Reverse((slot, flow)));
+            }
+        };
+        let states: Vec<_> = (0..).zip(&instance.flows).map(state).collect();
+        let begin = |s: &State| u64::from(s.view.head_slot) << 32 | u64::from(s.view.flow);
+        let mut to_begin: Vec<u64> = states.iter().map(begin).collect();
+        to_begin.sort_unstable_by_key(|&begin| Reverse(begin));
         let ends = vec![0; states.len()];
+        let to_go_on = BinaryHeap::new();
         Flows {
+            instance,
             policy,
             states,
-            bursts,
-            to_come,
+            to_begin,
+            to_go_on,
             ends,
         }
     }
 
     #[inline]
     fn next_arrival(&self) -> Option<u32> {
-        self.to_come.last().map(|next| next.0)
+        let begin = self.to_begin.last().map(|next| (next >> 32) as u32);
+        let goes_on = self.to_go_on.peek().map(|next| (next.0 >> 32) as u32);
+        match (begin, goes_on) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
     }
 
     /// Takes in what arrives in `slot`; `requeue(old, new)` for every flow whose key changes.
     #[inline]
     fn arrivals(&mut self, slot: u32, mut requeue: impl FnMut(Key, Key)) {
-        while let Some((_, flow, count)) = self.to_come.pop_if(|next| next.0 == slot) {
-            let state = &mut self.states[flow as usize];
-            if state.arrived == state.view.sent {
-                state.view.turn = Turn::joined(slot);
-            }
-            state.arrived += count;
-            if state.arrived == state.view.size {
-                state.view.whole = Some(Whole {
-                    slot,
-                    sent_before: state.view.sent,
-                    turn: Turn::joined(slot),
-                });
-            }
-            let new = key(self.policy, &state.view);
-            if new != state.key {
-                requeue(state.key, new);
-                state.key = new;
+        while let Some(next) = self.to_begin.pop_if(|next| (*next >> 32) as u32 == slot) {
+            if let Some(next) = self.arrive(next as u32, slot, &mut requeue) {
+                self.to_go_on.push(Reverse(next));
             }
         }
+        while let Some(&Reverse(next)) = self.to_go_on.peek() {
+            if (next >> 32) as u32 != slot {
+                break;
+            }
+            let then = self.arrive(next as u32, slot, &mut requeue);
+            if let Some(mut top) = self.to_go_on.peek_mut() {
+                match then {
+                    Some(then) => *top = Reverse(then),
+                    None => drop(PeekMut::pop(top)),
+                }
+            }
+        }
+    }
+
+    /// Takes in the next burst of a flow; slot and number of the one after it.
+    #[inline]
+    fn arrive(&mut self, flow: u32, slot: u32, requeue: &mut impl FnMut(Key, Key)) -> Option<u64> {
+        let state = &mut self.states[flow as usize];
+        let bursts = &self.instance.flows[flow as usize].bursts;
+        if state.arrived == state.view.sent {
+            state.view.turn = Turn::joined(slot);
+        }
+        state.arrived += bursts[state.bursts_in as usize].count;
+        state.bursts_in += 1;
+        let next = bursts.get(state.bursts_in as usize);
+        if next.is_none() {
+            state.view.whole = Some(Whole {
+                slot,
+                sent_before: state.view.sent,
+                turn: Turn::joined(slot),
+            });
+        }
+        let new = key(self.policy, &state.view);
+        if new != state.key {
+            requeue(state.key, new);
+            state.key = new;
+        }
+        next.map(|next| u64::from(next.slot) << 32 | u64::from(flow))
     }
 
     /// Sends the next packet of a flow; its new key, unless nothing waits any more.
@@ -129,7 +157,9 @@ impl<'a, P: Policy> Flows<'a, P> {
         state.view.sent += 1;
         if state.view.sent == state.burst_end && state.view.sent < state.view.size {
             state.burst += 1;
-            (state.view.head_slot, state.burst_end) = self.bursts[state.burst as usize];
+            let burst = self.instance.flows[flow].bursts[state.burst as usize];
+            state.view.head_slot = burst.slot;
+            state.burst_end += burst.count;
         }
         if state.view.sent == state.arrived {
             if state.view.sent == state.view.size {
