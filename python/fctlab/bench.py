@@ -18,11 +18,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from fctlab import _native
+from fctlab import _native, bigswitch
 from fctlab.errors import InternalError, SpecError
 from fctlab.scenario import Scenario
 
-AREAS = ("packet",)
+AREAS = ("packet", "bigswitch")
 SCHEMES = ("dctcp", "pfabric")
 FLOWS_UNDER_CALLGRIND = 150
 
@@ -51,8 +51,8 @@ def measure(
     """Run the benchmarks of an area.
 
     Args:
-        area: ``"packet"``.
-        flows: instead of the reference's 20,000.
+        area: ``"packet"`` or ``"bigswitch"``.
+        flows: instead of the reference's 20,000 (``"packet"``).
         runs: of each benchmark; the median counts.
         say: told what is going on, a line at a time.
 
@@ -68,6 +68,8 @@ def measure(
         raise SpecError("--runs", f"{runs} is not at least 1")
     if _native.build_profile() != "release":
         raise SpecError("bench", "this is a debug build, whose speed means nothing")
+    if area == "bigswitch":
+        return _bigswitch(runs, say)
     text = (resources.files("fctlab") / "data" / "reference.toml").read_text(encoding="utf-8")
     reference = Scenario(json.loads(_native.parse(text, "toml")))
     if flows is not None:
@@ -78,6 +80,41 @@ def measure(
         found += _speed(scheme, scenario, runs, say)
         found += _instructions(scheme, scenario, say)
     found.append(_memory(reference, say))
+    return found
+
+
+SWITCH_POLICIES = ("fifo", "brr", "las", "srpt", "asrpt")
+SWITCH_PACKETS = 5_000_000
+
+
+def _bigswitch(runs: int, say: Callable[[str], None]) -> list[dict[str, Any]]:
+    """Scheduled packets per second on one port, on one core."""
+    found = []
+    for policy in SWITCH_POLICIES:
+        for spread, suffix in ((False, ""), (True, "_arriving_one_by_one")):
+            speeds, flows = [], 0
+            for i in range(runs):
+                say(f"{policy}{suffix}: run {i + 1} of {runs}")
+                done = bigswitch.ask(
+                    "speed",
+                    policy={"kind": policy},
+                    packets=SWITCH_PACKETS,
+                    spread=spread,
+                    seed=i + 1,
+                )
+                speeds.append(done["packets"] / done["wall_s"])
+                flows = done["flows"]
+            what = "each packet of a flow arrives in a slot of its own" if spread else "flows arrive whole"
+            found.append(
+                {
+                    "name": f"bigswitch.{policy}.packets{suffix}_per_s",
+                    "value": statistics.median(speeds),
+                    "unit": "packets/s",
+                    "note": f"one core; {what}; {SWITCH_PACKETS:,} packets of {flows:,} flows, "
+                    f"heavy tail, load 0.95; {min(speeds) / 1e6:.1f} to {max(speeds) / 1e6:.1f} "
+                    "million",
+                }
+            )
     return found
 
 

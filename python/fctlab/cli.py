@@ -22,7 +22,7 @@ from rich.console import Console, RenderableType
 from typer.core import TyperGroup
 
 import fctlab
-from fctlab import studies
+from fctlab import bigswitch, bigswitch_cli, studies
 from fctlab.errors import InternalError, SpecError
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
 )
+
+app.add_typer(bigswitch_cli.app, name="bigswitch")
 
 ScenarioFile = Annotated[Path, typer.Argument(help="A scenario in TOML, YAML or JSON.")]
 Sets = Annotated[
@@ -252,7 +254,7 @@ def list_parts(
     as_json: AsJson = False,
 ) -> None:
     """Show what there is to choose from."""
-    places = fctlab.catalog() | {"studies": studies.catalog()}
+    places = fctlab.catalog() | {"studies": studies.catalog(), "policies": bigswitch.policies()}
     if place is not None and place not in places:
         raise SpecError("list", f"{place!r} is not a place; known: {', '.join(places)}")
     chosen = {name: parts for name, parts in places.items() if place in (None, name)}
@@ -272,7 +274,7 @@ def schema() -> None:
 
 @app.command()
 def bench(
-    area: Annotated[str, typer.Argument(help="packet")] = "packet",
+    area: Annotated[str, typer.Argument(help="packet or bigswitch")] = "packet",
     flows: Annotated[int | None, typer.Option(help="Instead of the reference's 20,000.")] = None,
     runs: Annotated[int, typer.Option(help="Runs of each, of which the median counts.")] = 3,
     as_json: AsJson = False,

@@ -36,8 +36,8 @@ mod errors {
 mod _native {
     #[pymodule_export]
     use super::{
-        Progress, RunOutcome, build_profile, catalog, map_values, parse, resolve, run_scenario,
-        schema, size_distribution, version, with_scheme,
+        Progress, RunOutcome, bigswitch, build_profile, catalog, map_values, parse, resolve,
+        run_scenario, schema, size_distribution, version, with_scheme,
     };
 
     use super::{PyModule, PyResult, remember_panics};
@@ -219,6 +219,19 @@ fn map_values(
         policy.check().map_err(spec_error)?;
         let packets = &packets[..];
         Ok(policy.thresholds(&Histogram { packets, capacity }, queues))
+    })
+}
+
+/// Answers a question about the slotted big switch: JSON in, JSON out. The
+/// interpreter is released meanwhile.
+#[pyfunction]
+fn bigswitch(py: Python<'_>, question_json: &str) -> PyResult<String> {
+    py.detach(|| {
+        guarded(|| {
+            let answer =
+                fctlab_bigswitch::api::answer(value(question_json)?).map_err(spec_error)?;
+            Ok(answer.to_string())
+        })
     })
 }
 

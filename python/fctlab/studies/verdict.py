@@ -87,7 +87,15 @@ class Exact:
     tolerance: float = 0.0
 
 
-Expectation: TypeAlias = Number | Range | Sign | Band | Apart | Exact
+@dataclass(frozen=True)
+class Within:
+    """A number that is computed, not estimated, and lies in ``[low, high]``: a theorem's bound."""
+
+    low: float = -math.inf
+    high: float = math.inf
+
+
+Expectation: TypeAlias = Number | Range | Sign | Band | Apart | Exact | Within
 
 
 @dataclass(frozen=True)
@@ -137,10 +145,10 @@ def judge(ratios: Sequence[float], expected: Expectation) -> Finding:
     * `Apart`: **agrees** when the interval excludes 1 and the point is far enough from it,
       **direction** when it is nearer, **differs** when the whole interval is nearer; else
       **undecided**.
-    * `Exact`: **agrees** or **differs**.
+    * `Exact`, `Within`: **agrees** or **differs**.
     """
-    if isinstance(expected, Exact):
-        return _judge_exact(ratios, expected)
+    if isinstance(expected, Exact | Within):
+        return _judge_computed(ratios, expected)
     found = estimate(ratios)
     if found is None:
         return Finding(Verdict.UNDECIDED, None)
@@ -223,10 +231,13 @@ def _judge_apart(found: Estimate, expected: Apart) -> Verdict:
     return Verdict.DIRECTION if inside else Verdict.AGREES
 
 
-def _judge_exact(values: Sequence[float], expected: Exact) -> Finding:
+def _judge_computed(values: Sequence[float], expected: Exact | Within) -> Finding:
     value = values[0]
-    near = abs(value - expected.value) <= expected.tolerance * abs(expected.value)
-    verdict = Verdict.AGREES if near else Verdict.DIFFERS
+    if isinstance(expected, Within):
+        holds = expected.low <= value <= expected.high
+    else:
+        holds = abs(value - expected.value) <= expected.tolerance * abs(expected.value)
+    verdict = Verdict.AGREES if holds else Verdict.DIFFERS
     return Finding(verdict, Estimate(value, value, value, len(values)))
 
 

@@ -1,0 +1,319 @@
+"""``fctlab bigswitch``: the commands of the theory bench."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from fctlab import bigswitch
+from fctlab.bigswitch import Method, Metric
+from fctlab.errors import SpecError
+
+app = typer.Typer(
+    help="The theory bench: policies on a slotted big switch, optima and worst cases.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+DEFAULT = ["fifo", "brr", "las", "srpt", "asrpt"]
+InstanceFile = Annotated[
+    str,
+    typer.Argument(metavar="INSTANCE", help="A file in JSON, TOML or YAML, or figure-1, -2, -3."),
+]
+Policies = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--policy",
+        metavar="POLICY",
+        help="""las, pias{thresholds=\\[2,4]}, ga{policy="ideal"}, ...; may be repeated.""",
+        show_default=", ".join(DEFAULT),
+    ),
+]
+Weighted = Annotated[bool, typer.Option("--weighted", help="Weighted FPT instead of FPT.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Ports = Annotated[int, typer.Option(help="Ports on each side.")]
+Flows = Annotated[int, typer.Option(help="Flows at most.")]
+Packets = Annotated[int, typer.Option(help="Packets of all flows at most.")]
+Slots = Annotated[int, typer.Option(help="The last slot of an arrival.")]
+MaxWeight = Annotated[int, typer.Option("--max-weight", help="The largest weight.")]
+Seed = Annotated[int, typer.Option(help="Of everything random.")]
+
+
+@app.command()
+def run(instance: InstanceFile, policy: Policies = None, as_json: AsJson = False) -> None:
+    """Run policies over an instance: FPT, FCT, and the slot in which each flow ends."""
+    loaded = bigswitch.load(instance)
+    chosen = policy or DEFAULT
+    found = [{"policy": p, **bigswitch.run(loaded, p)} for p in chosen]
+    if as_json:
+        return _json({"instance": loaded, "policies": found})
+    table = _table("policy", "FPT", "FCT", "average FCT", "weighted FPT", _ends_title(loaded))
+    for row in found:
+        m = row["metrics"]
+        numbers = (f"{m['fpt']:,}", f"{m['fct']:,}", f"{m['afct']:,.2f}", f"{m['weighted_fpt']:,}")
+        table.add_row(row["policy"], *numbers, _ends(row["ends"]))
+    _print(table)
+
+
+@app.command()
+def opt(
+    instance: InstanceFile,
+    weighted: Weighted = False,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help="srpt, sets, states, bounds, milp or lp.", show_default="the first that applies"
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the least FPT: exact, or a certified lower bound, and labelled as what it is."""
+    loaded = bigswitch.load(instance)
+    known = ("srpt", "sets", "states", "bounds", "milp", "lp")
+    if method is not None and method not in known:
+        raise SpecError("--method", f"{method!r} is not one of {', '.join(known)}")
+    chosen: Method | None = method  # type: ignore[assignment]
+    found = bigswitch.optimum(loaded, _metric(weighted), method=chosen, schedule=True)
+    if as_json:
+        return _json({"instance": loaded, "optimum": found})
+    lines = [f"{_what(weighted)} {'=' if found['label'] == 'exact' else '>='} {found['value']:,}"]
+    lines.append(f"{found['label'].replace('-', ' ')}, by {found['method']}")
+    if found.get("ends"):
+        lines.append(f"{_ends_title(loaded)}: {_ends(found['ends'])}")
+    _print(Text("\n".join(lines)))
+
+
+@app.command()
+def ratio(
+    instance: Annotated[
+        str | None, typer.Argument(metavar="INSTANCE", help="A file, or random ones without it.")
+    ] = None,
+    policy: Policies = None,
+    weighted: Weighted = False,
+    instances: Annotated[int, typer.Option(help="How many random ones.")] = 10_000,
+    ports: Ports = 1,
+    flows: Flows = 6,
+    packets: Packets = 40,
+    slots: Slots = 40,
+    max_weight: MaxWeight = 1,
+    seed: Seed = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Compare policies with the optimum, on an instance or on random ones."""
+    chosen = policy or [*DEFAULT[:3], "asrpt"]
+    if instance is not None:
+        found = bigswitch.ratios(bigswitch.load(instance), chosen, _metric(weighted))
+        if as_json:
+            return _json(found)
+        best = found["optimum"]
+        sign = "" if best["label"] == "exact" else "<= "
+        table = _table("policy", _what(weighted), "to the optimum")
+        for row in found["policies"]:
+            table.add_row(row["policy"], f"{row['value']:,}", f"{sign}{row['ratio']:.4f}")
+        note = f"optimum {best['value']:,} ({best['label'].replace('-', ' ')}, by {best['method']})"
+        return _print(Group(table, Text(note)))
+    shape = _shape(ports, flows, packets, slots, max_weight)
+    found = bigswitch.random_ratios(chosen, instances, metric=_metric(weighted), seed=seed, **shape)
+    if as_json:
+        return _json(found)
+    table = _table("policy", "proven bound", "worst", "mean", "above the bound")
+    for row in found["policies"]:
+        proven = row["proven"] if ports == 1 else None
+        above = "-" if proven is None else str(row["violations"])
+        shown = "-" if proven is None else str(proven)
+        table.add_row(row["policy"], shown, f"{row['worst']:.4f}", f"{row['mean']:.4f}", above)
+    note = f"{found['tried']:,} random instances against the exact optimum"
+    skipped = instances - found["tried"]
+    note += f"; {skipped:,} were too large for it" if skipped else ""
+    _print(Group(table, Text(note)))
+
+
+@app.command(name="worst-case")
+def worst_case(
+    policy: Annotated[str, typer.Argument(metavar="POLICY", help="Whose worst case.")],
+    theorem: Annotated[
+        int | None, typer.Option(help="The construction of theorem 1, 3 or 6 instead of a search.")
+    ] = None,
+    n: Annotated[int, typer.Option("--n", help="Size of the construction.")] = 3,
+    factor: Annotated[int, typer.Option(help="Longer constructions come closer to the limit.")] = 8,
+    weighted: Weighted = False,
+    steps: Annotated[int, typer.Option(help="Changes per annealing.")] = 20_000,
+    restarts: Annotated[int, typer.Option(help="Annealings of each size.")] = 2,
+    ports: Ports = 1,
+    flows: Flows = 8,
+    packets: Packets = 240,
+    slots: Slots = 240,
+    max_weight: MaxWeight = 1,
+    seed: Seed = 1,
+    out: Annotated[Path | None, typer.Option(help="Save the instance in this JSON file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find an instance on which a policy does badly: by search, or by a proof's construction."""
+    if theorem is None:
+        shape = _shape(ports, flows, packets, slots, max_weight)
+        metric = _metric(weighted)
+        found = bigswitch.search(
+            policy, steps=steps, restarts=restarts, metric=metric, seed=seed, **shape
+        )
+        proven = found["proven"] if ports == 1 else None
+        lines = [f"{policy}: {_what(weighted)} {found['value']:.4f} times the exact optimum"]
+        lines.append(f"worst of {found['tried']:,} instances searched")
+        bound = "no bound is proven" if proven is None else f"proven bound {proven}"
+        lines.append(f"{bound}; {found['violations']} instances above it" if proven else bound)
+    else:
+        found = _construct(policy, theorem, n, factor)
+        lines = found.pop("lines")
+    instance = found.get("instance")
+    if out is not None:
+        if instance is None:
+            raise SpecError("--out", "the instance has more than 100,000 flows")
+        out.write_text(json.dumps(instance, indent=1) + "\n", encoding="utf-8")
+    if as_json:
+        return _json(found)
+    if instance is not None and len(instance["flows"]) <= 20:
+        names = bigswitch.names(instance)
+        for name, flow in zip(names, instance["flows"], strict=True):
+            extra = [f"{k} {flow[k]}" for k in ("ingress", "egress", "weight") if k in flow]
+            lines.append(f"  {name}: {_packets(flow['packets'])} {', '.join(extra)}".rstrip())
+    _print(Text("\n".join(lines)))
+
+
+def _construct(policy: str, theorem: int, n: int, factor: int) -> dict[str, Any]:
+    spec = bigswitch.policy(policy)
+    if theorem == 1:
+        found: dict[str, Any] = bigswitch.ask("theorem1", policy=spec, n=n, stream=factor)
+        found["lines"] = [
+            f"{policy}: FCT at least {found['ratio']:.4f} times the optimum",
+            f"{found['still_active']} of {n} flows of {found['size']:,} packets are still active "
+            f"when a better schedule has 1; {found['packets']:,} packets in all",
+            f"the proof: at least (n + 1) / 2 = {(n + 1) / 2:g} in the limit",
+        ]
+        return found
+    if theorem == 3:
+        instance = bigswitch.ask("theorem3", n=n, factor=factor)
+    elif theorem == 6:
+        thresholds = spec.get("thresholds", [1])
+        instance = bigswitch.ask("theorem6", n=n, factor=factor, thresholds=thresholds)
+    else:
+        raise SpecError("--theorem", f"{theorem} is not 1, 3 or 6")
+    compared = bigswitch.ratios(instance, [policy])
+    value, best = compared["policies"][0]["ratio"], compared["optimum"]
+    return {
+        "value": value,
+        "optimum": best,
+        "instance": instance,
+        "lines": [
+            f"{policy}: FPT {value:.4f} times the optimum ({best['label']}, by {best['method']})",
+            f"the theorem: at least n / 2 = {n / 2:g} for fifo (3) or pias (6)",
+        ],
+    }
+
+
+@app.command()
+def draw(
+    instance: InstanceFile,
+    policy: Policies = None,
+    weighted: Weighted = False,
+    title: Annotated[str, typer.Option(help="Above the schedules.")] = "",
+    out: Annotated[Path, typer.Option(help="A .png, .svg or .pdf file.")] = Path("schedule.png"),
+) -> None:
+    """Draw schedules slot by slot; the policy opt is an optimal one."""
+    from fctlab.cli import _say
+
+    chosen = policy or _OF_FIGURES.get(instance, [*DEFAULT, "opt"])
+    figure = bigswitch.draw(bigswitch.load(instance), chosen, _metric(weighted), title)
+    if out.suffix not in (".png", ".svg", ".pdf"):
+        raise SpecError("--out", f"{out} is no .png, .svg or .pdf file")
+    figure.savefig(out, dpi=150)
+    _say(f"saved in {out}")
+
+
+_OF_FIGURES = {
+    "figure-1": ["fifo", "brr", "las", "asrpt", "opt"],
+    "figure-2": ["las", "fifo", "asrpt", "opt"],
+    "figure-3": ["srpt", "asrpt", "opt"],
+}
+
+
+@app.command(name="policies")
+def list_policies(as_json: AsJson = False) -> None:
+    """List the policies."""
+    found = bigswitch.policies()
+    if as_json:
+        return _json({"policies": found})
+    table = _table("policy", "what goes first")
+    table.columns[1].justify = "left"
+    for row in found:
+        table.add_row(row["name"], row["description"])
+    _print(table)
+
+
+def _metric(weighted: bool) -> Metric:
+    return "weighted_fpt" if weighted else "fpt"
+
+
+def _what(weighted: bool) -> str:
+    return "weighted FPT" if weighted else "FPT"
+
+
+def _shape(ports: int, flows: int, packets: int, slots: int, weight: int) -> dict[str, Any]:
+    for name, value in (
+        ("--ports", ports),
+        ("--flows", flows),
+        ("--packets", packets),
+        ("--slots", slots),
+        ("--max-weight", weight),
+    ):
+        if value < 1:
+            raise SpecError(name, f"{value} is not at least 1")
+    if packets < flows:
+        raise SpecError("--packets", f"{packets} is less than the {flows} flows")
+    return {
+        "ingress": ports,
+        "egress": ports,
+        "flows": flows,
+        "packets": packets,
+        "slots": slots,
+        "weight": weight,
+    }
+
+
+def _packets(packets: list[int | list[int]]) -> str:
+    parts = [f"{p[1]} in slot {p[0]}" if isinstance(p, list) else f"1 in slot {p}" for p in packets]
+    return "packets " + ", ".join(parts)
+
+
+def _ends_title(instance: dict[str, Any]) -> str:
+    names = bigswitch.names(instance)
+    return f"slot in which {', '.join(names)} end" if len(names) <= 8 else "slots of ends"
+
+
+def _ends(ends: list[int]) -> str:
+    shown = ", ".join(map(str, ends[:8]))
+    return shown if len(ends) <= 8 else f"{shown}, ... ({len(ends)} flows)"
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for i, column in enumerate(columns):
+        table.add_column(column, justify="left" if i == 0 else "right")
+    return table
+
+
+def _print(what: RenderableType) -> None:
+    from fctlab import cli
+
+    cli._print(what)
+
+
+def _json(value: object) -> None:
+    from fctlab import cli
+
+    cli._print_json(value)
