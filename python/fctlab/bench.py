@@ -104,7 +104,11 @@ def _bigswitch(runs: int, say: Callable[[str], None]) -> list[dict[str, Any]]:
                 )
                 speeds.append(done["packets"] / done["wall_s"])
                 flows = done["flows"]
-            what = "each packet of a flow arrives in a slot of its own" if spread else "flows arrive whole"
+            what = (
+                "each packet of a flow arrives in a slot of its own"
+                if spread
+                else "flows arrive whole"
+            )
             found.append(
                 {
                     "name": f"bigswitch.{policy}.packets{suffix}_per_s",

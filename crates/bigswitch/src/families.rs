@@ -85,6 +85,9 @@ pub struct Theorem1 {
     pub still_active: u32,
 }
 
+/// Flows of one packet that the stream of theorem 1 may have.
+const MOST_SINGLES: u64 = 1 << 24;
+
 /// Theorem 1: an adversary that hides last packets from `policy`, then sends a stream of
 /// `stream` times the FCT so far of flows with one packet each (lemma 9).
 ///
@@ -164,7 +167,7 @@ pub fn theorem1(
         .fct
     };
     let singles = clever(&first, &order) * u64::from(stream);
-    if singles + first.packets() > u64::from(MOST_PACKETS) {
+    if singles > MOST_SINGLES || singles + first.packets() > u64::from(MOST_PACKETS) {
         return Err(too_large());
     }
     // The proof delays what arrives after slot t to make room; here only the last packets
