@@ -128,7 +128,7 @@ columns! {
 /// Where records go: batches in memory, or a Parquet file.
 enum Target {
     Memory(Vec<RecordBatch>),
-    File(TableFile),
+    File(Box<TableFile>),
 }
 
 /// Collects records into batches.
@@ -149,7 +149,7 @@ impl Records {
     pub fn new(classes: Vec<String>, file: Option<File>) -> std::io::Result<Self> {
         let target = match file {
             None => Target::Memory(Vec::new()),
-            Some(file) => Target::File(TableFile::new(file, schema())?),
+            Some(file) => Target::File(Box::new(TableFile::new(file, schema())?)),
         };
         Ok(Records {
             builders: Builders::default(),
