@@ -69,6 +69,12 @@ def policies(lab: Lab) -> tuple[list[Claim], Figure]:
             found.append(ratio(name, least, even, Sign(-1), "better", percent=True))
             label = f"{workload}\n{queues} queues"
             groups[label] = {"equal split": even, "least slowdown": least, "SRPT": srpt}
+            if queues == 2:
+                kept = lab.cell("tcp", lab.static(2, setting, "least", "least-slowdown"), setting)
+                simple = lab.cell("tcp", lab.static(2, setting), setting)
+                found.append(
+                    ratio(f"{name}, static", kept, simple, Sign(-1), "better", percent=True)
+                )
 
     drawn = bar_figure(
         "policies",

@@ -107,13 +107,13 @@ class Scales:
 HOSTS: dict[str, Any] = {"per_flow_limit": "none"}
 """As in ns-2, a flow puts its whole window into the port of its host."""
 PAPER = Scale()
-SMALL = Scale(2, 8, 2, 20, 50, 200)
+SMALL = Scale(2, 8, 2, 20, 35, 140)
 SCALES: dict[Mode, Scales] = {
     "quick": Scales(
         main=SMALL,
-        grid=replace(SMALL, warmup_ms=5, window_ms=15, end_ms=70),
-        workloads=replace(SMALL, warmup_ms=5, window_ms=25, end_ms=110),
-        converged=replace(SMALL, warmup_ms=110, window_ms=40, end_ms=250),
+        grid=replace(SMALL, warmup_ms=5, window_ms=12, end_ms=55),
+        workloads=replace(SMALL, warmup_ms=5, window_ms=20, end_ms=85),
+        converged=replace(SMALL, warmup_ms=110, window_ms=25, end_ms=200),
     ),
     "full": Scales(
         main=PAPER,
@@ -244,18 +244,21 @@ class Lab:
             raise ValueError(f"two different cells are called {name}")
         return self._cells[name]
 
-    def static(self, queues: int, setting: Setting, tag: str = "") -> Scheme:
-        """ADS with the mapping of each port from what it saw under SRPT in `setting`."""
-        name = f"mapping-{setting.id}-{queues}.json"
+    def static(
+        self, queues: int, setting: Setting, tag: str = "", policy: str = "equal-split"
+    ) -> Scheme:
+        """ADS with the mapping of each switch from what it saw under SRPT in `setting`."""
+        own = "" if policy == "equal-split" else f"-{policy}"
+        name = f"mapping-{setting.id}-{queues}{own}.json"
         if name not in self._mappings:
             scenario = setting.scenario("tcp", SCHEMES["srpt"]) | {"record": {"values": {}}}
-            self._mappings[name] = Source(name, _mapping(queues), scenario)
+            self._mappings[name] = Source(name, _mapping(queues, policy), scenario)
         return ads(queues, {"kind": "static", "file": self._mappings[name]}, tag)
 
 
-def _mapping(queues: int) -> Callable[[Result | None], str]:
+def _mapping(queues: int, policy: str) -> Callable[[Result | None], str]:
     def make(result: Result | None) -> str:
         assert result is not None and result.directory is not None
-        return json.dumps(fctlab.compute_mapping(result.directory, queues))
+        return json.dumps(fctlab.compute_mapping(result.directory, queues, policy=policy))
 
     return make
