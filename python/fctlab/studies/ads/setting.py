@@ -249,7 +249,7 @@ class Lab:
     ) -> Scheme:
         """ADS with the mapping of each switch from what it saw under SRPT in `setting`."""
         own = "" if policy == "equal-split" else f"-{policy}"
-        name = f"mapping-{setting.id}-{queues}{own}.json"
+        name = f"mapping-{setting.id}{own}-{queues}.json"
         if name not in self._mappings:
             scenario = setting.scenario("tcp", SCHEMES["srpt"]) | {"record": {"values": {}}}
             self._mappings[name] = Source(name, _mapping(queues, policy), scenario)
