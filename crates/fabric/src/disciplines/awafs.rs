@@ -17,9 +17,8 @@ use std::collections::VecDeque;
 use fctlab_core::{Bytes, Duration, SpecError, Time, stats};
 use serde::{Deserialize, Serialize};
 
-use super::priority::Priority;
-use super::{Discipline, DisciplineSpec, Site};
-use crate::engine::port::DropPolicy;
+use super::adaptive::{Adaptive, Source};
+use super::{DisciplineSpec, Site};
 use crate::packet::{Flags, Packet};
 
 /// Strict priority over FIFO queues; thresholds follow percentiles of the sizes of recently completed flows (AWAFS).
@@ -52,21 +51,20 @@ impl Default for Spec {
 /// Bytes of an entry of the list: a size of 4 and a time of 8 (section 4.2).
 const ENTRY_BYTES: u64 = 12;
 
-/// The queues, and the list of completed flows.
-pub struct Awafs {
-    queues: Priority,
+/// Sensor and actuator: the list of completed flows, and what follows from it.
+pub struct Completed {
     percentiles: Vec<f64>,
     window: Duration,
     interval: Duration,
     /// When the actuator runs next.
     until: Time,
     /// When flows completed, and their sizes, oldest first.
-    completed: VecDeque<(Time, u32)>,
+    flows: VecDeque<(Time, u32)>,
 }
 
 impl DisciplineSpec for Spec {
-    type State = Awafs;
-    fn build(&self, _: &Site<'_>) -> Result<Awafs, SpecError> {
+    type State = Adaptive<Completed>;
+    fn build(&self, _: &Site<'_>) -> Result<Adaptive<Completed>, SpecError> {
         let (cuts, percentiles) = (&self.thresholds, &self.percentiles);
         if cuts.len() != percentiles.len() {
             let message = format!("{} for {} thresholds; each needs one", percentiles.len(), cuts.len());
@@ -94,77 +92,45 @@ impl DisciplineSpec for Spec {
             return Err(SpecError::new("window", message));
         }
         let bytes = |b: &Bytes| u32::try_from(b.get()).unwrap_or(u32::MAX);
-        Ok(Awafs {
-            queues: Priority::with_thresholds(cuts.iter().map(bytes).collect()),
+        let completed = Completed {
             percentiles: percentiles.clone(),
             window: self.window,
             interval: self.interval,
             until: Time::ZERO + self.interval,
-            completed: VecDeque::new(),
-        })
+            flows: VecDeque::new(),
+        };
+        Ok(Adaptive::new(cuts.iter().map(bytes).collect(), completed))
     }
 }
 
-impl Awafs {
-    /// The sensor: a flow's last packet has been queued.
-    fn sense(&mut self, packet: &Packet, now: Time) {
+impl Source for Completed {
+    fn queued(&mut self, packet: &Packet, now: Time) {
         if packet.flags.has(Flags::END) {
             let size = packet.tag.saturating_add(u32::from(packet.bytes));
-            self.completed.push_back((now, size));
+            self.flows.push_back((now, size));
         }
     }
 
-    /// The actuator: adjusts the thresholds if an interval has ended.
-    fn actuate(&mut self, now: Time) {
+    fn advance(&mut self, now: Time) -> Option<Vec<u32>> {
         if now < self.until {
-            return;
+            return None;
         }
         let passed = now.since(self.until).ps() / self.interval.ps();
         let ran = self.until + self.interval * passed;
         self.until = ran + self.interval;
         let oldest = ran.ps().saturating_sub(self.window.ps());
-        while self.completed.front().is_some_and(|&(at, _)| at.ps() < oldest) {
-            self.completed.pop_front();
+        while self.flows.front().is_some_and(|&(at, _)| at.ps() < oldest) {
+            self.flows.pop_front();
         }
-        let mut sizes: Vec<u32> = self.completed.iter().map(|&(_, size)| size).collect();
+        let mut sizes: Vec<u32> = self.flows.iter().map(|&(_, size)| size).collect();
         sizes.sort_unstable();
-        let cuts = self.percentiles.iter().map(|&share| stats::quantile(&sizes, share));
+        let cut = |&share: &f64| stats::quantile(&sizes, share);
         // Without any size there is nothing to follow.
-        if let Some(cuts) = cuts.collect() {
-            self.queues.set_thresholds(cuts);
-        }
+        self.percentiles.iter().map(cut).collect()
     }
-}
 
-impl Discipline for Awafs {
-    const EVICTS: Option<DropPolicy> = Priority::EVICTS;
-    const REMEMBERS: bool = true;
-
-    fn observe(&mut self, _: &Packet, now: Time) {
-        self.actuate(now);
-    }
-    fn enqueue(&mut self, packet: Packet, now: Time) {
-        self.sense(&packet, now);
-        self.queues.enqueue(packet, now);
-    }
-    fn dequeue(&mut self) -> Option<Packet> {
-        self.queues.dequeue()
-    }
-    fn evict_for(&mut self, arriving: &Packet) -> Option<Packet> {
-        self.queues.evict_for(arriving)
-    }
-    fn queue_bytes(&self, packet: &Packet) -> u64 {
-        self.queues.queue_bytes(packet)
-    }
-    fn bytes_by_queue(&self) -> Vec<u64> {
-        self.queues.bytes_by_queue()
-    }
-    fn thresholds(&mut self, now: Time) -> Option<&[u32]> {
-        self.actuate(now);
-        self.queues.thresholds(now)
-    }
     fn state_bytes(&self) -> u64 {
-        self.completed.len() as u64 * ENTRY_BYTES
+        self.flows.len() as u64 * ENTRY_BYTES
     }
 }
 
@@ -172,6 +138,7 @@ impl Discipline for Awafs {
 mod tests {
     use super::super::TEST_SITE;
     use super::*;
+    use crate::disciplines::Discipline;
     use proptest::prelude::*;
 
     fn at(ms: u64) -> Time {
@@ -185,7 +152,7 @@ mod tests {
         Packet { tag, bytes, flags: Flags::END, ..Packet::default() }
     }
 
-    fn pass(port: &mut Awafs, packet: Packet, now: Time) {
+    fn pass(port: &mut Adaptive<Completed>, packet: Packet, now: Time) {
         port.observe(&packet, now);
         port.enqueue(packet, now);
         assert!(port.dequeue().is_some());

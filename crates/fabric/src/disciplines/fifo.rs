@@ -1,14 +1,15 @@
 //! FIFO: packets leave in the order in which they came.
 //!
-//! Ports whose queue is FIFO are simulated with one event per packet (see
-//! `engine::port`); this data structure serves the ports that need an event at
-//! the end of each transmission, such as host NICs where flows take turns.
+//! Ports whose queue is FIFO are simulated with one event per packet and
+//! without this data structure (see `engine::port`). It is what the queues of
+//! other disciplines are made of.
+
+use std::collections::VecDeque;
 
 use fctlab_core::{SpecError, Time};
 use serde::{Deserialize, Serialize};
 
 use super::{Discipline, DisciplineSpec, Site};
-use crate::engine::ring::Ring;
 use crate::packet::Packet;
 
 /// First in, first out.
@@ -17,29 +18,57 @@ use crate::packet::Packet;
 pub struct Spec {}
 
 /// The queue.
+#[derive(Default)]
 pub struct Fifo {
-    packets: Ring<Packet>,
+    packets: VecDeque<Packet>,
     bytes: u64,
+}
+
+impl Fifo {
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+    /// Bytes waiting.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+    /// Takes a packet in.
+    #[inline]
+    pub fn push(&mut self, packet: Packet) {
+        self.bytes += u64::from(packet.bytes);
+        self.packets.push_back(packet);
+    }
+    /// Lets the oldest packet go.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Packet> {
+        let packet = self.packets.pop_front()?;
+        self.bytes -= u64::from(packet.bytes);
+        Some(packet)
+    }
+    /// Lets the newest packet go.
+    pub fn pop_newest(&mut self) -> Option<Packet> {
+        let packet = self.packets.pop_back()?;
+        self.bytes -= u64::from(packet.bytes);
+        Some(packet)
+    }
 }
 
 impl DisciplineSpec for Spec {
     type State = Fifo;
     fn build(&self, _: &Site<'_>) -> Result<Fifo, SpecError> {
-        Ok(Fifo { packets: Ring::new(), bytes: 0 })
+        Ok(Fifo::default())
     }
 }
 
 impl Discipline for Fifo {
     #[inline]
     fn enqueue(&mut self, packet: Packet, _: Time) {
-        self.bytes += u64::from(packet.bytes);
-        self.packets.push(packet);
+        self.push(packet);
     }
     #[inline]
     fn dequeue(&mut self) -> Option<Packet> {
-        let packet = self.packets.pop()?;
-        self.bytes -= u64::from(packet.bytes);
-        Some(packet)
+        self.pop()
     }
     /// All packets have the same priority.
     fn evict_for(&mut self, _: &Packet) -> Option<Packet> {

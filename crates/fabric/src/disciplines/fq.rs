@@ -20,9 +20,9 @@ use std::collections::VecDeque;
 use fctlab_core::{SpecError, Time};
 use serde::{Deserialize, Serialize};
 
+use super::fifo::Fifo;
 use super::{Discipline, DisciplineSpec, Site, is_control};
 use crate::engine::port::DropPolicy;
-use crate::engine::ring::Ring;
 use crate::packet::Packet;
 
 /// Fair queueing among flows, packet by packet (Demers, Keshav, Shenker).
@@ -51,8 +51,7 @@ struct Conversation {
 pub struct Fq {
     /// Bytes (in fractions) that the port sends in 2^20 ps.
     rate: u128,
-    control: Ring<Packet>,
-    control_bytes: u64,
+    control: Fifo,
     /// Bytes (in fractions) that control packets took of the link since `since`.
     taken: u128,
     round: Round,
@@ -69,8 +68,7 @@ impl DisciplineSpec for Spec {
         let rate = (u128::from(site.rate.bps()) << (2 * FRACTION)) / (8 * 1_000_000_000_000);
         Ok(Fq {
             rate,
-            control: Ring::new(),
-            control_bytes: 0,
+            control: Fifo::default(),
             taken: 0,
             round: 0,
             since: Time::ZERO,
@@ -128,7 +126,6 @@ impl Discipline for Fq {
     fn enqueue(&mut self, packet: Packet, now: Time) {
         let bytes = u64::from(packet.bytes);
         if is_control(&packet) {
-            self.control_bytes += bytes;
             return self.control.push(packet);
         }
         self.advance(now);
@@ -151,7 +148,6 @@ impl Discipline for Fq {
 
     fn dequeue(&mut self) -> Option<Packet> {
         if let Some(packet) = self.control.pop() {
-            self.control_bytes -= u64::from(packet.bytes);
             self.taken += u128::from(packet.bytes) << FRACTION;
             return Some(packet);
         }
@@ -185,14 +181,14 @@ impl Discipline for Fq {
 
     fn queue_bytes(&self, packet: &Packet) -> u64 {
         match is_control(packet) {
-            true => self.control_bytes,
+            true => self.control.bytes(),
             false => self.find(packet).map_or(0, |i| self.conversations[i].bytes),
         }
     }
 
     fn bytes_by_queue(&self) -> Vec<u64> {
         let data = self.conversations.iter().map(|c| c.bytes).sum();
-        vec![self.control_bytes, data]
+        vec![self.control.bytes(), data]
     }
 }
 

@@ -7,7 +7,8 @@
 //! table stays. *Dynamic*: "the switch records the frequency of packet
 //! priorities it sees over a fixed time interval I"; after each interval the
 //! table follows from "a sliding window of the last W histograms", for each
-//! port on its own. The field has 12 bits (the VID of 802.1Q). ACKs and probes go to queue 0.
+//! port on its own. The field has 12 bits (the VID of 802.1Q). ACKs and probes
+//! go to queue 0.
 //!
 //! At the start of a dynamic table every value but 0 maps to the last queue,
 //! so the port is a FIFO.
@@ -17,9 +18,8 @@ use std::path::Path;
 use fctlab_core::{SpecError, Time};
 use serde::{Deserialize, Serialize};
 
-use super::priority::Priority;
-use super::{Discipline, DisciplineSpec, Site, is_control};
-use crate::engine::port::DropPolicy;
+use super::adaptive::{Adaptive, Source};
+use super::{DisciplineSpec, Site, is_control};
 use crate::mappings::learned::Learning;
 use crate::mappings::{Mapping, VALUES};
 use crate::packet::Packet;
@@ -50,7 +50,7 @@ impl Spec {
 }
 
 impl DisciplineSpec for Spec {
-    type State = Mapped;
+    type State = Adaptive<Table>;
 
     fn resolve(&mut self, base_dir: &Path, fabric: &Fabric) -> Result<(), SpecError> {
         let queues = self.queues()?;
@@ -62,74 +62,38 @@ impl DisciplineSpec for Spec {
         }
     }
 
-    fn build(&self, site: &Site<'_>) -> Result<Mapped, SpecError> {
+    fn build(&self, site: &Site<'_>) -> Result<Adaptive<Table>, SpecError> {
         let queues = self.queues()?;
         let (cuts, learning) = match &self.mapping {
             Mapping::Static(spec) => (spec.table(queues, site), None),
             Mapping::Dynamic(spec) => {
                 spec.check().map_err(|e| e.under("mapping"))?;
-                (vec![0; queues - 1], Some(Box::new(Learning::new(spec, site.rate))))
+                let learning = Learning::new(spec, queues, site.rate);
+                (vec![0; queues - 1], Some(Box::new(learning)))
             }
         };
-        Ok(Mapped {
-            queues: Priority::with_thresholds(cuts),
-            count: queues,
-            learning,
-        })
+        Ok(Adaptive::new(cuts, Table(learning)))
     }
 }
 
-/// The queues and their table.
-pub struct Mapped {
-    queues: Priority,
-    count: usize,
-    learning: Option<Box<Learning>>,
-}
+/// What a port with a table remembers: nothing for a static one.
+pub struct Table(Option<Box<Learning>>);
 
-impl Mapped {
-    fn advance(&mut self, now: Time) {
-        if let Some(learning) = &mut self.learning
-            && let Some(cuts) = learning.advance(now, self.count)
-        {
-            self.queues.set_thresholds(cuts);
-        }
-    }
-}
-
-impl Discipline for Mapped {
-    const EVICTS: Option<DropPolicy> = Priority::EVICTS;
+impl Source for Table {
     const LARGEST_TAG: u64 = VALUES as u64 - 1;
-    const REMEMBERS: bool = true;
 
-    fn observe(&mut self, packet: &Packet, now: Time) {
-        self.advance(now);
-        if let Some(learning) = &mut self.learning
+    fn observe(&mut self, packet: &Packet) {
+        if let Some(learning) = &mut self.0
             && !is_control(packet)
         {
             learning.count(packet.tag as usize);
         }
     }
-    fn enqueue(&mut self, packet: Packet, now: Time) {
-        self.queues.enqueue(packet, now);
-    }
-    fn dequeue(&mut self) -> Option<Packet> {
-        self.queues.dequeue()
-    }
-    fn evict_for(&mut self, arriving: &Packet) -> Option<Packet> {
-        self.queues.evict_for(arriving)
-    }
-    fn queue_bytes(&self, packet: &Packet) -> u64 {
-        self.queues.queue_bytes(packet)
-    }
-    fn bytes_by_queue(&self) -> Vec<u64> {
-        self.queues.bytes_by_queue()
-    }
-    fn thresholds(&mut self, now: Time) -> Option<&[u32]> {
-        self.advance(now);
-        self.queues.thresholds(now)
+    fn advance(&mut self, now: Time) -> Option<Vec<u32>> {
+        self.0.as_mut()?.advance(now)
     }
     fn state_bytes(&self) -> u64 {
-        self.learning.as_ref().map_or(0, |l| l.state_bytes())
+        self.0.as_ref().map_or(0, |learning| learning.state_bytes())
     }
 }
 
@@ -137,6 +101,7 @@ impl Discipline for Mapped {
 mod tests {
     use super::super::TEST_SITE;
     use super::*;
+    use crate::disciplines::Discipline;
     use fctlab_core::spec;
     use proptest::prelude::*;
     use serde_json::json;
@@ -145,7 +110,7 @@ mod tests {
         Packet { tag, seq, bytes: 1500, ..Packet::default() }
     }
 
-    fn table(queues: u32, thresholds: &[u32]) -> Mapped {
+    fn table(queues: u32, thresholds: &[u32]) -> Adaptive<Table> {
         let mapping = json!({"kind": "static", "thresholds": thresholds});
         let spec: Spec = spec::read(json!({"queues": queues, "mapping": mapping})).unwrap();
         spec.build(&TEST_SITE).unwrap()

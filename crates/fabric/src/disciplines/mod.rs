@@ -12,6 +12,8 @@ use crate::engine::port::DropPolicy;
 use crate::packet::Packet;
 use crate::topology::Fabric;
 
+pub mod adaptive;
+
 /// What a discipline may know about the port that it serves.
 #[derive(Clone, Copy, Debug)]
 pub struct Site<'a> {

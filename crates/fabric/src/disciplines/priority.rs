@@ -8,9 +8,9 @@
 use fctlab_core::{SpecError, Time};
 use serde::{Deserialize, Serialize};
 
+use super::fifo::Fifo;
 use super::{Discipline, DisciplineSpec, Site, is_control};
 use crate::engine::port::DropPolicy;
-use crate::engine::ring::Ring;
 use crate::packet::Packet;
 
 /// Strict priority over FIFO queues; tags choose the queue.
@@ -25,7 +25,7 @@ pub struct Spec {
 /// The queues.
 pub struct Priority {
     thresholds: Vec<u32>,
-    queues: Vec<(Ring<Packet>, u64)>,
+    queues: Vec<Fifo>,
     /// Bit i is set when queue i has packets.
     backlogged: u64,
 }
@@ -50,7 +50,7 @@ impl DisciplineSpec for Spec {
 impl Priority {
     /// With these thresholds, which may be equal but do not fall.
     pub fn with_thresholds(thresholds: Vec<u32>) -> Self {
-        let queues = (0..=thresholds.len()).map(|_| (Ring::new(), 0)).collect();
+        let queues = (0..=thresholds.len()).map(|_| Fifo::default()).collect();
         Priority { thresholds, queues, backlogged: 0 }
     }
     /// Changes the thresholds, of which there are as many as before; packets
@@ -67,14 +67,12 @@ impl Priority {
         }
         self.thresholds.iter().filter(|&&t| packet.tag > t).count()
     }
+    /// A packet has left a queue.
     #[inline]
-    fn took(&mut self, queue: usize, packet: Packet) -> Packet {
-        let (ring, bytes) = &mut self.queues[queue];
-        *bytes -= u64::from(packet.bytes);
-        if ring.is_empty() {
+    fn left(&mut self, queue: usize) {
+        if self.queues[queue].is_empty() {
             self.backlogged &= !(1 << queue);
         }
-        packet
     }
 }
 
@@ -84,9 +82,7 @@ impl Discipline for Priority {
     #[inline]
     fn enqueue(&mut self, packet: Packet, _: Time) {
         let queue = self.queue_of(&packet);
-        let (ring, bytes) = &mut self.queues[queue];
-        *bytes += u64::from(packet.bytes);
-        ring.push(packet);
+        self.queues[queue].push(packet);
         self.backlogged |= 1 << queue;
     }
     #[inline]
@@ -95,22 +91,24 @@ impl Discipline for Priority {
             return None;
         }
         let queue = self.backlogged.trailing_zeros() as usize;
-        let packet = self.queues[queue].0.pop()?;
-        Some(self.took(queue, packet))
+        let packet = self.queues[queue].pop()?;
+        self.left(queue);
+        Some(packet)
     }
     fn evict_for(&mut self, arriving: &Packet) -> Option<Packet> {
         let lowest = self.backlogged.checked_ilog2()? as usize;
         if lowest <= self.queue_of(arriving) {
             return None;
         }
-        let packet = self.queues[lowest].0.pop_newest()?;
-        Some(self.took(lowest, packet))
+        let packet = self.queues[lowest].pop_newest()?;
+        self.left(lowest);
+        Some(packet)
     }
     fn queue_bytes(&self, packet: &Packet) -> u64 {
-        self.queues[self.queue_of(packet)].1
+        self.queues[self.queue_of(packet)].bytes()
     }
     fn bytes_by_queue(&self) -> Vec<u64> {
-        self.queues.iter().map(|q| q.1).collect()
+        self.queues.iter().map(Fifo::bytes).collect()
     }
     fn thresholds(&mut self, _: Time) -> Option<&[u32]> {
         Some(&self.thresholds)

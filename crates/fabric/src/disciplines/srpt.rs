@@ -18,10 +18,10 @@
 use fctlab_core::{SpecError, Time};
 use serde::{Deserialize, Serialize};
 
+use super::fifo::Fifo;
 use super::{Discipline, DisciplineSpec, Site, is_control};
 use crate::engine::port::DropPolicy;
 use crate::engine::index::{at, at_mut};
-use crate::engine::ring::Ring;
 use crate::packet::{FlowSlot, Packet};
 
 /// Exact priority by tag, with pFabric's starvation prevention.
@@ -76,8 +76,7 @@ struct FlowList {
 /// The queue.
 pub struct Srpt {
     starvation_prevention: bool,
-    control: Ring<Packet>,
-    control_bytes: u64,
+    control: Fifo,
     nodes: Vec<Node>,
     /// Head of the list of free nodes.
     free: u32,
@@ -92,8 +91,7 @@ impl DisciplineSpec for Spec {
     fn build(&self, _: &Site<'_>) -> Result<Srpt, SpecError> {
         Ok(Srpt {
             starvation_prevention: self.starvation_prevention,
-            control: Ring::new(),
-            control_bytes: 0,
+            control: Fifo::default(),
             nodes: Vec::new(),
             free: NONE,
             order: 0,
@@ -151,7 +149,6 @@ impl Discipline for Srpt {
     #[inline(always)]
     fn enqueue(&mut self, packet: Packet, _: Time) {
         if is_control(&packet) {
-            self.control_bytes += u64::from(packet.bytes);
             return self.control.push(packet);
         }
         self.data_bytes += u64::from(packet.bytes);
@@ -186,7 +183,6 @@ impl Discipline for Srpt {
     #[inline(always)]
     fn dequeue(&mut self) -> Option<Packet> {
         if let Some(packet) = self.control.pop() {
-            self.control_bytes -= u64::from(packet.bytes);
             return Some(packet);
         }
         let (mut first, mut index) = (*self.flows.first()?, 0);
@@ -216,10 +212,10 @@ impl Discipline for Srpt {
     }
 
     fn queue_bytes(&self, packet: &Packet) -> u64 {
-        if is_control(packet) { self.control_bytes } else { self.data_bytes }
+        if is_control(packet) { self.control.bytes() } else { self.data_bytes }
     }
     fn bytes_by_queue(&self) -> Vec<u64> {
-        vec![self.control_bytes, self.data_bytes]
+        vec![self.control.bytes(), self.data_bytes]
     }
 }
 

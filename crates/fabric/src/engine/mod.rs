@@ -14,7 +14,6 @@
 pub mod events;
 pub mod index;
 pub mod port;
-pub mod ring;
 pub mod slab;
 mod turns;
 

@@ -4,22 +4,23 @@
 //! of them starts. A FIFO knows those instants on arrival, in order: a list
 //! per port, whose head is an event.
 
+use std::collections::VecDeque;
+
 use fctlab_core::Time;
 
 use super::index::at_mut;
-use super::ring::Ring;
 use crate::packet::FlowSlot;
 
 /// The packets that wait in FIFO NICs: when each starts and whose it is.
 pub struct Turns {
-    ports: Vec<Ring<(Time, FlowSlot)>>,
+    ports: Vec<VecDeque<(Time, FlowSlot)>>,
 }
 
 impl Turns {
     /// Nothing waits at any of so many ports.
     pub fn new(ports: u32) -> Self {
         Turns {
-            ports: (0..ports).map(|_| Ring::new()).collect(),
+            ports: vec![VecDeque::new(); ports as usize],
         }
     }
 
@@ -29,7 +30,7 @@ impl Turns {
     pub fn wait(&mut self, port: u32, start: Time, flow: FlowSlot) -> Option<Time> {
         let waiting = at_mut(&mut self.ports, port);
         let first = waiting.is_empty();
-        waiting.push((start, flow));
+        waiting.push_back((start, flow));
         first.then_some(start)
     }
 
@@ -37,7 +38,7 @@ impl Turns {
     #[inline]
     pub fn take(&mut self, port: u32) -> (FlowSlot, Option<Time>) {
         let waiting = at_mut(&mut self.ports, port);
-        let Some((_, flow)) = waiting.pop() else {
+        let Some((_, flow)) = waiting.pop_front() else {
             unreachable!("a turn without a packet");
         };
         (flow, waiting.front().map(|next| next.0))

@@ -55,6 +55,7 @@ impl Spec {
 
 /// What a port remembers to make its next table.
 pub struct Learning {
+    queues: usize,
     interval: Duration,
     window: usize,
     policy: MappingPolicy,
@@ -72,14 +73,15 @@ pub struct Learning {
 const MTU: f64 = 1500.0;
 
 impl Learning {
-    /// Nothing has been seen at a port of `rate`.
-    pub fn new(spec: &Spec, rate: Rate) -> Self {
+    /// Nothing has been seen at a port of `rate` with so many queues.
+    pub fn new(spec: &Spec, queues: usize, rate: Rate) -> Self {
         let Spec {
             interval,
             window,
             policy,
         } = spec.clone();
         Learning {
+            queues,
             interval,
             window: window as usize,
             policy,
@@ -126,7 +128,7 @@ impl Learning {
 
     /// Ends the intervals that have passed; the table that follows, unless
     /// none has passed or nothing has been seen.
-    pub fn advance(&mut self, now: Time, queues: usize) -> Option<Vec<u32>> {
+    pub fn advance(&mut self, now: Time) -> Option<Vec<u32>> {
         if now < self.until {
             return None;
         }
@@ -143,7 +145,7 @@ impl Learning {
             packets: &self.sum,
             capacity,
         };
-        (!self.sum.is_empty()).then(|| self.policy.thresholds(&seen, queues))
+        (!self.sum.is_empty()).then(|| self.policy.thresholds(&seen, self.queues))
     }
 }
 
@@ -163,26 +165,26 @@ mod tests {
             window: 2,
             ..Spec::default()
         };
-        let mut learning = Learning::new(&spec, Rate::from_gbps(10));
+        let mut learning = Learning::new(&spec, 2, Rate::from_gbps(10));
         // First interval: values 1 to 4. Nothing changes before it ends.
         for value in 1..5 {
             learning.count(value);
         }
-        assert_eq!(learning.advance(at(4), 2), None);
-        assert_eq!(learning.advance(at(5), 2), Some(vec![2]));
-        assert_eq!(learning.advance(at(6), 2), None);
+        assert_eq!(learning.advance(at(4)), None);
+        assert_eq!(learning.advance(at(5)), Some(vec![2]));
+        assert_eq!(learning.advance(at(6)), None);
         // Second: 11 to 14. Both are remembered, half of the packets are up to 4.
         for value in 11..15 {
             learning.count(value);
         }
-        assert_eq!(learning.advance(at(10), 2), Some(vec![4]));
+        assert_eq!(learning.advance(at(10)), Some(vec![4]));
         // Third: nothing. The first is forgotten.
-        assert_eq!(learning.advance(at(15), 2), Some(vec![12]));
+        assert_eq!(learning.advance(at(15)), Some(vec![12]));
         // Fourth, fifth, ...: an empty window leaves the table as it is.
-        assert_eq!(learning.advance(at(1000), 2), None);
+        assert_eq!(learning.advance(at(1000)), None);
         learning.count(7);
         assert_eq!(
-            learning.advance(at(1005), 2).map(|cuts| cuts.len()),
+            learning.advance(at(1005)).map(|cuts| cuts.len()),
             Some(1)
         );
     }
@@ -197,12 +199,12 @@ mod tests {
         ) {
             let interval = Duration::from_ms(1);
             let spec = Spec { interval, window, ..Spec::default() };
-            let mut learning = Learning::new(&spec, Rate::from_gbps(10));
+            let mut learning = Learning::new(&spec, queues, Rate::from_gbps(10));
             for (i, seen) in intervals.iter().enumerate() {
                 for &value in seen {
                     learning.count(value);
                 }
-                let table = learning.advance(at(i as u64 + 1), queues);
+                let table = learning.advance(at(i as u64 + 1));
                 // A fresh port that has seen the last W intervals only.
                 let last = &intervals[(i + 1).saturating_sub(window as usize)..=i];
                 let mut counts = vec![0u64; 50];
