@@ -21,14 +21,23 @@ pub struct Spec {
 
 impl Default for Spec {
     fn default() -> Self {
-        Spec { second: ga::fifo_second(), weighted: false }
+        Spec {
+            second: ga::fifo_second(),
+            weighted: false,
+        }
     }
 }
 
 impl Policy for Spec {
     #[inline]
     fn priority(&self, flow: &FlowView) -> Priority {
-        ga::two_groups(flow, &srpt::Spec { weighted: self.weighted }, &self.second)
+        ga::two_groups(
+            flow,
+            &srpt::Spec {
+                weighted: self.weighted,
+            },
+            &self.second,
+        )
     }
     fn is_oblivious(&self) -> bool {
         true

@@ -52,7 +52,10 @@ pub(super) fn two_groups(flow: &FlowView, first: &impl Policy, second: &PolicySp
                 PolicySpec::Fifo(fifo) => fifo.priority(flow),
                 second => second.priority(flow),
             };
-            Priority { major: major | SECOND, since }
+            Priority {
+                major: major | SECOND,
+                since,
+            }
         }
     }
 }

@@ -29,7 +29,10 @@ impl Policy for Spec {
     }
     fn check(&self) -> Result<(), SpecError> {
         if self.thresholds.is_empty() || !self.thresholds.is_sorted_by(|a, b| a < b) {
-            let message = format!("{:?} is not a rising list of packet numbers", self.thresholds);
+            let message = format!(
+                "{:?} is not a rising list of packet numbers",
+                self.thresholds
+            );
             return Err(SpecError::new("thresholds", message));
         }
         Ok(())

@@ -19,7 +19,11 @@ impl Policy for Spec {
     #[inline]
     fn priority(&self, flow: &FlowView) -> Priority {
         let left = u64::from(flow.left());
-        let major = if self.weighted { per_weight(left, flow.weight) } else { left };
+        let major = if self.weighted {
+            per_weight(left, flow.weight)
+        } else {
+            left
+        };
         Priority::new(major, flow)
     }
     fn is_oblivious(&self) -> bool {

@@ -67,7 +67,11 @@ impl DisciplineSpec for Spec {
     fn build(&self, _: &Site<'_>) -> Result<Adaptive<Completed>, SpecError> {
         let (cuts, percentiles) = (&self.thresholds, &self.percentiles);
         if cuts.len() != percentiles.len() {
-            let message = format!("{} for {} thresholds; each needs one", percentiles.len(), cuts.len());
+            let message = format!(
+                "{} for {} thresholds; each needs one",
+                percentiles.len(),
+                cuts.len()
+            );
             return Err(SpecError::new("percentiles", message));
         }
         for (i, percentile) in percentiles.iter().enumerate() {
@@ -76,19 +80,29 @@ impl DisciplineSpec for Spec {
                 return Err(SpecError::new(at, format!("{percentile} is not in (0, 1)")));
             }
             if i > 0 && *percentile < percentiles[i - 1] {
-                let message = format!("{percentile} after {}; percentiles must not fall", percentiles[i - 1]);
+                let message = format!(
+                    "{percentile} after {}; percentiles must not fall",
+                    percentiles[i - 1]
+                );
                 return Err(SpecError::new(at, message));
             }
         }
         if let Some(i) = (1..cuts.len()).find(|&i| cuts[i] < cuts[i - 1]) {
-            let message = format!("{} after {}; thresholds must not fall", cuts[i], cuts[i - 1]);
+            let message = format!(
+                "{} after {}; thresholds must not fall",
+                cuts[i],
+                cuts[i - 1]
+            );
             return Err(SpecError::new(format!("thresholds[{i}]"), message));
         }
         if self.interval == Duration::ZERO {
             return Err(SpecError::new("interval", "0s is not above zero"));
         }
         if self.window < self.interval {
-            let message = format!("{} is shorter than interval ({})", self.window, self.interval);
+            let message = format!(
+                "{} is shorter than interval ({})",
+                self.window, self.interval
+            );
             return Err(SpecError::new("window", message));
         }
         let bytes = |b: &Bytes| u32::try_from(b.get()).unwrap_or(u32::MAX);
@@ -149,7 +163,12 @@ mod tests {
     fn last(size: u32) -> Packet {
         let tag = size.saturating_sub(1000);
         let bytes = (size - tag) as u16;
-        Packet { tag, bytes, flags: Flags::END, ..Packet::default() }
+        Packet {
+            tag,
+            bytes,
+            flags: Flags::END,
+            ..Packet::default()
+        }
     }
 
     fn pass(port: &mut Adaptive<Completed>, packet: Packet, now: Time) {
@@ -182,17 +201,38 @@ mod tests {
     fn mistakes() {
         let error = |spec: Spec| spec.build(&TEST_SITE).err().unwrap().to_string();
         let good = Spec::default;
-        let message = error(Spec { percentiles: vec![0.1, 0.2], ..good() });
+        let message = error(Spec {
+            percentiles: vec![0.1, 0.2],
+            ..good()
+        });
         assert_eq!(message, "percentiles: 2 for 3 thresholds; each needs one");
-        let message = error(Spec { percentiles: vec![0.1, 1.0, 0.3], ..good() });
+        let message = error(Spec {
+            percentiles: vec![0.1, 1.0, 0.3],
+            ..good()
+        });
         assert_eq!(message, "percentiles[1]: 1 is not in (0, 1)");
-        let message = error(Spec { percentiles: vec![0.2, 0.1, 0.3], ..good() });
-        assert_eq!(message, "percentiles[1]: 0.1 after 0.2; percentiles must not fall");
-        let message = error(Spec { window: Duration::from_ms(1), ..good() });
+        let message = error(Spec {
+            percentiles: vec![0.2, 0.1, 0.3],
+            ..good()
+        });
+        assert_eq!(
+            message,
+            "percentiles[1]: 0.1 after 0.2; percentiles must not fall"
+        );
+        let message = error(Spec {
+            window: Duration::from_ms(1),
+            ..good()
+        });
         assert_eq!(message, "window: 1ms is shorter than interval (250ms)");
         let cuts = [9, 8, 10].map(Bytes::new).to_vec();
-        let message = error(Spec { thresholds: cuts, ..good() });
-        assert_eq!(message, "thresholds[1]: 8B after 9B; thresholds must not fall");
+        let message = error(Spec {
+            thresholds: cuts,
+            ..good()
+        });
+        assert_eq!(
+            message,
+            "thresholds[1]: 8B after 9B; thresholds must not fall"
+        );
     }
 
     proptest! {

@@ -106,7 +106,8 @@ impl Fq {
             self.round = first;
         }
         let round = self.round;
-        self.conversations.retain(|c| c.finish > round || !c.packets.is_empty());
+        self.conversations
+            .retain(|c| c.finish > round || !c.packets.is_empty());
         if self.conversations.is_empty() {
             self.round = 0; // Nothing refers to it any more.
             self.taken = 0;
@@ -151,8 +152,12 @@ impl Discipline for Fq {
             self.taken += u128::from(packet.bytes) << FRACTION;
             return Some(packet);
         }
-        let tag = |c: &&mut Conversation| c.packets.front().map(|&(finish, order, _)| (finish, order));
-        let waiting = self.conversations.iter_mut().filter(|c| !c.packets.is_empty());
+        let tag =
+            |c: &&mut Conversation| c.packets.front().map(|&(finish, order, _)| (finish, order));
+        let waiting = self
+            .conversations
+            .iter_mut()
+            .filter(|c| !c.packets.is_empty());
         let first = waiting.min_by_key(tag)?;
         let (_, _, packet) = first.packets.pop_front()?;
         first.bytes -= u64::from(packet.bytes);
@@ -164,7 +169,9 @@ impl Discipline for Fq {
             .filter(|&i| !self.conversations[i].packets.is_empty())
             .max_by_key(|&i| (self.conversations[i].bytes, std::cmp::Reverse(i)))?;
         if !is_control(arriving) {
-            let own = self.find(arriving).map_or(0, |i| self.conversations[i].bytes);
+            let own = self
+                .find(arriving)
+                .map_or(0, |i| self.conversations[i].bytes);
             if own + u64::from(arriving.bytes) > self.conversations[longest].bytes
                 || self.find(arriving) == Some(longest)
             {
@@ -199,7 +206,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn data(flow: u32, seq: u32, bytes: u16) -> Packet {
-        Packet { flow, seq, bytes, ..Packet::default() }
+        Packet {
+            flow,
+            seq,
+            bytes,
+            ..Packet::default()
+        }
     }
 
     /// Ports of 10 Gbps: 0.8 ns a byte.
@@ -235,7 +247,10 @@ mod tests {
         }
         let mut at = Time::ZERO;
         for _ in 0..500 {
-            let ack = Packet { flags: crate::packet::Flags::ACK, ..data(9, 0, 1500) };
+            let ack = Packet {
+                flags: crate::packet::Flags::ACK,
+                ..data(9, 0, 1500)
+            };
             for packet in [None, Some(ack)] {
                 packet.into_iter().for_each(|ack| fq.enqueue(ack, at));
                 assert!(fq.dequeue().is_some());
@@ -253,7 +268,10 @@ mod tests {
         for (flow, seq, bytes) in [(1, 0, 1500), (1, 1, 1500), (2, 2, 1500), (1, 3, 500)] {
             fq.enqueue(data(flow, seq, bytes), Time::ZERO);
         }
-        assert!(fq.evict_for(&data(1, 9, 41)).is_none(), "the longest is its own");
+        assert!(
+            fq.evict_for(&data(1, 9, 41)).is_none(),
+            "the longest is its own"
+        );
         assert_eq!(fq.evict_for(&data(2, 9, 1500)).unwrap().seq, 3);
         assert_eq!(fq.evict_for(&data(3, 9, 1500)).unwrap().seq, 1);
         // 1500 each: the arriving flow would be longer than either.

@@ -55,9 +55,9 @@ impl DisciplineSpec for Spec {
     fn resolve(&mut self, base_dir: &Path, fabric: &Fabric) -> Result<(), SpecError> {
         let queues = self.queues()?;
         match &mut self.mapping {
-            Mapping::Static(spec) => {
-                spec.resolve(queues, base_dir, fabric).map_err(|e| e.under("mapping"))
-            }
+            Mapping::Static(spec) => spec
+                .resolve(queues, base_dir, fabric)
+                .map_err(|e| e.under("mapping")),
             Mapping::Dynamic(spec) => spec.check().map_err(|e| e.under("mapping")),
         }
     }
@@ -107,7 +107,12 @@ mod tests {
     use serde_json::json;
 
     fn data(tag: u32, seq: u32) -> Packet {
-        Packet { tag, seq, bytes: 1500, ..Packet::default() }
+        Packet {
+            tag,
+            seq,
+            bytes: 1500,
+            ..Packet::default()
+        }
     }
 
     fn table(queues: u32, thresholds: &[u32]) -> Adaptive<Table> {
@@ -120,7 +125,11 @@ mod tests {
     fn a_value_belongs_to_the_queue_up_to_whose_threshold_it_is() {
         let queue = table(4, &[1, 3, 3]);
         for (tag, expected) in [(0, 0), (1, 0), (2, 1), (3, 1), (4, 3), (4095, 3)] {
-            assert_eq!(queue.queues.queue_of(&data(tag, 0)), expected, "value {tag}");
+            assert_eq!(
+                queue.queues.queue_of(&data(tag, 0)),
+                expected,
+                "value {tag}"
+            );
         }
     }
 
@@ -137,7 +146,9 @@ mod tests {
         queue.observe(&data(1, 4), later);
         assert_eq!(queue.thresholds(later), Some(&[1][..]));
         queue.enqueue(data(1, 4), later);
-        let order: Vec<u32> = std::iter::from_fn(|| queue.dequeue()).map(|p| p.seq).collect();
+        let order: Vec<u32> = std::iter::from_fn(|| queue.dequeue())
+            .map(|p| p.seq)
+            .collect();
         assert_eq!(order, [4, 0, 1, 2, 3]);
     }
 

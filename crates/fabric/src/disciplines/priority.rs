@@ -35,7 +35,10 @@ impl DisciplineSpec for Spec {
     fn build(&self, _: &Site<'_>) -> Result<Priority, SpecError> {
         if self.thresholds.len() > 63 {
             let n = self.thresholds.len();
-            return Err(SpecError::new("thresholds", format!("{n} thresholds; at most 63 (64 queues)")));
+            return Err(SpecError::new(
+                "thresholds",
+                format!("{n} thresholds; at most 63 (64 queues)"),
+            ));
         }
         for (i, pair) in self.thresholds.windows(2).enumerate() {
             if pair[0] >= pair[1] {
@@ -51,7 +54,11 @@ impl Priority {
     /// With these thresholds, which may be equal but do not fall.
     pub fn with_thresholds(thresholds: Vec<u32>) -> Self {
         let queues = (0..=thresholds.len()).map(|_| Fifo::default()).collect();
-        Priority { thresholds, queues, backlogged: 0 }
+        Priority {
+            thresholds,
+            queues,
+            backlogged: 0,
+        }
     }
     /// Changes the thresholds, of which there are as many as before; packets
     /// that wait stay where they are.
@@ -118,31 +125,71 @@ impl Discipline for Priority {
 #[cfg(test)]
 mod tests {
     use super::super::TEST_SITE;
-    use crate::packet::Flags;
     use super::*;
+    use crate::packet::Flags;
     use proptest::prelude::*;
 
     fn data(tag: u32, seq: u32) -> Packet {
-        Packet { tag, seq, bytes: 1500, ..Packet::default() }
+        Packet {
+            tag,
+            seq,
+            bytes: 1500,
+            ..Packet::default()
+        }
     }
 
     #[test]
     fn a_threshold_belongs_to_the_queue_before_it() {
-        let queue = Spec { thresholds: vec![1000, 2000] }.build(&TEST_SITE).unwrap();
-        for (tag, expected) in [(0, 0), (1000, 0), (1001, 1), (2000, 1), (2001, 2), (u32::MAX, 2)] {
+        let queue = Spec {
+            thresholds: vec![1000, 2000],
+        }
+        .build(&TEST_SITE)
+        .unwrap();
+        for (tag, expected) in [
+            (0, 0),
+            (1000, 0),
+            (1001, 1),
+            (2000, 1),
+            (2001, 2),
+            (u32::MAX, 2),
+        ] {
             assert_eq!(queue.queue_of(&data(tag, 0)), expected, "tag {tag}");
         }
         for flags in [Flags::ACK, Flags::PROBE] {
-            assert_eq!(queue.queue_of(&Packet { flags, ..data(u32::MAX, 0) }), 0);
+            assert_eq!(
+                queue.queue_of(&Packet {
+                    flags,
+                    ..data(u32::MAX, 0)
+                }),
+                0
+            );
         }
     }
 
     #[test]
     fn mistakes() {
-        let error = |thresholds: Vec<u32>| Spec { thresholds }.build(&TEST_SITE).err().unwrap().to_string();
-        assert_eq!(error(vec![5, 9, 9]), "thresholds[2]: 9 after 9; thresholds must increase");
-        assert_eq!(error((0..64).collect()), "thresholds: 64 thresholds; at most 63 (64 queues)");
-        assert!(Spec { thresholds: (0..63).collect() }.build(&TEST_SITE).is_ok());
+        let error = |thresholds: Vec<u32>| {
+            Spec { thresholds }
+                .build(&TEST_SITE)
+                .err()
+                .unwrap()
+                .to_string()
+        };
+        assert_eq!(
+            error(vec![5, 9, 9]),
+            "thresholds[2]: 9 after 9; thresholds must increase"
+        );
+        assert_eq!(
+            error((0..64).collect()),
+            "thresholds: 64 thresholds; at most 63 (64 queues)"
+        );
+        assert!(
+            Spec {
+                thresholds: (0..63).collect()
+            }
+            .build(&TEST_SITE)
+            .is_ok()
+        );
     }
 
     proptest! {

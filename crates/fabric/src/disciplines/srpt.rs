@@ -20,8 +20,8 @@ use serde::{Deserialize, Serialize};
 
 use super::fifo::Fifo;
 use super::{Discipline, DisciplineSpec, Site, is_control};
-use crate::engine::port::DropPolicy;
 use crate::engine::index::{at, at_mut};
+use crate::engine::port::DropPolicy;
 use crate::packet::{FlowSlot, Packet};
 
 /// Exact priority by tag, with pFabric's starvation prevention.
@@ -35,7 +35,9 @@ pub struct Spec {
 
 impl Default for Spec {
     fn default() -> Self {
-        Spec { starvation_prevention: true }
+        Spec {
+            starvation_prevention: true,
+        }
     }
 }
 
@@ -115,7 +117,12 @@ impl Srpt {
     fn remove(&mut self, flow: u32, node: u32) -> Packet {
         let free = self.free;
         let removed = at_mut(&mut self.nodes, node);
-        let Node { packet, key, next, previous } = *removed;
+        let Node {
+            packet,
+            key,
+            next,
+            previous,
+        } = *removed;
         removed.next = free;
         self.free = node;
         self.data_bytes -= u64::from(packet.bytes);
@@ -154,7 +161,12 @@ impl Discipline for Srpt {
         self.data_bytes += u64::from(packet.bytes);
         let key = key(packet.tag, self.order);
         self.order = self.order.wrapping_add(1);
-        let mut node = Node { packet, key, next: NONE, previous: NONE };
+        let mut node = Node {
+            packet,
+            key,
+            next: NONE,
+            previous: NONE,
+        };
         let index = match self.free {
             NONE => self.nodes.len() as u32,
             free => free,
@@ -167,7 +179,13 @@ impl Discipline for Srpt {
                 at_mut(&mut self.nodes, node.previous).next = index;
             }
             None => {
-                let list = FlowList { best: key, worst: key, flow: packet.flow, oldest: index, newest: index };
+                let list = FlowList {
+                    best: key,
+                    worst: key,
+                    flow: packet.flow,
+                    oldest: index,
+                    newest: index,
+                };
                 self.flows.push(list);
             }
         }
@@ -194,7 +212,8 @@ impl Discipline for Srpt {
         let node = if self.starvation_prevention {
             first.oldest
         } else {
-            self.nodes_of(&first).find(|&n| at(&self.nodes, n).key == first.best)?
+            self.nodes_of(&first)
+                .find(|&n| at(&self.nodes, n).key == first.best)?
         };
         Some(self.remove(index, node))
     }
@@ -212,7 +231,11 @@ impl Discipline for Srpt {
     }
 
     fn queue_bytes(&self, packet: &Packet) -> u64 {
-        if is_control(packet) { self.control.bytes() } else { self.data_bytes }
+        if is_control(packet) {
+            self.control.bytes()
+        } else {
+            self.data_bytes
+        }
     }
     fn bytes_by_queue(&self) -> Vec<u64> {
         vec![self.control.bytes(), self.data_bytes]
@@ -222,15 +245,25 @@ impl Discipline for Srpt {
 #[cfg(test)]
 mod tests {
     use super::super::TEST_SITE;
-    use crate::packet::Flags;
     use super::*;
+    use crate::packet::Flags;
     use proptest::prelude::*;
 
     fn build(starvation_prevention: bool) -> Srpt {
-        Spec { starvation_prevention }.build(&TEST_SITE).unwrap()
+        Spec {
+            starvation_prevention,
+        }
+        .build(&TEST_SITE)
+        .unwrap()
     }
     fn data(flow: u32, tag: u32, seq: u32) -> Packet {
-        Packet { flow, tag, seq, bytes: 1500, ..Packet::default() }
+        Packet {
+            flow,
+            tag,
+            seq,
+            bytes: 1500,
+            ..Packet::default()
+        }
     }
 
     #[test]
@@ -256,7 +289,10 @@ mod tests {
         }
         assert!(queue.evict_for(&data(9, 5, 9)).is_none());
         assert_eq!(queue.evict_for(&data(9, 4, 9)).unwrap().seq, 2);
-        let ack = Packet { flags: Flags::ACK, ..data(9, 0, 9) };
+        let ack = Packet {
+            flags: Flags::ACK,
+            ..data(9, 0, 9)
+        };
         assert_eq!(queue.evict_for(&ack).unwrap().seq, 1);
     }
 

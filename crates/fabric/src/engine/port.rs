@@ -108,18 +108,17 @@ impl Default for PortSpec {
 }
 
 impl PortSpec {
-    /// Builds every port that would have this specification, to see whether
-    /// it can: those of hosts (`nics`), or of switches.
+    /// Builds a port that would have this specification, to see whether it
+    /// can: one of a host (`nic`), or of a switch.
     ///
     /// # Errors
-    /// Parameters that do not fit each other or the port.
-    pub fn check(&self, fabric: &Fabric, nics: bool, scale: &PathScale) -> Result<(), SpecError> {
-        for (number, link) in (0..).zip(&fabric.links) {
-            if (link.from < fabric.hosts) == nics {
-                Port::of(self, fabric, number, scale)?;
-            }
-        }
-        Ok(())
+    /// Parameters that do not fit each other.
+    pub fn check(&self, fabric: &Fabric, nic: bool, scale: &PathScale) -> Result<(), SpecError> {
+        let of_kind = |link: &Link| (link.from < fabric.hosts) == nic;
+        let number = fabric.links.iter().position(of_kind);
+        number.map_or(Ok(()), |n| {
+            Port::of(self, fabric, n as u32, scale).map(|_| ())
+        })
     }
 }
 
@@ -255,8 +254,7 @@ impl Port {
     }
 
     /// Port number `number` of `ports`, which feeds `link`; nodes below `hosts`
-    /// are hosts. `choosing`: it holds
-    /// packets back even if it is FIFO.
+    /// are hosts. `choosing`: it holds packets back even if it is FIFO.
     ///
     /// # Errors
     /// Parameters that do not fit each other, with the path of the key.

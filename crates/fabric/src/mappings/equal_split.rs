@@ -45,7 +45,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn split(packets: &[u64], queues: usize) -> Vec<u32> {
-        Spec {}.thresholds(&Histogram { packets, capacity: 1.0 }, queues)
+        Spec {}.thresholds(
+            &Histogram {
+                packets,
+                capacity: 1.0,
+            },
+            queues,
+        )
     }
 
     #[test]

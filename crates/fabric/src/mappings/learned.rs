@@ -183,10 +183,7 @@ mod tests {
         // Fourth, fifth, ...: an empty window leaves the table as it is.
         assert_eq!(learning.advance(at(1000)), None);
         learning.count(7);
-        assert_eq!(
-            learning.advance(at(1005)).map(|cuts| cuts.len()),
-            Some(1)
-        );
+        assert_eq!(learning.advance(at(1005)).map(|cuts| cuts.len()), Some(1));
     }
 
     proptest! {

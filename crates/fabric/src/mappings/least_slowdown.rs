@@ -91,7 +91,11 @@ impl Spec {
                 let upto = packets.len().min(value as usize + 1);
                 let packets = packets[from.min(upto)..upto].iter().sum::<u64>() as f64;
                 from = upto;
-                Bin { value, packets, flows: 0.0 }
+                Bin {
+                    value,
+                    packets,
+                    flows: 0.0,
+                }
             })
             .collect();
         let mut above = 0.0;
@@ -116,7 +120,13 @@ impl Map for Spec {
         let work = |bin: &Bin, b: f64| {
             let size = f64::from(bin.value);
             match size <= window {
-                true => if size <= b { size } else { 0.0 },
+                true => {
+                    if size <= b {
+                        size
+                    } else {
+                        0.0
+                    }
+                }
                 false if b < window => 0.0,
                 false => size.min(b),
             }
@@ -127,7 +137,11 @@ impl Map for Spec {
             busy.push((busy[busy.len() - 1] + bin.packets / seen.capacity).min(FULL));
         }
         let part = |a: usize, b: usize| {
-            let low = if a == 0 { 0.0 } else { f64::from(bins[a - 1].value) };
+            let low = if a == 0 {
+                0.0
+            } else {
+                f64::from(bins[a - 1].value)
+            };
             let high = f64::from(bins[b - 1].value);
             let left = 1.0 - busy[b];
             let wait = self.burst * busy[b].powi(2) / left / (1.0 - busy[a]);
@@ -140,19 +154,31 @@ impl Map for Spec {
             bins[a..].iter().map(share).sum::<f64>()
         };
         // best[b]: the least sum for the bins below b in so many queues, and its cuts.
-        let mut best: Vec<(f64, Vec<u32>)> =
-            (0..=n).map(|b| (if b == 0 { 0.0 } else { part(0, b) }, Vec::new())).collect();
-        let parts: Vec<Vec<f64>> =
-            (0..n).map(|a| (a + 1..=n).map(|b| part(a, b)).collect()).collect();
+        let mut best: Vec<(f64, Vec<u32>)> = (0..=n)
+            .map(|b| (if b == 0 { 0.0 } else { part(0, b) }, Vec::new()))
+            .collect();
+        let parts: Vec<Vec<f64>> = (0..n)
+            .map(|a| (a + 1..=n).map(|b| part(a, b)).collect())
+            .collect();
         for _ in 1..queues {
             let with_one_more = |b: usize| {
                 let options = (0..b).map(|a| (best[a].0 + parts[a][b - a - 1], a));
-                let (cost, a) = options.min_by(|x, y| x.0.total_cmp(&y.0)).unwrap_or((0.0, 0));
+                let (cost, a) = options
+                    .min_by(|x, y| x.0.total_cmp(&y.0))
+                    .unwrap_or((0.0, 0));
                 let mut cuts = best[a].1.clone();
                 cuts.push(if a == 0 { 0 } else { bins[a - 1].value });
                 (cost, cuts)
             };
-            best = (0..=n).map(|b| if b == 0 { (0.0, vec![0; best[0].1.len() + 1]) } else { with_one_more(b) }).collect();
+            best = (0..=n)
+                .map(|b| {
+                    if b == 0 {
+                        (0.0, vec![0; best[0].1.len() + 1])
+                    } else {
+                        with_one_more(b)
+                    }
+                })
+                .collect();
         }
         best.pop().map_or_else(Vec::new, |(_, cuts)| cuts)
     }
@@ -192,7 +218,12 @@ mod tests {
             *value += 4;
         }
         let bins = Spec::default().bins(&packets);
-        let flows = |value: u32| bins.iter().filter(|b| b.value == value).map(|b| b.flows).sum::<f64>();
+        let flows = |value: u32| {
+            bins.iter()
+                .filter(|b| b.value == value)
+                .map(|b| b.flows)
+                .sum::<f64>()
+        };
         assert!((flows(1) - 50.0).abs() < 1e-9 && (flows(10) - 10.0).abs() < 1e-9);
         let long: f64 = bins.iter().filter(|b| b.value > 14).map(|b| b.flows).sum();
         assert!((2.0..6.0).contains(&long), "{long} long flows");
@@ -208,8 +239,13 @@ mod tests {
         }
         packets[1000] = 140;
         let total: u64 = packets.iter().sum();
-        let seen = Histogram { packets: &packets, capacity: total as f64 / 0.7 };
-        let [cut] = Spec::default().thresholds(&seen, 2)[..] else { panic!() };
+        let seen = Histogram {
+            packets: &packets,
+            capacity: total as f64 / 0.7,
+        };
+        let [cut] = Spec::default().thresholds(&seen, 2)[..] else {
+            panic!()
+        };
         assert!((2..100).contains(&cut), "{cut}");
     }
 

@@ -23,7 +23,10 @@ impl RoutingPart for Spec {
     const SPRAYS: bool = true;
     fn start(&self, fabric: &Fabric, _: Seed) -> RoundRobin {
         let next = vec![0; fabric.hosts as usize * fabric.switches.len()];
-        RoundRobin { hosts: fabric.hosts, next }
+        RoundRobin {
+            hosts: fabric.hosts,
+            next,
+        }
     }
 }
 

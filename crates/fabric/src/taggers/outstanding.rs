@@ -73,7 +73,12 @@ mod tests {
     #[test]
     fn tag() {
         let tag = |size, acknowledged| {
-            Spec::default().tag(&View { size, acknowledged, offset: 0, ..View::default() })
+            Spec::default().tag(&View {
+                size,
+                acknowledged,
+                offset: 0,
+                ..View::default()
+            })
         };
         assert_eq!(tag(1, 0), 1);
         assert_eq!(tag(1500, 0), 1);
@@ -84,7 +89,18 @@ mod tests {
         assert_eq!(tag(1_000_000_000, 0), 1399);
         assert_eq!(tag(3_000_000, 1_000_000), 1334);
         // A small write buffer hides what has not been written.
-        let small = Spec { write_buffer: Bytes::new(30_000), ..Spec::default() };
-        assert_eq!(small.tag(&View { size: 1_000_000, acknowledged: 0, offset: 0, ..View::default() }), 20);
+        let small = Spec {
+            write_buffer: Bytes::new(30_000),
+            ..Spec::default()
+        };
+        assert_eq!(
+            small.tag(&View {
+                size: 1_000_000,
+                acknowledged: 0,
+                offset: 0,
+                ..View::default()
+            }),
+            20
+        );
     }
 }

@@ -70,7 +70,9 @@ mod tests {
         assert_eq!(sent.tag(&view(150_000, 0, 0.5)), 240_000);
         assert_eq!(sent.tag(&view(0, 0, 1.0)), 0);
         assert_eq!(sent.tag(&view(1460, 0, 1.0)), u64::MAX);
-        let known = Spec { size: Size::Remaining };
+        let known = Spec {
+            size: Size::Remaining,
+        };
         assert_eq!(known.tag(&view(0, 850_000, 0.0)), 120_000);
     }
 }

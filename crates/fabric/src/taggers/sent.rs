@@ -21,7 +21,12 @@ mod tests {
 
     #[test]
     fn tag() {
-        let view = View { size: 10_000, acknowledged: 1_460, offset: 2_920, ..View::default() };
+        let view = View {
+            size: 10_000,
+            acknowledged: 1_460,
+            offset: 2_920,
+            ..View::default()
+        };
         assert_eq!(Spec {}.tag(&view), 2_920);
     }
 }

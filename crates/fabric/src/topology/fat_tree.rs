@@ -28,7 +28,13 @@ impl Topology for Spec {
         let aggregation = |pod, i| hosts + edges + pod * half + i;
         let core = |i, j| hosts + 2 * edges + i * half + j;
         let mut cables = Vec::new();
-        let mut connect = |a, b| cables.push(Cable { a, b, rate: self.host_rate });
+        let mut connect = |a, b| {
+            cables.push(Cable {
+                a,
+                b,
+                rate: self.host_rate,
+            })
+        };
         for host in 0..hosts {
             connect(host, hosts + host / half);
         }

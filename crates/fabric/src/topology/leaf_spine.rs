@@ -28,7 +28,10 @@ impl Topology for Spec {
     fn graph(&self) -> Result<Graph, SpecError> {
         let hosts = self.leaves.saturating_mul(self.hosts_per_leaf);
         if hosts < 2 {
-            return Err(SpecError::new("hosts_per_leaf", "a fabric needs at least two hosts"));
+            return Err(SpecError::new(
+                "hosts_per_leaf",
+                "a fabric needs at least two hosts",
+            ));
         }
         if hosts > u32::from(u16::MAX) {
             let message = format!("{hosts} hosts in all; at most {}", u16::MAX);
@@ -42,7 +45,11 @@ impl Topology for Spec {
             rate: self.host_rate,
         });
         let pairs = (0..self.leaves).flat_map(|l| (0..self.spines).map(move |s| (l, s)));
-        let up = pairs.map(|(l, s)| Cable { a: leaf(l), b: spine(s), rate: self.fabric_rate });
+        let up = pairs.map(|(l, s)| Cable {
+            a: leaf(l),
+            b: spine(s),
+            rate: self.fabric_rate,
+        });
         let leaves = (0..self.leaves).map(|l| format!("leaf {l}"));
         let spines = (0..self.spines).map(|s| format!("spine {s}"));
         Ok(Graph {

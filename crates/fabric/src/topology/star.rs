@@ -27,7 +27,11 @@ impl Topology for Spec {
         let cables = (0..=receiver).map(|host| Cable {
             a: host,
             b: switch,
-            rate: if host == receiver { bottleneck } else { self.host_rate },
+            rate: if host == receiver {
+                bottleneck
+            } else {
+                self.host_rate
+            },
         });
         Ok(Graph {
             hosts: receiver + 1,

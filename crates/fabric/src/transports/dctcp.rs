@@ -28,7 +28,10 @@ pub struct Spec {
 
 impl Default for Spec {
     fn default() -> Self {
-        Spec { g: 1.0 / 16.0, initial_alpha: 1.0 }
+        Spec {
+            g: 1.0 / 16.0,
+            initial_alpha: 1.0,
+        }
     }
 }
 

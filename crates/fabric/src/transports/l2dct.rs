@@ -4,7 +4,8 @@
 //! A flow's weight w falls from 2.5 to 0.125 while its bytes sent grow from 200
 //! KB to 1 MB, linearly. Without marks the window grows by k = w / w_max packets
 //! per round trip; on marks it is multiplied by 1 - b / 2 with b = alpha^w, at
-//! most once per window: long flows yield more and come back more slowly.
+//! most once per window: long flows yield more and come back more slowly. Slow
+//! start, losses and timeouts are TCP's.
 
 use fctlab_core::spec;
 use fctlab_core::units::{DataLength, PathScale};
@@ -185,7 +186,13 @@ mod tests {
     fn the_weight_falls_between_200_kb_and_1_mb() {
         let flow = Spec::default().start(10.0, &SCALE);
         // In packets of 1000 B; half way is (2.5 + 0.125) / 2.
-        for (sent, weight) in [(0, 2.5), (200, 2.5), (600, 1.3125), (1000, 0.125), (9000, 0.125)] {
+        for (sent, weight) in [
+            (0, 2.5),
+            (200, 2.5),
+            (600, 1.3125),
+            (1000, 0.125),
+            (9000, 0.125),
+        ] {
             assert!((flow.weight.of(sent) - weight).abs() < 1e-12, "{sent}");
         }
     }
@@ -193,7 +200,10 @@ mod tests {
     #[test]
     fn growth_and_reduction_by_hand() {
         for (una, grown, alpha_power) in [(100, 1.0, 2.5), (5000, 0.05, 0.125)] {
-            let spec = Spec { initial_alpha: 0.5, ..Spec::default() };
+            let spec = Spec {
+                initial_alpha: 0.5,
+                ..Spec::default()
+            };
             let mut flow = spec.start(10.0, &SCALE);
             flow.aimd.threshold = 5.0;
             flow.marks.window_end_at(una + 100);

@@ -24,7 +24,10 @@ pub struct Aimd {
 impl Aimd {
     /// A flow in slow start.
     pub fn new(initial_window: f64) -> Self {
-        Aimd { window: initial_window, threshold: f64::INFINITY }
+        Aimd {
+            window: initial_window,
+            threshold: f64::INFINITY,
+        }
     }
     /// Growth on an ACK of new data: one packet in slow start, one packet per
     /// window afterwards (RFC 5681, section 3.1). A window that the sender does

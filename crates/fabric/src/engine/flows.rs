@@ -1,0 +1,186 @@
+//! Flows come and go: the table of those in progress, and the records of those
+//! that are done. Slots are used again once a flow is done and none of its
+//! packets is left in the network, so memory follows the flows in flight.
+
+use fctlab_core::Time;
+use fctlab_core::random::mix;
+use fctlab_workload::Flow;
+
+use super::Engine;
+use super::index::{at, at_mut};
+use crate::packet::FlowSlot;
+use crate::records::{Fct, Record, Unfinished};
+use crate::transports::receiver::Receiver;
+use crate::transports::sender::Sender;
+
+/// Everything about one flow in progress.
+pub struct FlowState {
+    /// The flow itself.
+    pub flow: Flow,
+    /// Its sending end.
+    pub sender: Sender,
+    pub(super) receiver: Receiver,
+    /// Packets in the flow, and bytes of the last one on the wire.
+    pub(super) total: u32,
+    pub(super) last_bytes: u16,
+    pub(super) ack_hash: u32,
+    /// The ports of the hosts that send and receive.
+    pub(super) nics: (u32, u32),
+    /// Bits per second of the sending host's link.
+    pub(super) capacity: f64,
+    /// Its packets (data, probes and ACKs) in ports and on wires.
+    pub(super) in_network: u32,
+    /// Its data packets waiting in its NIC.
+    pub(super) in_nic: u32,
+    /// The instant of its timer event that counts; `NEVER` without one.
+    pub(super) timer: Time,
+    /// When the last byte reached the receiver.
+    pub(super) delivered_at: Option<Time>,
+    /// When the flow finished, by the scenario's definition.
+    pub(super) finished_at: Option<Time>,
+    /// Whether it has been measured: it started inside the window.
+    pub(super) measured: bool,
+    pub(super) active: bool,
+}
+
+impl FlowState {
+    /// Packets that have reached the receiver, each counted once.
+    pub fn delivered_packets(&self) -> u32 {
+        self.receiver.distinct()
+    }
+    /// Packets in the flow.
+    pub fn total_packets(&self) -> u32 {
+        self.total
+    }
+    /// Whether the slot holds a flow.
+    pub fn is_active(&self) -> bool {
+        self.active
+    }
+}
+
+impl<const RECORD: bool> Engine<'_, RECORD> {
+    pub(super) fn fetch_flow(&mut self) {
+        self.next_flow = self.traffic.next();
+        if let Some(flow) = &self.next_flow {
+            self.events.schedule_far(self.flow_source(), flow.start);
+        }
+    }
+
+    pub(super) fn on_flow_start(&mut self) {
+        let Some(flow) = self.next_flow.take() else {
+            return;
+        };
+        self.fetch_flow();
+        let (from, until) = self.settings.window;
+        let measured = flow.start >= from && flow.start < until;
+        let total = self.settings.format.packets(flow.size) as u32;
+        let payload = self.settings.format.payload.get();
+        let last = flow.size.get() - u64::from(total - 1) * payload;
+        let rule = self
+            .settings
+            .rule
+            .start(self.settings.sender.initial_window, &self.settings.scale);
+        let nic = self.fabric.nics[flow.src as usize];
+        let state = FlowState {
+            sender: Sender::new(total, rule, &self.settings.sender),
+            receiver: Receiver::default(),
+            total,
+            last_bytes: (last + self.settings.format.header.get()) as u16,
+            ack_hash: mix(u64::from(flow.path_hash)) as u32,
+            nics: (nic, self.fabric.nics[flow.dst as usize]),
+            capacity: self.fabric.links[nic as usize].rate.bps() as f64,
+            in_network: 0,
+            in_nic: 0,
+            timer: Time::NEVER,
+            delivered_at: None,
+            finished_at: None,
+            measured,
+            active: true,
+            flow,
+        };
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.flows[slot as usize] = state;
+                slot
+            }
+            None => {
+                self.flows.push(state);
+                self.flows.len() as FlowSlot - 1
+            }
+        };
+        self.counters.flows_started += 1;
+        self.in_flight += 1;
+        self.counters.peak_flows_in_flight = self.counters.peak_flows_in_flight.max(self.in_flight);
+        self.measured_open += u64::from(measured);
+        if RECORD {
+            self.recorders
+                .on_flow_start(self.now(), slot, at(&self.flows, slot));
+        }
+        self.pump(slot);
+        self.check_over();
+    }
+
+    /// The flow has finished, by the scenario's definition.
+    pub(super) fn finish(&mut self, slot: FlowSlot) {
+        let now = self.now();
+        let state = at_mut(&mut self.flows, slot);
+        state.finished_at = Some(now);
+        self.measured_open -= u64::from(state.measured);
+        self.counters.flows_finished += 1;
+        if RECORD {
+            self.recorders
+                .on_flow_finish(self.now(), slot, at(&self.flows, slot));
+        }
+    }
+
+    /// Frees the slot of a flow that has nothing left to do anywhere.
+    #[inline]
+    pub(super) fn release_if_done(&mut self, slot: FlowSlot) {
+        let state = at(&self.flows, slot);
+        if state.in_network == 0 && state.sender.is_done() {
+            self.release(slot);
+        }
+    }
+
+    #[cold]
+    fn release(&mut self, slot: FlowSlot) {
+        let record = self.record(slot);
+        if let Err(error) = (self.sink)(&record) {
+            self.failed.get_or_insert(error);
+        }
+        self.flows[slot as usize].active = false;
+        self.free.push(slot);
+        self.in_flight -= 1;
+        self.check_over();
+    }
+
+    pub(super) fn record(&mut self, slot: FlowSlot) -> Record {
+        let state = at(&self.flows, slot);
+        self.counters.retransmissions += u64::from(state.sender.retransmissions());
+        self.counters.timeouts += u64::from(state.sender.timeouts());
+        let flow = state.flow;
+        let fct = match state.finished_at {
+            Some(at) => Fct::Finished(at.since(flow.start)),
+            None => {
+                let why = if state.delivered_at.is_some() {
+                    Unfinished::WaitingForAck
+                } else if state.sender.is_probing(&self.settings.sender) {
+                    Unfinished::Probing
+                } else if state.in_network == 0 && state.in_nic == 0 {
+                    Unfinished::WaitingForTimeout
+                } else {
+                    Unfinished::Sending
+                };
+                Fct::Unfinished(self.now().since(flow.start), why)
+            }
+        };
+        Record {
+            flow,
+            fct,
+            ideal: self.ideal.fct(self.fabric, flow.src, flow.dst, flow.size),
+            measured: state.measured,
+            retransmissions: state.sender.retransmissions(),
+            timeouts: state.sender.timeouts(),
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Hosts: flows hand packets to their NICs, timers run out, packets arrive and
+//! are answered.
+
+use fctlab_core::Time;
+
+use super::flows::FlowState;
+use super::index::{at, at_mut};
+use super::port::Fate;
+use super::slab::PacketId;
+use super::{Engine, Settings};
+use crate::packet::{Flags, FlowSlot, Packet, Stamp};
+use crate::scenario::FctEnds;
+use crate::taggers::View;
+use crate::transports::sender::{Ack, Transmit};
+
+impl<const RECORD: bool> Engine<'_, RECORD> {
+    /// Lets a flow hand packets to its NIC: as many as its window allows and
+    /// its share of the NIC's queue holds.
+    #[inline(always)]
+    pub(super) fn pump(&mut self, slot: FlowSlot) {
+        while at(&self.flows, slot).in_nic < self.settings.nic_limit && self.send_one(slot) {}
+        self.keep_timer(slot);
+    }
+
+    /// Hands the flow's next packet to its NIC, if it may send one.
+    #[inline(never)]
+    fn send_one(&mut self, slot: FlowSlot) -> bool {
+        let now = self.now();
+        let state = at_mut(&mut self.flows, slot);
+        let Some(transmit) = state.sender.poll(now, &self.settings.sender) else {
+            return false;
+        };
+        let id = self.slab.claim();
+        let packet = &mut self.slab.get_mut(id).packet;
+        *packet = self.settings.data_packet(now, slot, state, transmit);
+        let bytes = packet.bytes;
+        state.in_network += 1;
+        self.counters.data_packets += u64::from(transmit != Transmit::Probe);
+        let nic = state.nics.0;
+        if RECORD {
+            self.recorders.on_send(now, slot, state, packet);
+        }
+        let port = at(&self.ports, nic);
+        let (start, holds_back) = (port.next_start(now), port.is_choosing());
+        let fate = self.hand_over(nic, id, bytes);
+        if fate.is_waiting() {
+            at_mut(&mut self.flows, slot).in_nic += 1;
+        } else if start > now && !holds_back && fate == Fate::Sent {
+            self.wait_for_turn(slot, nic, start);
+        }
+        true
+    }
+
+    /// A packet of the flow waits in FIFO NIC `nic` until `start`.
+    #[inline(always)]
+    fn wait_for_turn(&mut self, slot: FlowSlot, nic: u32, start: Time) {
+        if self.settings.nic_limit == u32::MAX {
+            return;
+        }
+        at_mut(&mut self.flows, slot).in_nic += 1;
+        if let Some(at) = self.turns.wait(nic, start, slot) {
+            self.events.schedule(nic, at);
+        }
+    }
+
+    /// A packet that waited in FIFO NIC `port` starts; its flow may hand over another.
+    #[inline(always)]
+    pub(super) fn on_turn(&mut self, port: u32) {
+        let (slot, next) = self.turns.take(port);
+        if let Some(at) = next {
+            self.events.schedule(port, at);
+        }
+        at_mut(&mut self.flows, slot).in_nic -= 1;
+        self.pump(slot);
+    }
+
+    /// Makes sure that a timer event is pending no later than the deadline.
+    #[inline]
+    fn keep_timer(&mut self, slot: FlowSlot) {
+        let state = at_mut(&mut self.flows, slot);
+        let deadline = state.sender.deadline();
+        if deadline < state.timer {
+            state.timer = deadline;
+            self.events
+                .schedule_far(self.timer_source() + slot, deadline);
+        }
+    }
+
+    pub(super) fn on_timer(&mut self, slot: FlowSlot) {
+        let now = self.now();
+        let state = at_mut(&mut self.flows, slot);
+        if !state.active || state.timer != now {
+            return; // overtaken by an earlier one, or the slot has a new flow
+        }
+        state.timer = Time::NEVER;
+        if state.sender.deadline() == now {
+            state.sender.on_timer(now, &self.settings.sender);
+            if RECORD {
+                self.recorders.on_window(now, slot, state);
+            }
+            self.pump(slot);
+        } else {
+            self.keep_timer(slot);
+        }
+    }
+
+    /// A packet reaches a host.
+    #[inline(never)]
+    pub(super) fn deliver(&mut self, id: PacketId) {
+        let now = self.now();
+        let packet = &mut self.slab.get_mut(id).packet;
+        let slot = packet.flow;
+        let state = at_mut(&mut self.flows, slot);
+        if RECORD {
+            self.recorders.on_deliver(now, slot, state, packet);
+        }
+        if packet.is_ack() {
+            let ack = Ack {
+                cumulative: packet.cumulative,
+                block: (packet.seq, packet.sack_end),
+                marked: packet.flags.has(Flags::CE),
+                stamp: packet.stamp,
+            };
+            self.slab.remove(id);
+            state.in_network -= 1;
+            state.sender.on_ack(now, &ack, &self.settings.sender);
+            if RECORD {
+                self.recorders.on_window(now, slot, state);
+            }
+            let busy = state.in_nic >= self.settings.nic_limit;
+            if busy && !state.sender.is_done() && state.sender.deadline() >= state.timer {
+                return; // Neither to send nor to schedule.
+            }
+            return self.after_ack(slot);
+        }
+        let heard = if packet.flags.has(Flags::PROBE) {
+            state.receiver.on_probe()
+        } else {
+            state.receiver.on_data(packet.seq)
+        };
+        let completes = state.receiver.distinct() == state.total && state.delivered_at.is_none();
+        // The packet becomes its acknowledgement, where it is; stamp and class stay.
+        packet.hash = state.ack_hash;
+        packet.tag = 0;
+        packet.seq = heard.block.0;
+        packet.sack_end = heard.block.1;
+        packet.cumulative = heard.cumulative;
+        packet.dst = state.flow.src as u16;
+        packet.bytes = self.settings.format.ack.get() as u16;
+        packet.flags = Flags::ACK.with_if(Flags::CE, packet.flags.has(Flags::CE));
+        let (nic, bytes) = (state.nics.1, packet.bytes);
+        if RECORD {
+            self.recorders.on_send(now, slot, state, packet);
+        }
+        if completes {
+            self.on_last_byte(slot);
+        }
+        self.hand_over(nic, id, bytes);
+    }
+
+    /// Every byte of the flow has reached its receiver.
+    #[cold]
+    fn on_last_byte(&mut self, slot: FlowSlot) {
+        self.flows[slot as usize].delivered_at = Some(self.now());
+        if self.settings.fct_ends == FctEnds::Delivery {
+            self.finish(slot);
+        }
+    }
+
+    #[inline]
+    fn after_ack(&mut self, slot: FlowSlot) {
+        let state = at(&self.flows, slot);
+        if !state.sender.is_done() {
+            return self.pump(slot);
+        }
+        if state.finished_at.is_none() && self.settings.fct_ends == FctEnds::Ack {
+            self.finish(slot);
+        }
+        self.release_if_done(slot);
+    }
+}
+
+impl Settings {
+    /// The packet for what a sender wants on the wire.
+    #[inline(always)]
+    fn data_packet(
+        &self,
+        now: Time,
+        slot: FlowSlot,
+        state: &FlowState,
+        transmit: Transmit,
+    ) -> Packet {
+        let payload = self.format.payload.get();
+        let (seq, flags) = match transmit {
+            Transmit::New(seq) => (seq, Flags::NONE),
+            Transmit::Again(seq) => (seq, Flags::RETRANSMISSION),
+            Transmit::Probe => (state.sender.una(), Flags::PROBE),
+        };
+        let view = View {
+            size: state.flow.size.get(),
+            acknowledged: u64::from(state.sender.una()) * payload,
+            offset: u64::from(seq) * payload,
+            alpha: if self.sees_alpha {
+                state.sender.alpha().unwrap_or(0.0)
+            } else {
+                0.0
+            },
+            capacity: state.capacity,
+        };
+        let (bytes, end) = match transmit {
+            Transmit::Probe => (self.format.ack.get() as u16, Flags::NONE),
+            _ if seq + 1 == state.total => (state.last_bytes, Flags::END),
+            _ => (self.format.full() as u16, Flags::NONE),
+        };
+        Packet {
+            flow: slot,
+            hash: state.flow.path_hash,
+            tag: self.tagger.tag(&view),
+            seq,
+            sack_end: 0,
+            cumulative: 0,
+            stamp: Stamp::at(now),
+            dst: state.flow.dst as u16,
+            bytes,
+            flags: flags.with(end).with_if(Flags::ECT, self.rule.ecn()),
+            class: state.flow.class as u8,
+        }
+    }
+}

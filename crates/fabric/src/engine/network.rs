@@ -1,0 +1,82 @@
+//! The network: packets arrive at switches, ports take them in, send them or
+//! drop them.
+
+use super::Engine;
+use super::index::at_mut;
+use super::port::{self, Fate};
+use super::slab::PacketId;
+use crate::packet::Packet;
+
+impl<const RECORD: bool> Engine<'_, RECORD> {
+    /// The packet at the head of wire `link` reaches the far end.
+    #[inline(always)]
+    pub(super) fn on_arrival(&mut self, link: u32) {
+        let port = at_mut(&mut self.ports, link);
+        let (id, header) = port.arrive(&mut self.slab, &mut self.events);
+        let switch = port.switch;
+        if switch == port::HOST {
+            return self.deliver(id);
+        }
+        let routes = &self.fabric.routes;
+        let out = routes.next_port(switch, header.dst, header.hash, &mut self.router);
+        self.hand_over(out, id, header.bytes);
+    }
+
+    /// Gives packet `id` to port `out`, accounting for what is dropped.
+    #[inline(always)]
+    pub(super) fn hand_over(&mut self, out: u32, id: PacketId, bytes: u16) -> Fate {
+        let now = self.now();
+        let port = at_mut(&mut self.ports, out);
+        if RECORD {
+            let packet = &self.slab.get(id).packet;
+            self.recorders.on_accept(now, out, port, packet);
+        }
+        let (slab, events) = (&mut self.slab, &mut self.events);
+        let fate = port.accept(now, id, bytes, slab, events, &mut self.evicted);
+        if fate.drops() {
+            self.after_drops(out, fate, id);
+        }
+        fate
+    }
+
+    #[cold]
+    fn after_drops(&mut self, out: u32, fate: Fate, id: PacketId) {
+        if fate == Fate::Dropped {
+            let packet = self.slab.remove(id);
+            self.drop_packet(out, &packet);
+        }
+        let at_nic = self.fabric.links[out as usize].from < self.fabric.hosts;
+        for victim in std::mem::take(&mut self.evicted) {
+            if at_nic && !victim.is_ack() {
+                self.flows[victim.flow as usize].in_nic -= 1;
+            }
+            self.drop_packet(out, &victim);
+        }
+    }
+
+    fn drop_packet(&mut self, port: u32, packet: &Packet) {
+        if RECORD {
+            self.recorders.on_drop(self.now(), port, packet);
+        }
+        self.flows[packet.flow as usize].in_network -= 1;
+        self.release_if_done(packet.flow);
+    }
+
+    /// A transmission of port `port` has ended while packets wait.
+    pub(super) fn on_transmission_end(&mut self, port: u32) {
+        let now = self.now();
+        let choosing = at_mut(&mut self.ports, port);
+        if !choosing.is_choosing() {
+            return self.on_turn(port);
+        }
+        let ended = choosing.transmission_ended(now, &mut self.slab, &mut self.events);
+        let Some(packet) = ended else { return };
+        if RECORD {
+            self.recorders.on_transmit(now, port, &packet);
+        }
+        if !packet.is_ack() && self.fabric.links[port as usize].from < self.fabric.hosts {
+            self.flows[packet.flow as usize].in_nic -= 1;
+            self.pump(packet.flow);
+        }
+    }
+}

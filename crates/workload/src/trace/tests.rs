@@ -1,0 +1,412 @@
+//! Traces: what they may hold, and mistakes.
+
+use std::fs;
+use std::sync::Arc;
+
+use ::parquet::arrow::ArrowWriter;
+use arrow::array::{
+    ArrayRef, Float32Array, Float64Array, Int64Array, StringArray, UInt32Array, UInt64Array,
+};
+use arrow::record_batch::RecordBatch;
+use fctlab_core::Rate;
+use fctlab_core::random::Seed;
+use tempfile::TempDir;
+
+use super::*;
+use crate::{HostLayout, Traffic, TrafficSpec};
+
+/// A folder for one trace.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Folder(tempfile::tempdir().unwrap())
+    }
+    fn csv(&self, text: &str) -> PathBuf {
+        let file = self.0.path().join("flows.csv");
+        fs::write(&file, text).unwrap();
+        file
+    }
+    fn parquet(&self, columns: Vec<(&str, ArrayRef)>) -> PathBuf {
+        let file = self.0.path().join("flows.parquet");
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let mut writer =
+            ArrowWriter::try_new(fs::File::create(&file).unwrap(), batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        file
+    }
+}
+
+/// The trace on eight hosts.
+fn replay(spec: TrafficSpec) -> Result<Traffic, SpecError> {
+    let layout = HostLayout {
+        rack_of: vec![0; 8],
+        host_rate: Rate::from_gbps(10),
+        sink: None,
+    };
+    spec.build(&layout, &PacketFormat::default(), Seed(1))
+}
+
+fn of(file: &Path) -> TrafficSpec {
+    TrafficSpec {
+        trace: Some(file.to_owned()),
+        ..TrafficSpec::default()
+    }
+}
+
+/// What is wrong with a CSV trace, without the file's name.
+fn csv_error(text: &str) -> String {
+    let folder = Folder::new();
+    let file = folder.csv(text);
+    let error = replay(of(&file)).unwrap_err();
+    assert_eq!(error.path, "trace");
+    error
+        .message
+        .strip_prefix(&format!("{}: ", file.display()))
+        .unwrap()
+        .to_owned()
+}
+
+/// Start, source, destination, size and class of every flow.
+fn rows(traffic: &mut Traffic) -> Vec<(u64, u32, u32, u64, u16)> {
+    traffic
+        .map(|f| (f.start.ps(), f.src, f.dst, f.size.get(), f.class))
+        .collect()
+}
+
+const HEADER: &str = "start_s,src,dst,size_bytes\n";
+
+#[test]
+fn csv_is_replayed_exactly() {
+    let folder = Folder::new();
+    let file = folder.csv(
+        "# made by hand\nsize_bytes, dst,extra,src,start_s,class\n\
+         1460,1,x,0,0,web\n1,0,y,7,1.000000000001,batch\n2e3,2,z,3,1.000000000001,web\n",
+    );
+    let mut traffic = replay(of(&file)).unwrap();
+    assert_eq!(traffic.class_names(), ["web", "batch"]);
+    assert_eq!(traffic.expected_flows(), Some(3));
+    let offered = traffic.offered();
+    assert_eq!(
+        (offered.mean_size_bytes, offered.mean_wire_bytes),
+        (3461.0 / 3.0, 3621.0 / 3.0)
+    );
+    assert!((offered.flows_per_s - 2.0).abs() < 1e-9);
+    let late = 1_000_000_000_001;
+    assert_eq!(
+        rows(&mut traffic),
+        [
+            (0, 0, 1, 1460, 0),
+            (late, 7, 0, 1, 1),
+            (late, 3, 2, 2000, 0)
+        ]
+    );
+    assert_eq!(traffic.error(), None);
+}
+
+#[test]
+fn limits_and_class_apply() {
+    let folder = Folder::new();
+    let file = folder.csv(&format!("{HEADER}0,0,1,10\n0.1,0,1,20\n0.2,0,1,30\n"));
+    let mut spec = TrafficSpec {
+        flows: Some(2),
+        class: Some("web".into()),
+        ..of(&file)
+    };
+    let traffic = replay(spec.clone()).unwrap();
+    assert_eq!(
+        (traffic.expected_flows(), traffic.offered().mean_size_bytes),
+        (Some(2), 15.0)
+    );
+    assert_eq!(traffic.class_names(), ["web"]);
+    assert_eq!(traffic.count(), 2);
+    spec.duration = "0.1s".parse().ok();
+    let mut traffic = replay(spec).unwrap();
+    assert_eq!(
+        (traffic.expected_flows(), traffic.by_ref().count()),
+        (Some(1), 1)
+    );
+}
+
+/// The columns that fctlab writes, among others.
+fn own_columns() -> Vec<(&'static str, ArrayRef)> {
+    vec![
+        ("flow", Arc::new(UInt64Array::from(vec![0, 1]))),
+        ("class", Arc::new(StringArray::from(vec!["small", "large"]))),
+        (
+            "traffic_class",
+            Arc::new(StringArray::from(vec!["web", "batch"])),
+        ),
+        ("src", Arc::new(UInt32Array::from(vec![0, 7]))),
+        ("dst", Arc::new(UInt32Array::from(vec![1, 0]))),
+        ("size_bytes", Arc::new(UInt64Array::from(vec![1460, 1]))),
+        (
+            "start_s",
+            Arc::new(Float64Array::from(vec![0.000_016, 123.456_789_012_345])),
+        ),
+    ]
+}
+
+#[test]
+fn our_own_parquet_reads_back() {
+    let folder = Folder::new();
+    let file = folder.parquet(own_columns());
+    let mut traffic = replay(of(&file)).unwrap();
+    assert_eq!(traffic.class_names(), ["web", "batch"]);
+    assert_eq!(
+        rows(&mut traffic),
+        [
+            (16_000_000, 0, 1, 1460, 0),
+            (123_456_789_012_345, 7, 0, 1, 1)
+        ]
+    );
+}
+
+#[test]
+fn generated_flows_survive_csv_and_parquet() {
+    let layout = HostLayout {
+        rack_of: vec![0; 8],
+        host_rate: Rate::from_gbps(10),
+        sink: None,
+    };
+    let spec: TrafficSpec = fctlab_core::spec::read(
+        serde_json::json!({"workload": "websearch", "load": 0.5, "flows": 20_000}),
+    )
+    .unwrap();
+    let flows: Vec<Flow> = spec
+        .build(&layout, &PacketFormat::default(), Seed(3))
+        .unwrap()
+        .collect();
+    let folder = Folder::new();
+    let lines = flows.iter().map(|f| {
+        let (s, ps) = (
+            f.start.ps() / 1_000_000_000_000,
+            f.start.ps() % 1_000_000_000_000,
+        );
+        format!("{s}.{ps:012},{},{},{}\n", f.src, f.dst, f.size.get())
+    });
+    let csv = folder.csv(&lines.fold(HEADER.to_owned(), |text, line| text + &line));
+    let column =
+        |value: fn(&Flow) -> u64| Arc::new(UInt64Array::from_iter_values(flows.iter().map(value)));
+    let parquet = folder.parquet(vec![
+        (
+            "start_s",
+            Arc::new(Float64Array::from_iter_values(
+                flows.iter().map(|f| f.start.as_secs_f64()),
+            )),
+        ),
+        ("src", column(|f| f.src.into())),
+        ("dst", column(|f| f.dst.into())),
+        ("size_bytes", column(|f| f.size.get())),
+    ]);
+    for file in [csv, parquet] {
+        // Ids and path hashes are those of the stream, hence equal too with one seed.
+        let replayed = of(&file)
+            .build(&layout, &PacketFormat::default(), Seed(3))
+            .unwrap();
+        assert!(replayed.eq(flows.iter().copied()), "{}", file.display());
+    }
+}
+
+#[test]
+fn parquet_numbers_may_be_floats_or_signed() {
+    let folder = Folder::new();
+    let mut columns = vec![
+        (
+            "start_s",
+            Arc::new(Int64Array::from(vec![0, 2])) as ArrayRef,
+        ),
+        ("src", Arc::new(Float64Array::from(vec![0.0, 7.0]))),
+        ("dst", Arc::new(Float32Array::from(vec![1.0, 0.0]))),
+        ("size_bytes", Arc::new(Int64Array::from(vec![1460, 1]))),
+    ];
+    let file = folder.parquet(columns.clone());
+    let flows = [(0, 0, 1, 1460, 0), (2_000_000_000_000, 7, 0, 1, 0)];
+    assert_eq!(rows(&mut replay(of(&file)).unwrap()), flows);
+
+    let mut error = |i: usize, column: ArrayRef| {
+        let good = std::mem::replace(&mut columns[i].1, column);
+        let file = folder.parquet(columns.clone());
+        columns[i].1 = good;
+        let error = replay(of(&file)).unwrap_err();
+        error
+            .message
+            .strip_prefix(&format!("{}: ", file.display()))
+            .unwrap()
+            .to_owned()
+    };
+    let starts = |s: f64| Arc::new(Float64Array::from(vec![0.0, s])) as ArrayRef;
+    let not_a_start = "is not a number of seconds in [0, 18446744]";
+    assert_eq!(
+        error(0, starts(f64::NAN)),
+        format!("row 2: start_s \"NaN\" {not_a_start}")
+    );
+    assert_eq!(
+        error(0, starts(-0.5)),
+        format!("row 2: start_s \"-0.5\" {not_a_start}")
+    );
+    assert_eq!(
+        error(0, starts(1e9)),
+        format!("row 2: start_s \"1000000000.0\" {not_a_start}")
+    );
+    assert_eq!(
+        error(1, Arc::new(Float64Array::from(vec![0.0, 6.5]))),
+        "row 2: src \"6.5\" is not a whole number of at least 0"
+    );
+    assert_eq!(
+        error(3, Arc::new(Int64Array::from(vec![Some(1460), None]))),
+        "row 2: size_bytes \"null\" is not a whole number of at least 0"
+    );
+    assert_eq!(
+        error(3, Arc::new(Int64Array::from(vec![-1, 1]))),
+        "row 1: size_bytes \"-1\" is not a whole number of at least 0"
+    );
+    assert_eq!(
+        error(2, Arc::new(StringArray::from(vec!["1", "zero"]))),
+        "row 2: dst \"zero\" is not a whole number of at least 0"
+    );
+    assert_eq!(
+        error(2, Arc::new(Int64Array::from(vec![1, 8]))),
+        "row 2: dst 8 is not a host; hosts are 0 to 7"
+    );
+}
+
+#[test]
+fn parquet_files_with_mistakes() {
+    let folder = Folder::new();
+    let columns = own_columns()
+        .into_iter()
+        .filter(|(name, _)| *name != "dst")
+        .collect();
+    let error = replay(of(&folder.parquet(columns))).unwrap_err().message;
+    assert!(
+        error.ends_with(": has no column dst; needed: start_s, src, dst, size_bytes"),
+        "{error}"
+    );
+    let empty = own_columns()
+        .into_iter()
+        .map(|(name, column)| (name, column.slice(0, 0)))
+        .collect();
+    let error = replay(of(&folder.parquet(empty))).unwrap_err().message;
+    assert!(
+        error.ends_with(": has no flows; at least one is needed"),
+        "{error}"
+    );
+    let file = folder.0.path().join("flows.parquet");
+    fs::write(&file, "start_s").unwrap();
+    let error = replay(of(&file)).unwrap_err().message;
+    assert!(error.contains("flows.parquet: cannot be read: "), "{error}");
+}
+
+#[test]
+fn csv_mistakes_name_line_value_and_what_is_allowed() {
+    let bad = |row: &str| csv_error(&format!("{HEADER}0.2,0,1,10\n{row}\n"));
+    for (row, error) in [
+        (
+            "x,0,1,10",
+            "start_s \"x\" is not a number of seconds in [0, 18446744]",
+        ),
+        (
+            "NaN,0,1,10",
+            "start_s \"NaN\" is not a number of seconds in [0, 18446744]",
+        ),
+        (
+            "-1,0,1,10",
+            "start_s \"-1\" is not a number of seconds in [0, 18446744]",
+        ),
+        (
+            "1e8,0,1,10",
+            "start_s \"1e8\" is not a number of seconds in [0, 18446744]",
+        ),
+        (
+            "0.1,0,1,10",
+            "start_s 0.1 is before the 0.2 of the flow before it; starts must not decrease",
+        ),
+        ("1,a,1,10", "src \"a\" is not a whole number of at least 0"),
+        (
+            "1,0,1.5,10",
+            "dst \"1.5\" is not a whole number of at least 0",
+        ),
+        ("1,8,1,10", "src 8 is not a host; hosts are 0 to 7"),
+        (
+            "1,0,4294967296,10",
+            "dst 4294967296 is not a host; hosts are 0 to 7",
+        ),
+        ("1,3,3,10", "src and dst are both 3; a flow needs two hosts"),
+        ("1,0,1,0", "size_bytes 0 is not in [1, 1000000000000]"),
+        (
+            "1,0,1,1e16",
+            "size_bytes 10000000000000000 is not in [1, 1000000000000]",
+        ),
+        (
+            "1,0,1,-5",
+            "size_bytes \"-5\" is not a whole number of at least 0",
+        ),
+        ("1,0,1", "has no value for size_bytes"),
+    ] {
+        assert_eq!(bad(row), format!("line 3: {error}"));
+    }
+    assert_eq!(
+        csv_error("start_s,src,dst,size_bytes\r\n# x\r\n\r\n0,0,1,10\r\n1,0,9,10"),
+        "line 5: dst 9 is not a host; hosts are 0 to 7"
+    );
+    assert_eq!(
+        csv_error("start_s,src,dst\n"),
+        "has no column size_bytes; needed: start_s, src, dst, size_bytes"
+    );
+    assert_eq!(csv_error(HEADER), "has no flows; at least one is needed");
+    assert_eq!(
+        csv_error(""),
+        "is empty; its first line must name the columns start_s, src, dst, size_bytes"
+    );
+    assert_eq!(
+        csv_error("start_s,src,dst,size_bytes,class\n0,0,1,10,\n"),
+        "line 2: class is empty; every row needs a class, or leave the column out"
+    );
+}
+
+#[test]
+fn class_key_and_class_column_exclude_each_other() {
+    let folder = Folder::new();
+    let file = folder.csv("start_s,src,dst,size_bytes,class\n0,0,1,10,web\n");
+    let spec = TrafficSpec {
+        class: Some("web".into()),
+        ..of(&file)
+    };
+    let error = replay(spec).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        format!(
+            "class: has no meaning: {} has a column class",
+            file.display()
+        )
+    );
+}
+
+#[test]
+fn unreadable_files() {
+    let error = replay(of(Path::new("/no/such/flows.csv")))
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        error,
+        "trace: /no/such/flows.csv: cannot be read: No such file or directory (os error 2)"
+    );
+}
+
+#[test]
+fn a_file_that_changes_during_the_replay_is_reported() {
+    let folder = Folder::new();
+    let text = (0..5000).fold(HEADER.to_owned(), |text, i| format!("{text}{i},0,1,10\n"));
+    let file = folder.csv(&text);
+    let mut traffic = replay(of(&file)).unwrap();
+    fs::write(&file, HEADER).unwrap();
+    assert!(traffic.by_ref().count() < 5000);
+    let error = traffic.error().unwrap().to_string();
+    assert!(
+        error.contains("flows.csv: has changed since it was checked: line "),
+        "{error}"
+    );
+    assert_eq!(traffic.next(), None);
+}
