@@ -122,6 +122,7 @@ presets! {
     "d-srtf",
     "d-srtf-ia",
     "awafs",
+    "awafs-equal-bytes",
     "ascc",
     "ascc-deployable",
 }

@@ -9,6 +9,7 @@ use fctlab_core::{SpecError, Time};
 use serde::{Deserialize, Serialize};
 
 use super::fifo::Fifo;
+use super::published;
 use super::{Discipline, DisciplineSpec, Site, is_control};
 use crate::engine::port::DropPolicy;
 use crate::packet::Packet;
@@ -18,7 +19,10 @@ use crate::packet::Packet;
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// The thresholds between queues, increasing, in the tag's unit (bytes);
-    /// there is one queue more than thresholds.
+    /// there is one queue more than thresholds. Or the name of a set that PIAS
+    /// published: `"websearch@0.6"`, `"datamining@0.8"`.
+    #[serde(deserialize_with = "published::thresholds")]
+    #[schemars(schema_with = "published::schema")]
     pub thresholds: Vec<u32>,
 }
 
