@@ -131,6 +131,7 @@ mod tests {
     use super::super::TEST_SITE;
     use super::*;
     use crate::packet::Flags;
+    use crate::taggers::{Tagger, View};
     use proptest::prelude::*;
 
     fn data(tag: u32, seq: u32) -> Packet {
@@ -197,6 +198,22 @@ mod tests {
     }
 
     proptest! {
+        /// With fixed thresholds on bytes sent (PIAS) new data of a flow is never promoted.
+        #[test]
+        fn new_data_is_never_promoted(
+            thresholds in prop::sample::subsequence((0u32..40_000_000).step_by(70_000).collect::<Vec<_>>(), 0..16),
+            size in 1u64..40_000_000,
+        ) {
+            let queue = Spec { thresholds }.build(&TEST_SITE).unwrap();
+            let sent = Tagger::Sent(Default::default());
+            let of = |offset| {
+                let view = View { size, written: size, offset, ..View::default() };
+                queue.queue_of(&data(sent.tag(&view), 0))
+            };
+            let queues: Vec<usize> = (0..size).step_by(1460).map(of).collect();
+            prop_assert!(queues.is_sorted());
+        }
+
         /// Against a list in order of arrival from which the answer is searched.
         #[test]
         fn matches_a_search_of_a_list(
