@@ -139,6 +139,11 @@ impl FlowList {
         self.flows.is_empty()
     }
 
+    /// When the last one starts; the start of the run if there is none.
+    pub fn last_start(&self) -> Time {
+        self.flows.last().map_or(Time::ZERO, |f| f.start)
+    }
+
     /// How many there are of each class.
     pub fn counts(&self) -> &[u64] {
         &self.counts
