@@ -51,7 +51,8 @@ def fit(trace: str | PathLike[str], *, seed: int = 1) -> dict[str, Any]:
 
     Returns:
         ``classes``: ``{"name", "flows", "span_s", "rate_bps", "sizes": {"mean_bytes",
-        "p50_bytes", "p99_bytes", "interpolation", "points": [[size, share]]}, "interarrivals": {"family",
+        "p50_bytes", "p99_bytes",
+        "interpolation", "points": [[size, share]]}, "interarrivals": {"family",
         "mean_gap_s", "mu" (ln ns), "sigma", "ks", "others"}, "burstiness": [{"window_s",
         "measured", "fitted"}], "holds", "warnings"}``.
 
@@ -125,7 +126,9 @@ def _read(file: Path) -> pl.DataFrame:
         columns.append(pl.col(name).cast(pl.Float64).alias(to))
     label = next((n for n in CLASS if n in table.columns), None)
     columns.append(
-        pl.lit("all").alias("class") if label is None else pl.col(label).cast(pl.String).alias("class")
+        pl.lit("all").alias("class")
+        if label is None
+        else pl.col(label).cast(pl.String).alias("class")
     )
     flows = table.select(columns)
     if flows.null_count().sum_horizontal()[0]:

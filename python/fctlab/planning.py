@@ -17,11 +17,14 @@ import json
 from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fctlab import _native
 from fctlab.errors import SpecError
 from fctlab.scenario import read_tables
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Spec: TypeAlias = "str | PathLike[str] | Mapping[str, Any]"
 Strategy: TypeAlias = Literal["fifo", "static", "weights", "weights-fq", "priority"]
@@ -96,6 +99,32 @@ def predict(spec: Spec, *, most_flows: int | None = None) -> dict[str, Any]:
     """
     found: dict[str, Any] = ask("predict", spec=load(spec), most_flows=most_flows)
     return found
+
+
+def flows(spec: Spec, count: int) -> pl.DataFrame:
+    """Simulate about `count` flows (of traces alone: all) and return each.
+
+    Returns:
+        ``start_s``, ``size_bytes``, ``traffic_class``, ``fct_s`` and ``slowdown`` of every flow,
+        in order of start.
+
+    Raises:
+        SpecError: a mistake in the specification.
+    """
+    import polars as pl
+
+    resolved = load(spec)
+    found = ask("flows", spec=resolved, flows=count)
+    names = [each["name"] for each in resolved["classes"]]
+    return pl.DataFrame(
+        {
+            "start_s": found["start_s"],
+            "size_bytes": pl.Series(found["size_bytes"], dtype=pl.Float64).cast(pl.Int64),
+            "traffic_class": [names[k] for k in found["class"]],
+            "fct_s": found["fct_s"],
+            "slowdown": found["slowdown"],
+        }
+    )
 
 
 def plan(spec: Spec, *, most_flows: int | None = None) -> dict[str, Any]:

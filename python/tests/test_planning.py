@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import itertools
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +89,7 @@ def test_more_capacity_is_never_worse() -> None:
             each["slo"] = "tail < 1ms"
         found = planning.predict(changed)
         values.append([c["slis"][0] for c in found["classes"]])
-    for slower, faster in zip(values, values[1:], strict=False):
+    for slower, faster in itertools.pairwise(values):
         for a, b in zip(slower, faster, strict=True):
             assert b["ci95"][0] <= a["ci95"][1]
 
@@ -131,6 +133,17 @@ def test_provisioning_orders_strategies() -> None:
     assert least["weights-fq"] <= least["weights"] * 1.02
 
 
+def test_flows_give_the_slis() -> None:
+    each = planning.flows(spec(), 5_000)
+    assert each["start_s"].is_sorted() and each["slowdown"].min() >= 1 - 1e-9  # type: ignore[operator]
+    found = planning.ask("predict", spec=planning.load(spec()), most_flows=5_000, fixed=True)
+    of_a = each.filter(pl.col("traffic_class") == "a")["slowdown"].sort()
+    tail = found["classes"][0]["slis"][0]
+    assert tail["flows"] == len(of_a)
+    rank = int(np.ceil(0.9 * len(of_a))) - 1
+    assert tail["value"] == pytest.approx(of_a[rank], rel=1e-6)
+
+
 def test_the_same_seed_gives_the_same_answer() -> None:
     first, again, other = (planning.predict(spec(seed=s)) for s in (1, 1, 2))
     assert first["classes"] == again["classes"] != other["classes"]
@@ -145,7 +158,7 @@ def test_mistakes() -> None:
     assert error(queue="wqf").startswith('queue: "wqf" is not a queue discipline; did you mean')
     assert error(cc="swp-z").startswith('cc: "swp-z" is not a preset; did you mean "swp-d"?')
     assert error(classes=[]) == "classes: is empty; write at least one [[classes]]"
-    with pytest.raises(SpecError, match="queue: .*has no weights to plan"):
+    with pytest.raises(SpecError, match=r"queue: .*has no weights to plan"):
         planning.plan(spec(queue="fifo"))
     with pytest.raises(SpecError, match="'lifo' is not a strategy"):
         planning.provision(spec(), ["lifo"])  # type: ignore[list-item]
@@ -155,7 +168,7 @@ def test_mistakes() -> None:
         planning.plan(bare)
     with pytest.raises(SpecError, match="write path=value"):
         planning.load(spec(), ["classes.a.load"])
-    with pytest.raises(SpecError, match="classes.c.load: c is not one of a, b"):
+    with pytest.raises(SpecError, match=r"classes\.c\.load: c is not one of a, b"):
         planning.load(spec(), ["classes.c.load=0.1"])
 
 
@@ -202,8 +215,12 @@ def log(folder: Path, sigma: float, name: str = "log.csv", n: int = 20_000) -> P
     sizes = np.where(rng.random(n) < 0.9, 1_000, 1_000_000)
     table = pl.DataFrame({"start": np.cumsum(gaps), "size": sizes, "class": ["web"] * n})
     file = folder / name
-    writers = {".csv": table.write_csv, ".parquet": table.write_parquet}
-    writers.get(file.suffix, table.write_ndjson)(file)
+    writers: dict[str, Callable[[Path], Any]] = {
+        ".csv": table.write_csv,
+        ".parquet": table.write_parquet,
+        ".jsonl": table.write_ndjson,
+    }
+    writers[file.suffix](file)
     return file
 
 

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use fctlab_core::{Duration, SpecError, spec};
+use fctlab_core::{SpecError, spec};
 use fctlab_link::{Control, QueueSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::change;
-use crate::evaluate::{Candidate, Flows, MOST_FLOWS, Meter};
+use crate::evaluate::{Candidate, Flows, MOST_FLOWS, Meter, span};
 use crate::plan::plan;
 use crate::predict::{Length, predict};
 use crate::provision::{Strategy, provision};
@@ -43,6 +43,10 @@ enum Question {
         precision: Option<f64>,
     },
     Speed {
+        spec: Value,
+        flows: u64,
+    },
+    Flows {
         spec: Value,
         flows: u64,
     },
@@ -122,11 +126,25 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
         Question::Speed { spec, flows } => {
             let spec = read(&spec)?;
             let classes = spec.classes()?;
-            let per_s: f64 = classes.iter().map(|c| c.flows_per_s).sum();
-            let until = Duration::from_secs_f64(flows as f64 / per_s).unwrap_or_default();
-            let flows = Flows::generate(&classes, spec.seed, until)?;
+            let flows = Flows::generate(&classes, spec.seed, span(&classes, flows))?;
             Candidate::of(&spec, &classes).run(&flows, meter);
             Ok(json!({"flows": flows.len(), "cost": cost()}))
+        }
+        Question::Flows { spec, flows } => {
+            let spec = read(&spec)?;
+            let classes = spec.classes()?;
+            let candidate = Candidate::of(&spec, &classes);
+            let flows = Flows::generate(&classes, spec.seed, span(&classes, flows))?;
+            let mut done = candidate.flows(&flows, meter);
+            done.sort_unstable_by_key(|d| d.index);
+            Ok(json!({
+                "start_s": done.iter().map(|d| d.arrival.start_s).collect::<Vec<_>>(),
+                "size_bytes": done.iter().map(|d| d.arrival.size_bytes).collect::<Vec<_>>(),
+                "class": done.iter().map(|d| d.arrival.class).collect::<Vec<_>>(),
+                "fct_s": done.iter().map(|d| d.fct_s).collect::<Vec<_>>(),
+                "slowdown": done.iter().map(|d| candidate.slowdown(d)).collect::<Vec<_>>(),
+                "cost": cost(),
+            }))
         }
         Question::Catalog {} => Ok(json!({
             "congestion controls": Control::catalog(),

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use fctlab_core::{Duration, Rate, SpecError, Time};
 use fctlab_link::model::LONGEST_STEP;
 use fctlab_link::queues::{Discipline, Sharing};
-use fctlab_link::{Control, FlowList, Inside, Link, Setup, simulate};
+use fctlab_link::{Control, Done, FlowList, Inside, Link, Setup, simulate};
 
 use crate::sli::{Attr, BATCHES, Estimate, Sample};
 use crate::spec::{Class, FctEnds, Spec};
@@ -92,6 +92,17 @@ pub fn horizon(classes: &[Class], factor: f64) -> Duration {
     Duration::from_secs_f64(longest).unwrap_or(Duration::from_ms(1))
 }
 
+/// The time in which about `flows` flows start; of traces alone, all of them.
+pub fn span(classes: &[Class], flows: u64) -> Duration {
+    let per_s: f64 = classes.iter().map(|c| c.flows_per_s).sum();
+    let span = if per_s > 0.0 {
+        flows as f64 / per_s
+    } else {
+        1e6
+    };
+    Duration::from_secs_f64(span).unwrap_or(Duration::from_ms(1))
+}
+
 /// A link, its discipline, and the classes that use it: one candidate.
 #[derive(Clone, Debug)]
 pub struct Candidate<'a> {
@@ -143,8 +154,8 @@ impl<'a> Candidate<'a> {
         other
     }
 
-    /// Runs the flows.
-    pub fn run(&self, flows: &Flows, meter: &Meter) -> Found {
+    /// Runs the flows, telling `done` of each.
+    fn simulate(&self, flows: &Flows, meter: &Meter, mut done: impl FnMut(&Done)) {
         let setup = Setup {
             link: self.link,
             control: self.control.clone(),
@@ -152,39 +163,62 @@ impl<'a> Candidate<'a> {
             classes: self.classes.len(),
             longest_step: LONGEST_STEP,
         };
-        let one_way = match self.fct_ends {
-            FctEnds::Ack => 0.0,
-            FctEnds::Delivery => self.link.rtt.as_secs_f64() / 2.0,
-        };
-        let per_s = BATCHES as f64 / flows.until.as_secs_f64();
-        let mut samples: Vec<Vec<Sample>> = self
-            .classes
-            .iter()
-            .map(|c| vec![Sample::default(); c.slis.len()])
-            .collect();
-        let mut done = 0u64;
+        let one_way = self.one_way_s();
+        let mut ended = 0u64;
         simulate(&setup, flows.list.iter(), |flow| {
-            let k = usize::from(flow.arrival.class);
-            let size = flow.arrival.size_bytes;
-            let fct = flow.fct_s - one_way;
-            for (sli, sample) in self.classes[k].slis.iter().zip(&mut samples[k]) {
-                if sli.includes(size) {
-                    let value = match sli.attr {
-                        Attr::Slowdown => fct / (self.link.ideal_s(size) - one_way),
-                        Attr::Fct => fct,
-                        Attr::Throughput => size * 8.0 / fct,
-                    };
-                    sample.push(value, (flow.arrival.start_s * per_s) as usize);
-                }
-            }
-            done += 1;
-            match done % 4096 == 0 && meter.stopped() {
+            let fct_s = flow.fct_s - one_way;
+            done(&Done { fct_s, ..*flow });
+            ended += 1;
+            match ended % 4096 == 0 && meter.stopped() {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             }
         });
         meter.evaluations.fetch_add(1, Ordering::Relaxed);
-        meter.flows.fetch_add(done, Ordering::Relaxed);
+        meter.flows.fetch_add(ended, Ordering::Relaxed);
+    }
+
+    /// What a completion time ends earlier than with the ACK's return.
+    fn one_way_s(&self) -> f64 {
+        match self.fct_ends {
+            FctEnds::Ack => 0.0,
+            FctEnds::Delivery => self.link.rtt.as_secs_f64() / 2.0,
+        }
+    }
+
+    /// A flow's completion time over the one that it has alone.
+    pub fn slowdown(&self, flow: &Done) -> f64 {
+        flow.fct_s / (self.link.ideal_s(flow.arrival.size_bytes) - self.one_way_s())
+    }
+
+    /// Runs the flows and returns each, in the order in which they end.
+    pub fn flows(&self, flows: &Flows, meter: &Meter) -> Vec<Done> {
+        let mut all = Vec::with_capacity(flows.list.len());
+        self.simulate(flows, meter, |done| all.push(*done));
+        all
+    }
+
+    /// Runs the flows and keeps what the SLIs need.
+    pub fn run(&self, flows: &Flows, meter: &Meter) -> Found {
+        let per_s = BATCHES as f64 / flows.until.as_secs_f64();
+        let classes = self.classes.iter();
+        let mut samples: Vec<Vec<Sample>> = classes
+            .map(|c| vec![Sample::default(); c.slis.len()])
+            .collect();
+        self.simulate(flows, meter, |flow| {
+            let k = usize::from(flow.arrival.class);
+            let size = flow.arrival.size_bytes;
+            for (sli, sample) in self.classes[k].slis.iter().zip(&mut samples[k]) {
+                if sli.includes(size) {
+                    let value = match sli.attr {
+                        Attr::Slowdown => self.slowdown(flow),
+                        Attr::Fct => flow.fct_s,
+                        Attr::Throughput => size * 8.0 / flow.fct_s,
+                    };
+                    sample.push(value, (flow.arrival.start_s * per_s) as usize);
+                }
+            }
+        });
         Found { samples }
     }
 

@@ -1,17 +1,19 @@
 //! `plan`: weights that meet every SLO, how safe they are, and what would break them.
 
-use fctlab_core::SpecError;
-use serde::Serialize;
-use serde_json::Value;
+use std::path::Path;
 
-use crate::change;
+use fctlab_core::{Rate, SpecError};
+use fctlab_workload::ArrivalsSpec;
+use serde::Serialize;
+use serde_json::{Value, json};
+
 use crate::evaluate::{Candidate, Flows, Meter, horizon};
 use crate::optimize::{
     Trial, Until, algorithm_1, balance, baselines, normalized, on_grid, search_grid,
 };
 use crate::parallel;
 use crate::predict::{ClassFound, Length, Verdict, judge, predict};
-use crate::spec::{Class, Spec};
+use crate::spec::{Class, ClassSpec, Spec};
 
 /// Rounds of algorithm 1, of the search on few flows, and on many.
 const ROUNDS: (usize, usize, usize) = (20, 16, 6);
@@ -166,6 +168,40 @@ pub fn plan(spec: &Spec, value: &Value, most_flows: u64, meter: &Meter) -> Resul
     })
 }
 
+/// Multiplies a class's load or sigma, the other staying as it is; false where it has none.
+fn scale(value: &mut Value, class: &ClassSpec, what: &str, factor: f64) -> bool {
+    let mu = class.interarrivals.as_ref().and_then(|a| a.mu);
+    let sigma = match class.interarrivals.as_ref().map(|a| &a.process) {
+        Some(ArrivalsSpec::Lognormal(process)) => Some(process.sigma),
+        _ => None,
+    };
+    match (what, sigma) {
+        ("load", _) => {
+            if let Some(load) = class.load {
+                value["load"] = json!(load * factor);
+            } else if let Some(rate) = class.rate {
+                let scaled = Rate::from_bps((rate.bps() as f64 * factor).round() as u64);
+                value["rate"] = json!(scaled);
+            } else if let Some(mu) = mu {
+                value["interarrivals"]["mu"] = json!(mu - factor.ln());
+            } else {
+                return false;
+            }
+        }
+        (_, Some(sigma)) => {
+            value["interarrivals"] = json!(class.interarrivals);
+            value["interarrivals"]["sigma"] = json!(sigma * factor);
+            if let Some(mu) = mu {
+                // The mean gap is exp(mu + sigma^2 / 2).
+                let mean = mu + sigma * sigma / 2.0;
+                value["interarrivals"]["mu"] = json!(mean - (sigma * factor).powi(2) / 2.0);
+            }
+        }
+        _ => return false,
+    }
+    true
+}
+
 /// Each class's load and sigma, off by 20% either way.
 fn off_forecast(
     spec: &Spec,
@@ -175,28 +211,16 @@ fn off_forecast(
 ) -> Result<Vec<OffForecast>, SpecError> {
     let mut cases = Vec::new();
     for (i, class) in spec.classes.iter().enumerate() {
-        let arrivals = class.interarrivals.as_ref();
-        let mu = arrivals.and_then(|a| a.mu);
-        let lognormal = arrivals.is_some_and(|a| a.process.kind() == "lognormal");
-        let load = match (class.load, class.rate, mu) {
-            (Some(_), ..) => Some("load"),
-            (_, Some(_), _) => Some("rate"),
-            _ => None, // mu and sigma together say what the load is
-        };
-        let sigma = (lognormal && mu.is_none()).then_some("interarrivals.sigma");
-        for (what, key) in [("load", load), ("sigma", sigma)] {
-            for (change, factor) in OFF {
-                if let Some(key) = key {
-                    let path = format!("classes.{i}.{key}");
-                    cases.push((i, what, change, factor, path));
+        for (change, factor) in OFF {
+            for what in ["load", "sigma"] {
+                let mut value = value.clone();
+                if scale(&mut value["classes"][i], class, what, factor) {
+                    cases.push((i, what, change, value));
                 }
             }
         }
     }
-    let results = parallel::map(&cases, |(i, what, change, factor, path)| {
-        let mut value = value.clone();
-        let text = format!("{:+}%", (factor - 1.0) * 100.0);
-        change::set(&mut value, path, &text)?;
+    let results = parallel::map(&cases, |(i, what, change, value)| {
         let mut found = OffForecast {
             class: spec.classes[*i].name.clone(),
             what,
@@ -205,7 +229,7 @@ fn off_forecast(
             broken: Vec::new(),
         };
         // File names in `value` are absolute. The only mistake left is too high a load.
-        let changed = match Spec::read(value, std::path::Path::new("")) {
+        let changed = match Spec::read(value.clone(), Path::new("")) {
             Ok(changed) => changed,
             Err(_) => {
                 found.broken = spec.classes.iter().map(|c| c.name.clone()).collect();

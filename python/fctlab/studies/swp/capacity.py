@@ -148,7 +148,7 @@ def claims(mode: Mode) -> list[Claim]:
         ),
         Claim(
             "swp-10",
-            "Figure 8b: with a class of sigma > 1.7 and an SLO < 4; 8c (an SLO < 4) and 8d (neither)",
+            "Figure 8b: a class of sigma > 1.7 with an SLO < 4; 8c (an SLO < 4) and 8d (neither)",
             "+62%; in between",
             (
                 inflation("hard", 3, fifo, weights, Number(1.62), "+62%", hard),
@@ -250,7 +250,9 @@ def _broken(mode: Mode) -> float:
     plans = [plan for i in _spare(mode) if (plan := _planned(i, 1.05, mode))]
     return sum(
         any(
-            row["what"] == "load" and row["change"] == "+20%" and set(row["broken"]) - {row["class"]}
+            row["what"] == "load"
+            and row["change"] == "+20%"
+            and set(row["broken"]) - {row["class"]}
             for row in plan["off_forecast"]
         )
         for plan in plans

@@ -89,9 +89,7 @@ def claims(mode: Mode) -> list[Claim]:
     """swp-1 to swp-4 and swp-14."""
     seeds = range(1, SEEDS[mode] + 1)
 
-    def part(
-        name: str, way: int, effect: Callable[[int], float], *, counts: bool = True
-    ) -> Part:
+    def part(name: str, way: int, effect: Callable[[int], float], *, counts: bool = True) -> Part:
         paper = "> 1" if way > 0 else "< 1"
         return Part(name, paper, Sign(way), (), lambda: [effect(s) for s in seeds], counts)
 

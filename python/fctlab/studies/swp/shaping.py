@@ -48,7 +48,7 @@ def _messages(process: str, seed: int, n: int) -> tuple[NDArray[np.float64], NDA
 
 
 def _backlog(at: NDArray[np.float64], work: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Work in a queue of rate 1 just after each arrival (Lindley's recursion as a running minimum)."""
+    """Work in a queue of rate 1 just after each arrival (Lindley's recursion)."""
     total = np.cumsum(work)
     free = total - work - at
     found: NDArray[np.float64] = total - at - np.minimum.accumulate(free)
@@ -99,14 +99,34 @@ def claims(mode: Mode) -> list[Claim]:
             "a larger one moves the queue downstream",
             "10x; trade-off; near 1 ms",
             (
-                Part("p99 source delay, log-normal / Poisson", "10x", Number(10), (),
-                     lambda: [ratio(s) for s in seeds]),
-                Part("source delay, twice the bucket", "< 1", Sign(-1), (),
-                     lambda: [source(s) for s in seeds]),
-                Part("downstream queue, twice the bucket", "> 1", Sign(+1), (),
-                     lambda: [downstream(s) for s in seeds]),
-                Part("worst case of 1,000 senders x 10 KB at 100 Gbps (ms)", "0.8", Exact(0.8, 1e-9),
-                     (), lambda: 1000 * 10e3 * 8 / 100e9 * 1e3),
+                Part(
+                    "p99 source delay, log-normal / Poisson",
+                    "10x",
+                    Number(10),
+                    (),
+                    lambda: [ratio(s) for s in seeds],
+                ),
+                Part(
+                    "source delay, twice the bucket",
+                    "< 1",
+                    Sign(-1),
+                    (),
+                    lambda: [source(s) for s in seeds],
+                ),
+                Part(
+                    "downstream queue, twice the bucket",
+                    "> 1",
+                    Sign(+1),
+                    (),
+                    lambda: [downstream(s) for s in seeds],
+                ),
+                Part(
+                    "worst case of 1,000 senders x 10 KB at 100 Gbps (ms)",
+                    "0.8",
+                    Exact(0.8, 1e-9),
+                    (),
+                    lambda: 1000 * 10e3 * 8 / 100e9 * 1e3,
+                ),
             ),
         )
     ]
@@ -125,7 +145,7 @@ def checks(mode: Mode) -> list[Check]:
         return "; ".join(rows)
 
     paper = "about 10x of a reasonable delay"
-    what = "figure 2a: bucket (mean messages): log-normal over Poisson p99 source delay (of, in message times)"
+    what = "figure 2a, by bucket: log-normal over Poisson p99 source delay, of the latter"
     return [Check(what, paper, (), text)]
 
 
@@ -150,4 +170,6 @@ def figures(mode: Mode) -> list[Figure]:
         return drawing
 
     caption = "Seed 1. Log-normal gaps with sigma 1.5; 20 sources downstream."
-    return [Figure("figure-2", "Figure 2: a leaky bucket at the source", caption, (), draw, ("swp-5",))]
+    return [
+        Figure("figure-2", "Figure 2: a leaky bucket at the source", caption, (), draw, ("swp-5",))
+    ]
