@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 STUDIES = {
     "ads": "Scheduling times rate setting, and SRPT on a few priority queues (Mushtaq et al.).",
+    "dsrtf": "Remaining time from bytes sent and DCTCP's alpha, against PIAS (Gao et al.).",
+    "awafs": "Demotion thresholds that follow the traffic, against PIAS (Gutierrez et al.).",
     "bigswitch": "Theorems 1-8 of ASCC on a slotted big switch, and how tight their bounds are.",
 }
 """Names of the studies and what they are about; each is a module of this package."""

@@ -61,6 +61,26 @@ class Cell:
     keep: Keep | None = None
 
 
+class Cells:
+    """The cells of a study, each made once."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Cell] = {}
+
+    def cell(
+        self, id: str, scenario: Mapping[str, Any], cost: float = 1.0, keep: Keep | None = None
+    ) -> Cell:
+        """The cell called `id`: always the same one.
+
+        Raises:
+            ValueError: one of this name has another scenario or keeps something else.
+        """
+        made = self._made.setdefault(id, Cell(id, scenario, cost, keep))
+        if made.scenario != scenario or made.keep is not keep:
+            raise ValueError(f"two different cells are called {id}")
+        return made
+
+
 class Run:
     """What is remembered of one run of a cell."""
 
@@ -90,11 +110,11 @@ Measure: TypeAlias = Callable[..., float]
 """Runs of one seed, one per cell in the order of the cells -> a number."""
 
 
-def metric(name: str, size: str = "all") -> Callable[[Run], float]:
-    """A column of the summary: ``metric("avg_slowdown")``."""
+def metric(name: str, size: str = "all", traffic_class: str = "all") -> Callable[[Run], float]:
+    """A column of the summary: ``metric("avg_slowdown")``; NaN where there are no flows."""
 
     def read(run: Run) -> float:
-        value = run.of(size)[name]
+        value = run.of(size, traffic_class)[name]
         return math.nan if value is None else float(value)
 
     return read
