@@ -5,8 +5,14 @@
 mod common;
 
 use common::{Folder, try_run};
+use fctlab_fabric::disciplines::QueueSpec;
+use fctlab_fabric::mappings::MappingPolicy;
+use fctlab_fabric::routing::RoutingSpec;
 use fctlab_fabric::scenario::{Format, parse, resolve, with_scheme};
 use fctlab_fabric::scheme::PRESETS;
+use fctlab_fabric::taggers::Tagger;
+use fctlab_fabric::topology::TopologySpec;
+use fctlab_fabric::transports::RuleSpec;
 use serde_json::{Value, json};
 
 /// A scenario without mistakes.
@@ -85,9 +91,13 @@ fn keys() {
          topology, traffic, measure, scheme, record"
     );
     assert_eq!(
+        with(&[("traffic.spacing", json!(-1))]),
+        "traffic.spacing: -1 is not in [0, inf)"
+    );
+    assert_eq!(
         with(&[("traffic.laod", json!(0.5))]),
         "traffic.laod: unknown key; did you mean \"load\"? known here: workload, load, load_counts, \
-         arrivals, pattern, flows, duration, trace, class"
+         arrivals, pattern, flows, duration, trace, class, spacing, classes, share_of"
     );
     assert_eq!(
         with(&[("topology.spine", json!(2))]),
@@ -134,7 +144,10 @@ fn keys() {
     );
     assert_eq!(
         with(&[("topology.kind", Value::Null)]),
-        "topology.kind: is missing; known: leaf-spine, star, fat-tree"
+        format!(
+            "topology.kind: is missing; known: {}",
+            TopologySpec::NAMES.join(", ")
+        )
     );
 }
 
@@ -149,26 +162,38 @@ fn names() {
     );
     assert_eq!(
         with(&[("topology.kind", json!("leafspine"))]),
-        "topology.kind: \"leafspine\" is not a topology; did you mean \"leaf-spine\"? known: \
-         leaf-spine, star, fat-tree"
+        format!(
+            "topology.kind: \"leafspine\" is not a topology; did you mean \"leaf-spine\"? known: {}",
+            TopologySpec::NAMES.join(", ")
+        )
     );
     assert_eq!(
         scheme(json!({"transport": "tpc"})),
-        "scheme.transport.kind: \"tpc\" is not a transport; did you mean \"tcp\"? known: tcp, dctcp, mintcp, l2dct"
+        format!(
+            "scheme.transport.kind: \"tpc\" is not a transport; did you mean \"tcp\"? known: {}",
+            RuleSpec::NAMES.join(", ")
+        )
     );
     assert_eq!(
         scheme(json!({"tagger": "remain"})),
-        "scheme.tagger.kind: \"remain\" is not a tagger; did you mean \"remaining\"? known: none, \
-         remaining, size, sent, outstanding, remaining-time"
+        format!(
+            "scheme.tagger.kind: \"remain\" is not a tagger; did you mean \"remaining\"? known: {}",
+            Tagger::NAMES.join(", ")
+        )
     );
     assert_eq!(
         scheme(json!({"routing": "spray"})),
-        "scheme.routing.kind: \"spray\" is not a routing rule; known: ecmp, spray-round-robin, \
-         spray-random"
+        format!(
+            "scheme.routing.kind: \"spray\" is not a routing rule; known: {}",
+            RoutingSpec::NAMES.join(", ")
+        )
     );
     assert_eq!(
-        scheme(json!({"port": {"discipline": "wfq"}})),
-        "scheme.port.discipline.kind: \"wfq\" is not a discipline; did you mean \"fq\"? known: fifo, priority, srpt, fq, mapped, awafs"
+        scheme(json!({"port": {"discipline": "fifi"}})),
+        format!(
+            "scheme.port.discipline.kind: \"fifi\" is not a discipline; did you mean \"fifo\"? known: {}",
+            QueueSpec::NAMES.join(", ")
+        )
     );
     assert_eq!(
         scheme(json!({"port": {"drop": "head"}})),
@@ -417,7 +442,8 @@ fn mapped_queues() {
     assert_eq!(
         dynamic("policy", json!("equal")),
         format!(
-            "{at}.mapping.policy: \"equal\" is not a mapping policy; known: equal-split, least-slowdown"
+            "{at}.mapping.policy: \"equal\" is not a mapping policy; known: {}",
+            MappingPolicy::NAMES.join(", ")
         )
     );
     assert_eq!(

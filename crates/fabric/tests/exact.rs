@@ -578,6 +578,10 @@ fn marks_of_a_burst() {
             assert_eq!(marks(10, &port), expected, "{discipline} {at}");
         }
     }
+    // By departures: i - 1 leave before the i-th after the first, which is on
+    // the wire already: more than 3 for i = 5 to 9, so 5.
+    let port = json!({"ecn_threshold": "3pkt", "ecn_at": "departures"});
+    assert_eq!(marks(10, &port), 5);
     // In bytes: 4499 B mark from the third waiting packet (4500 B) on: 7 and 6.
     // 4500 B: from the fourth on, as 3 packets.
     for (threshold, enqueue, dequeue) in [("4499B", 7, 6), ("4500B", 6, 5)] {

@@ -39,6 +39,7 @@ mod lines;
 mod mix;
 pub mod patterns;
 pub mod sizes;
+pub mod spacing;
 pub mod spec;
 pub mod trace;
 pub mod traffic;
@@ -47,6 +48,7 @@ pub use arrivals::ArrivalsSpec;
 pub use classes::{ClassSpec, ShareOf};
 pub use patterns::PatternSpec;
 pub use sizes::{SizeDistribution, SizesSpec};
+pub use spacing::Spacing;
 pub use spec::{LoadCounts, TrafficSpec};
 pub use traffic::{Offered, Traffic};
 

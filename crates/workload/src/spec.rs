@@ -47,6 +47,12 @@ pub struct TrafficSpec {
     /// The traffic class of every flow; not for a trace with a class column. Default: `default`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
+    /// Time over which a flow's packets become available at its sender, in
+    /// multiples of its transmission time at the sender's rate (ASCC's alpha):
+    /// the first at its start, the others at uniform times. Default: 0, all at once.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "spacing")]
+    #[schemars(range(min = 0))]
+    pub spacing: Option<f64>,
     /// Several streams of flows at once; each takes what it does not name from here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassSpec>,
@@ -73,6 +79,10 @@ pub(crate) const DEFAULT_CLASS: &str = "default";
 
 pub(crate) fn load<'de, D: Deserializer<'de>>(d: D) -> Result<Option<f64>, D::Error> {
     spec::open_unit(d).map(Some)
+}
+
+fn spacing<'de, D: Deserializer<'de>>(d: D) -> Result<Option<f64>, D::Error> {
+    spec::non_negative(d).map(Some)
 }
 
 fn flows<'de, D: Deserializer<'de>>(d: D) -> Result<Option<u64>, D::Error> {
@@ -395,6 +405,7 @@ mod tests {
                 "duration",
                 "trace",
                 "class",
+                "spacing",
                 "classes",
                 "share_of"
             ]

@@ -171,6 +171,7 @@ disciplines! {
     "fq" => Fq(fq),
     "mapped" => Mapped(mapped),
     "awafs" => Awafs(awafs),
+    "ascc" => Ascc(ascc),
 }
 
 /// Packets that go before all data: ACKs and probes (pFabric, section 4.2; ADS, footnote 3).

@@ -59,6 +59,7 @@ mod tests {
     fn tag() {
         let view = |offset, acknowledged, alpha| View {
             size: 1_000_000,
+            written: 1_000_000,
             acknowledged,
             offset,
             alpha,

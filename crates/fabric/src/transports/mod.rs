@@ -23,6 +23,8 @@ use serde_json::{Map, Value};
 
 pub use sender::SenderSpec;
 
+use crate::packet::Stamp;
+
 /// What an ACK told the sender, after its bookkeeping is done.
 #[derive(Clone, Copy, Debug)]
 pub struct AckEvent {
@@ -42,6 +44,8 @@ pub struct AckEvent {
     pub recovering: bool,
     /// Packets that were in flight when it arrived.
     pub in_flight: u32,
+    /// When the acknowledged packet was sent.
+    pub sent: Stamp,
 }
 
 /// A retransmission timeout.
@@ -64,6 +68,12 @@ pub trait CongestionControl {
     fn on_loss(&mut self, flight: u32);
     /// The retransmission timer has expired.
     fn on_timeout(&mut self, timeout: &TimeoutEvent);
+    /// The last packet of the flow has become available to the sender (at
+    /// once, unless the traffic spaces packets). Whether everything outstanding
+    /// is to be sent again.
+    fn on_complete(&mut self, _now: Time) -> bool {
+        false
+    }
     /// The congestion window in packets.
     fn window(&self) -> f64;
     /// The estimate of the share of marked packets, where there is one.
@@ -147,6 +157,10 @@ macro_rules! transports {
             pub fn on_timeout(&mut self, timeout: &TimeoutEvent) {
                 match self { $( Rule::$variant(r) => r.on_timeout(timeout) ),+ }
             }
+            /// See [`CongestionControl::on_complete`].
+            pub fn on_complete(&mut self, now: Time) -> bool {
+                match self { $( Rule::$variant(r) => r.on_complete(now) ),+ }
+            }
             /// See [`CongestionControl::window`].
             #[inline]
             pub fn window(&self) -> f64 {
@@ -165,6 +179,7 @@ transports! {
     "dctcp" => Dctcp(dctcp),
     "mintcp" => MinTcp(mintcp),
     "l2dct" => L2dct(l2dct),
+    "ascc" => Ascc(ascc),
 }
 
 /// A transport: what all senders share, and the window rule. Both are written
