@@ -15,7 +15,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fctlab.studies import verdict
-from fctlab.studies.verdict import Expectation, Finding, Verdict
+from fctlab.studies.verdict import Exact, Expectation, Finding, Verdict, Within
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -173,6 +173,11 @@ class Part:
     counts: bool = True
     percent: bool = False
 
+    @property
+    def is_number(self) -> bool:
+        """Whether it is a number in some unit, not a ratio."""
+        return isinstance(self.expected, Exact | Within)
+
     def judge(self, results: Results) -> Finding:
         """What the runs say about it."""
         effects = results.measured(self.cells, self.measure) if self.cells else [self.measure()]
@@ -314,7 +319,7 @@ def effect(part: Part, finding: Finding) -> str:
 def interval(part: Part, finding: Finding) -> str:
     """The 95% interval: ``"[8.31x, 10.0x]"``; empty for what was computed."""
     found = finding.estimate
-    if found is None or not part.cells:
+    if found is None or not part.cells or (part.is_number and found.low == found.high):
         return ""
     return f"[{written(part, found.low)}, {written(part, found.high)}]"
 
@@ -329,6 +334,8 @@ def written(part: Part, value: float) -> str:
     """An effect as people write it."""
     if not part.cells:
         return f"{value:,g}"
+    if part.is_number:
+        return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
     if math.isinf(value):
         return "inf"
     if part.percent:

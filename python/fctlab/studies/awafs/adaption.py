@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from fctlab.studies import figures
@@ -32,9 +33,7 @@ SAMPLES = "50ms"
 
 
 def port_series(result: Result) -> dict[str, Any]:
-    """Thresholds (mean over ports) and memory of ports towards hosts and towards spines, in "
-    "bytes.
-    """
+    """Thresholds (means of host ports) and memory of host ports and of leaf uplinks, in bytes."""
     import polars as pl
 
     (file,) = [f for f in result.recordings if f.name == "port_series.parquet"]
@@ -47,20 +46,19 @@ def port_series(result: Result) -> dict[str, Any]:
         .alias("kind"),
         pl.col("time_s").round(6),
     )
-    memory = rows.filter(pl.col("queue") == 0).group_by("kind", "time_s")
-    memory = memory.agg(pl.mean("state_bytes").alias("mean"), pl.max("state_bytes").alias("max"))
+    state = rows.filter(pl.col("queue") == 0).group_by("kind", "time_s")
+    memory = state.agg(pl.mean("state_bytes").alias("mean"), pl.max("state_bytes").alias("max"))
     hosts = memory.filter(pl.col("kind") == "host").sort("time_s")
     uplinks = memory.filter(pl.col("kind") == "uplink").sort("time_s")
-    cuts = rows.filter((pl.col("kind") == "host") & pl.col("up_to").is_not_null())
-    cuts = cuts.group_by("time_s", "queue").agg(pl.mean("up_to")).sort("time_s", "queue")
+    named = rows.filter((pl.col("kind") == "host") & pl.col("up_to").is_not_null())
+    cuts = named.group_by("time_s", "queue").agg(pl.mean("up_to")).sort("queue", "time_s")
+    by_queue = cuts.group_by("queue", maintain_order=True).agg(pl.col("up_to"))
     return {
         "time_s": hosts["time_s"].to_list(),
         "host_bytes": hosts["mean"].to_list(),
         "host_bytes_max": hosts["max"].to_list(),
         "uplink_bytes_max": uplinks["max"].to_list(),
-        "thresholds": [
-            list(found["up_to"]) for _, found in cuts.group_by("queue", maintain_order=True)
-        ],
+        "thresholds": by_queue["up_to"].to_list(),
     }
 
 
@@ -159,8 +157,8 @@ def _convergence(lab: Lab) -> Claim:
 
     def third(run: Run) -> float:
         rows = zip(run.kept["time_s"], run.kept["thresholds"][2], strict=True)
-        last = [cut for time, cut in rows if end - 0.5 < time <= end]
-        return sum(last) / len(last) / 1000
+        last = [float(cut) for time, cut in rows if end - 0.5 < time <= end]
+        return math.fsum(last) / len(last) / 1000
 
     about = Within(150, 250)
     stated, *others = PERCENTILES
@@ -279,22 +277,13 @@ def drawings(lab: Lab) -> list[Figure]:
         return Line(name, times, [[of(run)[i] * scale for run in runs] for i in inside])
 
     def lists(results: Results) -> Drawing:
-        entries = [
-            series(
-                results, cell, f"window {w}", lambda run: run.kept["host_bytes"], 1 / ENTRY_BYTES
-            )
-            for w, cell in windows.items()
-        ]
-        memory = [
-            series(results, cell, f"window {w}", lambda run: run.kept["host_bytes_max"], 1e-3)
-            for w, cell in windows.items()
-        ]
-        mean = figures.lines(
-            [("entries, mean of host ports", entries), ("KB, fullest host port", memory)],
-            "time (s)",
-            "entries; KB",
-        )
-        return mean
+        def lines(of: Any, scale: float) -> list[Line]:
+            return [series(results, c, f"window {w}", of, scale) for w, c in windows.items()]
+
+        entries = lines(lambda run: run.kept["host_bytes"], 1 / ENTRY_BYTES)
+        memory = lines(lambda run: run.kept["host_bytes_max"], 1e-3)
+        panels = [("entries, mean of host ports", entries), ("KB, fullest host port", memory)]
+        return figures.lines(panels, "time (s)", "entries; KB")
 
     def thresholds(results: Results) -> Drawing:
         panels = []

@@ -39,8 +39,9 @@ class _Against:
         self, words: str, of: Of, expected: Expectation, paper: str, counts: bool = True
     ) -> tuple[Part, ...]:
         """Over the loads, and each of them beside."""
-        cells = (self.lab.loads(scheme, self.traffic) for scheme in (self.ours, self.other))
-        return loads.across(f"{words}: {self.name}", *cells, expected, paper, of=of, counts=counts)
+        ours, other = (self.lab.loads(scheme, self.traffic) for scheme in (self.ours, self.other))
+        name = f"{words}: {self.name}"
+        return loads.across(name, ours, other, expected, paper, of=of, counts=counts)
 
     def high(self, words: str, of: Of, expected: Expectation, paper: str) -> Part:
         """At load 0.9."""
@@ -157,20 +158,13 @@ def claims(lab: Lab) -> list[Claim]:
 
 def _matched(lab: Lab) -> Claim:
     band = Band.within(0.03), "nothing (band 3%)"
-    parts = []
+    parts: list[Part] = []
     for traffic, matched in (("websearch", PIAS_WS), ("datamining", PIAS_DM)):
         against = _Against(lab, traffic, matched)
-        parts += [
-            *against.mean("all flows", FCT, *band),
-            *against.mean("short flows", SHORT, *band),
-        ]
-    gains = {
-        n: [
-            lab.loads(s, "websearch")
-            for s in (pias("datamining", n), AWAFS if n == 8 else awafs(n))
-        ]
-        for n in (4, 8)
-    }
+        parts += against.mean("all flows", FCT, *band)
+        parts += against.mean("short flows", SHORT, *band)
+    pairs = {4: (pias("datamining", 4), awafs(4)), 8: (pias("datamining", 8), AWAFS)}
+    gains = {n: [lab.loads(s, "websearch") for s in pair] for n, pair in pairs.items()}
     cells = tuple(by_load[load] for load in lab.scale.loads for n in (4, 8) for by_load in gains[n])
 
     def more(*runs: Run) -> float:
