@@ -134,7 +134,7 @@ def _panel(
     for inside in groups.values():
         for place, (name, (cells, measure)) in enumerate(inside.items()):
             values = results.measured(cells, measure)
-            mean, half = _mean([value * quantity.scale for value in values])
+            mean, half = mean_and_half_width([value * quantity.scale for value in values])
             positions[name].append((left + place, mean, half))
             heights.append(mean)
         ticks.append(left + (len(inside) - 1) / 2)
@@ -218,7 +218,7 @@ def lines(
 
 
 def _line(ax: Axes, line: Line, style: int) -> None:
-    points = [_mean(values) for values in line.seeds]
+    points = [mean_and_half_width(values) for values in line.seeds]
     mean = [m for m, _ in points]
     look: dict[str, Any] = {"color": COLOURS[style % len(COLOURS)]}
     low, high = ([m + way * h for m, h in points] for way in (-1, 1))
@@ -250,7 +250,7 @@ def png(figure: Figure) -> bytes:
     return buffer.getvalue()
 
 
-def _mean(values: Sequence[float]) -> tuple[float, float]:
+def mean_and_half_width(values: Sequence[float]) -> tuple[float, float]:
     """The mean and the half-width of its 95% t interval; 0 for one value."""
     n = len(values)
     mean = math.fsum(values) / n

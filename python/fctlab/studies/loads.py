@@ -1,10 +1,10 @@
-"""Effects and figures over several loads."""
+"""Effects and figures over several loads, or other settings of the same schemes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from fctlab.studies import figures, study
 from fctlab.studies.figures import Line
@@ -16,46 +16,50 @@ if TYPE_CHECKING:
 
 ByLoad: TypeAlias = Mapping[float, Cell]
 """The cells of a scheme."""
+Key = TypeVar("Key", float, str)
 
 
 def across(
     name: str,
-    over: ByLoad,
-    under: ByLoad,
+    over: Mapping[Key, Cell],
+    under: Mapping[Key, Cell],
     expected: Expectation,
     paper: str = "",
     *,
     of: Callable[[Run], float],
     counts: bool = True,
     percent: bool = True,
+    together: str = "",
 ) -> tuple[Part, ...]:
     """The ratio ``of(over) / of(under)``: its geometric mean over the loads, and each beside.
 
     What a paper says of all its loads at once is judged by the mean, which has more flows
-    behind it than any load alone.
+    behind it than any load alone. Keys are loads, or names of settings; `together`
+    is what all are called.
     """
-    each = tuple(
+    words = {key: key if isinstance(key, str) else f"load {key:g}" for key in over}
+    each: tuple[Part, ...] = tuple(
         ratio(
-            f"{name}, load {load:g}",
-            over[load],
-            under[load],
+            f"{name}, {words[key]}",
+            over[key],
+            under[key],
             expected,
             paper,
             of=of,
             counts=counts and len(over) == 1,
             percent=percent,
         )
-        for load in over
+        for key in over
     )
     if len(each) == 1:
         return each
-    cells = tuple(cell for part in each for cell in part.cells)
+    cells: tuple[Cell, ...] = tuple(cell for part in each for cell in part.cells)
 
     def mean(*runs: Run) -> float:
         return geometric_mean([of(a) / of(b) for a, b in zip(runs[::2], runs[1::2], strict=True)])
 
-    loads = ", ".join(f"{load:g}" for load in over)
-    whole = Part(f"{name}, mean of loads {loads}", paper, expected, cells, mean, counts, percent)
+    title = f"{name}, {together or 'mean of ' + ', '.join(words.values())}"
+    whole = Part(title, paper, expected, cells, mean, counts, percent)
     return (whole, *each)
 
 

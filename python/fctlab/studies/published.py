@@ -6,7 +6,7 @@ import functools
 from collections.abc import Sequence
 
 from fctlab import thresholds
-from fctlab.thresholds import PAYLOAD_BYTES
+from fctlab.thresholds import PAYLOAD_BYTES, Sizes
 
 # PIAS's scripts for ns-2 (Bai et al., ToN 25(4), 2017), in packets of 1460 B, by load.
 PIAS: dict[str, dict[float, tuple[int, ...]]] = {
@@ -42,3 +42,9 @@ def _solved(workload: str, load: float, queues: int) -> tuple[int, ...]:
 def pias_solved(workload: str, load: float, queues: int = 8) -> Sequence[int]:
     """The thresholds that minimise PIAS's objective (``fctlab thresholds pias``)."""
     return list(_solved(workload, load, queues))
+
+
+@functools.cache
+def pias_solved_for_mix(workloads: tuple[str, ...], load: float, queues: int = 8) -> Sequence[int]:
+    """The same for workloads that have equal shares of the bytes."""
+    return thresholds.solve(Sizes.mixed([Sizes(name) for name in workloads]), load, queues)

@@ -392,6 +392,39 @@ class Check:
 
 
 @dataclass(frozen=True, eq=False)
+class Table:
+    """A table of the report, beside that of the claims.
+
+    Attributes:
+        id: its name in ``report.json``; different for every table of a study.
+        title: what it shows.
+        caption: how to read it.
+        cells: whose runs it shows.
+        header: names of the columns, with units.
+        rows: as text, as wide as the header.
+        claims: ids of the claims that it belongs to.
+        folded: the page shows it when asked.
+    """
+
+    id: str
+    title: str
+    caption: str
+    cells: tuple[Cell, ...]
+    header: tuple[str, ...]
+    rows: Callable[[Results], list[tuple[str, ...]]]
+    claims: tuple[str, ...]
+    folded: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """What follows for people who have to choose, computed from the runs."""
+
+    cells: tuple[Cell, ...]
+    sentences: Callable[[Results], list[str]]
+
+
+@dataclass(frozen=True, eq=False)
 class Plan:
     """What a study does in one mode."""
 
@@ -400,6 +433,8 @@ class Plan:
     checks: Sequence[Check] = ()
     notes: Sequence[str] = ()
     """What the paper leaves open and how it is settled here, and what this mode shrinks."""
+    tables: Sequence[Table] = ()
+    advice: Advice | None = None
 
     def cells(self) -> list[Cell]:
         """Every cell that something refers to, once.
@@ -411,6 +446,8 @@ class Plan:
         referred = [part.cells for claim in self.claims for part in claim.parts]
         referred += [figure.cells for figure in self.figures]
         referred += [check.cells for check in self.checks]
+        referred += [table.cells for table in self.tables]
+        referred += [self.advice.cells] if self.advice else []
         for cell in chain(*referred):
             if cells.setdefault(cell.id, cell) is not cell:
                 raise ValueError(f"two cells are called {cell.id}")
@@ -432,10 +469,14 @@ class Plan:
 
         claims = [claim for claim in self.claims if chosen(claim.id)]
         figures = [figure for figure in self.figures if any(map(chosen, figure.claims))]
-        plan = Plan(claims, figures, (), self.notes)
+        tables = [table for table in self.tables if any(map(chosen, table.claims))]
+        plan = Plan(claims, figures, (), self.notes, tables)
         needed = set(plan.cells())
         checks = [check for check in self.checks if needed.issuperset(check.cells)]
-        return replace(plan, checks=checks)
+        advice = self.advice
+        if advice and not needed.issuperset(advice.cells):
+            advice = None
+        return replace(plan, checks=checks, advice=advice)
 
 
 @dataclass(frozen=True, eq=False)
