@@ -30,7 +30,7 @@ SPANS_DECADES = 12.0
 """From this ratio of the largest to the smallest bar on, the axis is logarithmic."""
 WIDTH_OF_A_NAME = 1.6
 """Inches of a legend below a figure."""
-MOST_COLUMNS = 3
+MOST_COLUMNS = 4
 """Panels of lines beside each other."""
 MOST_MARKERS = 40
 """Points of a line that are marked one by one."""
@@ -187,8 +187,8 @@ def lines(
     Lines of the same name have the same look in every panel.
     """
     names = list(dict.fromkeys(line.name for _, drawn in panels for line in drawn))
-    columns = min(len(panels), MOST_COLUMNS)
-    rows = math.ceil(len(panels) / columns)
+    rows = math.ceil(len(panels) / MOST_COLUMNS)
+    columns = math.ceil(len(panels) / rows)
     common = len(panels) > 2
     with rc_context(LOOK):
         figure = Figure(figsize=(0.8 + 4.0 * columns, 3.3 * rows + 0.2), layout="constrained")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from fctlab.studies import figures, study
-from fctlab.studies.figures import Line
+from fctlab.studies.figures import Line, Quantity
 from fctlab.studies.study import Cell, Part, Results, Run, ratio
 from fctlab.studies.verdict import Expectation
 
@@ -29,7 +29,7 @@ def across(
     of: Callable[[Run], float],
     counts: bool = True,
     percent: bool = True,
-    together: str = "",
+    together: str = "mean of all loads",
 ) -> tuple[Part, ...]:
     """The ratio ``of(over) / of(under)``: its geometric mean over the loads, and each beside.
 
@@ -58,8 +58,7 @@ def across(
     def mean(*runs: Run) -> float:
         return geometric_mean([of(a) / of(b) for a, b in zip(runs[::2], runs[1::2], strict=True)])
 
-    title = f"{name}, {together or 'mean of ' + ', '.join(words.values())}"
-    whole = Part(title, paper, expected, cells, mean, counts, percent)
+    whole = Part(f"{name}, {together}", paper, expected, cells, mean, counts, percent)
     return (whole, *each)
 
 
@@ -94,3 +93,36 @@ def relative(
         return figures.lines(drawn, "load", f"relative to {base}", from_zero=False)
 
     return study.Figure(id, title, caption, cells, draw, claims)
+
+
+Panel: TypeAlias = tuple[Mapping[str, ByLoad], Callable[[Run], float]]
+"""The cells of each scheme by what the axis shows, and the quantity."""
+
+
+def absolute(
+    id: str,
+    title: str,
+    caption: str,
+    claims: tuple[str, ...],
+    panels: Mapping[str, Panel],
+    x_label: str,
+    quantity: Quantity,
+) -> study.Figure:
+    """Lines over the load, or another number, in units of the quantity."""
+    found = [cell for rows, _ in panels.values() for row in rows.values() for cell in row.values()]
+
+    def line(results: Results, name: str, cells: ByLoad, of: Callable[[Run], float]) -> Line:
+        seeds = [
+            results.measured([cell], lambda run: of(run) * quantity.scale)
+            for cell in cells.values()
+        ]
+        return Line(name, list(cells), seeds)
+
+    def draw(results: Results) -> Drawing:
+        drawn = [
+            (panel, [line(results, name, cells, of) for name, cells in rows.items()])
+            for panel, (rows, of) in panels.items()
+        ]
+        return figures.lines(drawn, x_label, quantity.label)
+
+    return study.Figure(id, title, caption, tuple(dict.fromkeys(found)), draw, claims)

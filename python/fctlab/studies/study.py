@@ -275,8 +275,9 @@ class Judged:
         sentences = [self._decided_by(part, finding), self._likewise(part, finding)]
         if self.claim.why:
             sentences.append(self.claim.why(self._results))
-        elif part.cells:
-            sentences.append(compared(self._results, part.cells))
+        elif part.cells and finding.verdict is not Verdict.UNDECIDED:
+            # Of many loads the last, which is the highest.
+            sentences.append(compared(self._results, part.cells[-2:]))
         return " ".join(filter(None, sentences))
 
     def _decided_by(self, part: Part, finding: Finding) -> str:

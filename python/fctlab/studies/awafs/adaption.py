@@ -80,7 +80,9 @@ def _shifting(lab: Lab, window: str = WINDOW, percentiles: str = "0.1, 0.2, 0.3"
     given = awafs(4, PERCENTILES[percentiles], window, name).at(LOAD)
     record = {"ports": {"interval": SAMPLES}}
     cost = 4 * scale.end_s
-    return lab.custom(f"shift, {name}", traffic, given, scale.shifting, cost, record, port_series)
+    return lab.custom(
+        f"shift, {name}", traffic, given, scale.shifting, cost, record=record, keep=port_series
+    )
 
 
 def claims(lab: Lab) -> list[Claim]:
@@ -246,7 +248,7 @@ def _mismatched(lab: Lab) -> dict[str, Cell]:
     }
     fabric = lab.scale.shifting
     return {
-        name: lab.custom(f"two sizes, {name}", traffic, given, fabric, 1)
+        name: lab.custom(f"two sizes, {name}", traffic, given, fabric, 1, warmup="300ms")
         for name, given in schemes.items()
     }
 

@@ -138,6 +138,7 @@ class Lab:
         scheme: Mapping[str, Any],
         fabric: Fabric,
         cost: float,
+        warmup: str = "0s",
         record: Mapping[str, Any] | None = None,
         keep: Callable[[Result], dict[str, Any]] | None = None,
     ) -> Cell:
@@ -146,7 +147,7 @@ class Lab:
             "name": name,
             "topology": fabric.topology,
             "traffic": traffic,
-            "measure": {"fct_ends": "ack", "max_time": "300s"},
+            "measure": {"warmup": warmup, "fct_ends": "ack", "max_time": "300s"},
             "scheme": scheme,
             **({"record": record} if record else {}),
         }

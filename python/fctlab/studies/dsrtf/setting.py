@@ -151,6 +151,14 @@ def _pfabric(name: str, transport: dict[str, Any], buffer: str) -> Scheme:
 
 DCTCP = Scheme("DCTCP", lambda _: _dctcp("dctcp"))
 L2DCT = Scheme("L2DCT", lambda _: _dctcp("l2dct"))
+# A long flow's window then grows by one packet in a round trip, not by a twentieth.
+L2DCT_FAST = Scheme(
+    "L2DCT, growth x 20",
+    lambda _: {
+        **(scheme := _dctcp("l2dct")),
+        "transport": scheme["transport"] | {"growth": 20.0},
+    },
+)
 PIAS_WS = _pias("PIAS-WS", "websearch")
 PIAS_DM = _pias("PIAS-DM", "datamining")
 D_SRTF = d_srtf("D-SRTF")
