@@ -25,7 +25,7 @@ fn at_alpha_0(transport: &Value, tagger: &str, discipline: &str) -> Value {
     json!({
         "transport": transport, "tagger": tagger,
         "port": {
-            "discipline": {"kind": discipline, "starvation_prevention": true},
+            "discipline": discipline,
             "drop": "lowest-priority", "buffer": "20pkt", "ecn_threshold": "8pkt",
         },
     })
