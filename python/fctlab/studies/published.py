@@ -35,16 +35,21 @@ def pias(workload: str, load: float) -> list[int]:
 
 
 @functools.cache
-def _solved(workload: str, load: float, queues: int) -> tuple[int, ...]:
-    return tuple(thresholds.pias(workload, load, queues)["thresholds_bytes"])
+def pias_solved(workload: str, load: float, queues: int = 8) -> tuple[int, ...]:
+    """The thresholds that minimise PIAS's objective (``fctlab thresholds pias``).
 
-
-def pias_solved(workload: str, load: float, queues: int = 8) -> Sequence[int]:
-    """The thresholds that minimise PIAS's objective (``fctlab thresholds pias``)."""
-    return list(_solved(workload, load, queues))
+    They are fewer where the optimum leaves queues empty, that is, has equal thresholds.
+    """
+    return _distinct(thresholds.solve(Sizes(workload), load, queues))
 
 
 @functools.cache
-def pias_solved_for_mix(workloads: tuple[str, ...], load: float, queues: int = 8) -> Sequence[int]:
+def pias_solved_for_mix(
+    workloads: tuple[str, ...], load: float, queues: int = 8
+) -> tuple[int, ...]:
     """The same for workloads that have equal shares of the bytes."""
-    return thresholds.solve(Sizes.mixed([Sizes(name) for name in workloads]), load, queues)
+    return _distinct(thresholds.solve(Sizes.mixed([Sizes(w) for w in workloads]), load, queues))
+
+
+def _distinct(found: Sequence[int]) -> tuple[int, ...]:
+    return tuple(sorted(set(found)))

@@ -106,8 +106,10 @@ def pias(workload: str, queues: int = 0) -> Scheme:
     name = f"PIAS-{short}, {queues} queues, solved" if queues else f"PIAS-{short}"
 
     def at(load: float) -> dict[str, Any]:
-        solved = published.pias_solved(workload, load, queues) if queues else None
-        thresholds = solved or published.pias(workload, load)
+        if queues:
+            thresholds = list(published.pias_solved(workload, load, queues))
+        else:
+            thresholds = published.pias(workload, load)
         return ns2.scheme(name, "pias", {"kind": "priority", "thresholds": thresholds})
 
     return Scheme(name, at)
