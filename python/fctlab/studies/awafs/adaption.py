@@ -106,8 +106,8 @@ def _memory(lab: Lab) -> Claim:
 
         return mean
 
-    mining = pruned(1.0, scale.shift_s)
-    search = pruned(scale.shift_s + 1.0, scale.end_s)
+    mining = pruned(scale.settled_s, scale.shift_s)
+    search = pruned(scale.shift_s + scale.settled_s, scale.end_s)
     about = "as read off figure 9, 10%"
     parts = (
         Part(
@@ -158,11 +158,11 @@ def _memory(lab: Lab) -> Claim:
 
 
 def _convergence(lab: Lab) -> Claim:
-    end = lab.scale.end_s
+    shift, settled, end = lab.scale.shift_s, lab.scale.settled_s, lab.scale.end_s
 
     def third(run: Run) -> float:
         rows = zip(run.kept["time_s"], run.kept["thresholds"][2], strict=True)
-        last = [float(cut) for time, cut in rows if end - 0.5 < time <= end]
+        last = [float(cut) for time, cut in rows if shift + settled < time <= end]
         return math.fsum(last) / len(last) / 1000
 
     about = Within(150, 250)

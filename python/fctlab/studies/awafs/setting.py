@@ -67,6 +67,8 @@ class Scale:
     shift_s: float
     """When data mining becomes web search."""
     end_s: float
+    settled_s: float = 1.0
+    """From the start, and from the shift, until the window has seen only what is there now."""
 
 
 SCALES: dict[Mode, Scale] = {
