@@ -216,6 +216,10 @@ impl Settings {
                 0.0
             },
             capacity: state.capacity,
+            available: match &state.schedule {
+                Some(schedule) => schedule.rate(now) as f64,
+                None => state.capacity,
+            },
         };
         let (bytes, end) = match transmit {
             Transmit::Probe => (self.format.ack.get() as u16, Flags::NONE),

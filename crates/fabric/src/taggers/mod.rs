@@ -23,6 +23,8 @@ pub struct View {
     pub alpha: f64,
     /// Bits per second of the host's link.
     pub capacity: f64,
+    /// Bits per second that are available of it now.
+    pub available: f64,
 }
 
 /// A rule for the tag.

@@ -180,6 +180,7 @@ transports! {
     "mintcp" => MinTcp(mintcp),
     "l2dct" => L2dct(l2dct),
     "ascc" => Ascc(ascc),
+    "fixed-window" => FixedWindow(fixed_window),
 }
 
 /// A transport: what all senders share, and the window rule. Both are written
