@@ -21,10 +21,11 @@ from fctlab.studies.dsrtf import setting as dsrtf
 from fctlab.studies.ns2 import Fabric
 from fctlab.studies.report import Report
 from fctlab.studies.study import Mode, Results, Run
+from fctlab.studies.verdict import Verdict
 
 TINY = Fabric(2, 2, 2)
 ROWS = {
-    "dsrtf": {f"dsrtf-{n}" for n in range(1, 16)},
+    "dsrtf": {f"dsrtf-{n}" for n in range(1, 16)} | {"dsrtf-c1", "dsrtf-c2"},
     "awafs": {f"awafs-{n}" for n in range(1, 12)},
     "ascc": {f"ascc-{n}" for n in range(1, 13)} | {"ascc-x1", "ascc-x2"},
     "crosscut": {f"crosscut-{n}" for n in range(1, 9)},
@@ -71,8 +72,10 @@ def test_dsrtf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ((_, paper, here),) = [(c.text, c.paper, c.measure(report.results)) for c in report.plan.checks]
     assert paper == "cache 53.0%, web search 28.9%, hadoop 11.7%, data mining 6.4%"
     assert here.startswith("cache ")
+    ideal = {judged.claim.id: judged.verdict for judged in report.judged[:2]}
+    assert ideal == {"dsrtf-c1": Verdict.AGREES, "dsrtf-c2": Verdict.AGREES}
     # A part that is judged by its mean has every load beside it.
-    parts = {part.name: part for part in report.judged[1].claim.parts}
+    parts = {part.name: part for part in report.judged[3].claim.parts}
     mean = parts["short flows, average, D-SRTF / PIAS-WS, mean of all loads"]
     low, high = (
         parts[f"short flows, average, D-SRTF / PIAS-WS, load {load}"] for load in (0.3, 0.9)

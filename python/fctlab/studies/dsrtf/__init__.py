@@ -1,12 +1,13 @@
 """D-SRTF (Gao et al.): remaining time from bytes sent and DCTCP's alpha.
 
-Web search and data mining alone (`single`), four workloads at once, a fat-tree and pFabric
-(`mixed`), queues, thresholds and known sizes (`deep`). `setting` says what all of them run on.
+Two flows (`cases`), web search and data mining alone (`single`), four workloads at once, a
+fat-tree and pFabric (`mixed`), queues, thresholds and known sizes (`deep`). `setting` says what
+all of them run on.
 """
 
 from __future__ import annotations
 
-from fctlab.studies.dsrtf import deep, mixed, single
+from fctlab.studies.dsrtf import cases, deep, mixed, single
 from fctlab.studies.dsrtf.setting import CLASSES, D_SRTF, Lab
 from fctlab.studies.study import Check, Mode, Plan, Results, Study
 
@@ -16,8 +17,11 @@ def plan(mode: Mode) -> Plan:
     lab = Lab(mode)
     claims = [*single.claims(lab), *mixed.claims(lab), *deep.claims(lab)]
     return Plan(
-        claims=sorted(claims, key=lambda claim: int(claim.id.rpartition("-")[2])),
-        figures=[*single.figures(lab), *mixed.figures(lab), *deep.figures(lab)],
+        claims=[
+            *cases.claims(lab),
+            *sorted(claims, key=lambda claim: int(claim.id.rpartition("-")[2])),
+        ],
+        figures=[cases.figure(lab), *single.figures(lab), *mixed.figures(lab), *deep.figures(lab)],
         checks=[_flows_of_classes(lab)],
         notes=_notes(lab),
     )

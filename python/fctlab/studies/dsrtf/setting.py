@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fctlab.studies import published
 from fctlab.studies.loads import ByLoad
-from fctlab.studies.study import Cell, Cells, Mode, metric
+from fctlab.studies.study import Cell, Cells, Keep, Mode, metric
 
 if TYPE_CHECKING:
     from fctlab.result import Result
@@ -221,6 +221,10 @@ class Lab:
         }
         cost = flows * (4 if traffic == "datamining" else 1)
         return self._cells.cell(name, scenario, cost, completion_times)
+
+    def custom(self, name: str, scenario: Mapping[str, Any], keep: Keep) -> Cell:
+        """A cell that is like no other."""
+        return self._cells.cell(name, scenario, 0.0, keep)
 
     def loads(
         self,
