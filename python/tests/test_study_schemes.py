@@ -39,12 +39,7 @@ def conducted(name: str, out: Path) -> Report:
     rows = [claim["id"] for claim in written["claims"]]
     assert set(rows) == ROWS[name] and len(rows) == len(set(rows))
     for claim in written["claims"]:
-        assert claim["parts"] and claim["verdict"] in (
-            "agrees",
-            "direction",
-            "undecided",
-            "differs",
-        )
+        assert claim["parts"] and claim["verdict"] in {verdict.value for verdict in Verdict}
     drawn = {file.stem for file in (out / "figures").iterdir()}
     assert drawn == {figure.id for figure in report.plan.figures}
     page = (out / "report.html").read_text()
