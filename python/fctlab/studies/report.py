@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from string import Template
@@ -104,7 +105,7 @@ class Report:
             "advice": self.advice,
         }
 
-    @property
+    @cached_property
     def advice(self) -> list[str]:
         """What follows for people who have to choose, if the study says."""
         advice = self.plan.advice
