@@ -23,7 +23,7 @@ from fctlab.studies.dsrtf.setting import (
     d_srtf,
 )
 from fctlab.studies.figures import Quantity, bar_figure
-from fctlab.studies.study import Claim, Figure, Part, Run
+from fctlab.studies.study import Claim, Figure, Part, Run, shown
 from fctlab.studies.verdict import Band, Expectation, Sign
 
 T0S_US = (40.0, 120.0, 360.0)
@@ -61,6 +61,14 @@ def claims(lab: Lab) -> list[Claim]:
     same = Band.within(0.03), "almost the same (band 3%)"
     queues = WITH_QUEUES
     near = Band(1 / 1.03, math.inf), "none is better (by 3%)"
+    against = {
+        pfabric: compared(
+            D_SRTF_IA, pfabric, "all flows", FCT, Sign(-1), "better", counts=pfabric is PFABRIC
+        )
+        for pfabric in (PFABRIC, PFABRIC_OWN)
+    }
+    own = against[PFABRIC_OWN][0]
+    windows = compared(PFABRIC, PFABRIC_OWN, "all flows", FCT, Sign(-1), "-")[0]
     return [
         Claim(
             "dsrtf-10",
@@ -94,19 +102,11 @@ def claims(lab: Lab) -> list[Claim]:
             "dsrtf-12",
             "D-SRTF-IA against pFabric, overall average FCT",
             "better",
-            all_of(
-                [
-                    compared(
-                        D_SRTF_IA,
-                        pfabric,
-                        "all flows",
-                        FCT,
-                        Sign(-1),
-                        "better",
-                        counts=pfabric is PFABRIC,
-                    )
-                    for pfabric in (PFABRIC, PFABRIC_OWN)
-                ]
+            (*against[PFABRIC], *against[PFABRIC_OWN]),
+            why=lambda results: (
+                f"With pFabric's own windows, buffer and RTO: {shown(own, results)}. With the "
+                f"paper's, pFabric is {shown(windows, results)} against its own setting here: "
+                "windows that start at ten packets spare long flows losses."
             ),
         ),
         Claim(
