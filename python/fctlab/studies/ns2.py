@@ -4,7 +4,8 @@ Bai et al., NSDI 2015, section 5.2, and ToN 25(4), 2017: 9 leaves x 16 hosts and
 and 40 Gbps, 20 us of delay in a host and 0.2 us on a link, which is a base RTT of 85.2 us; an
 initial window of 70 packets; 240-packet ports shared by all queues, marking above 65 packets in
 the whole port; a fixed RTO of 2 ms without backoff; duplicate ACKs ignored; probes after five
-timeouts in a row; packets sprayed; completion times end with the last ACK.
+timeouts in a row; packets sprayed; completion times end with the last ACK. What the preset
+`pias-ns2` is, for any scheme.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 TRANSPORT: dict[str, Any] = {
     "initial_window": "70pkt",
     "max_window": "239pkt",
+    "initial_alpha": 0.0,
     "rto": "fixed",
     "min_rto": "2ms",
     "rto_backoff": False,

@@ -13,6 +13,8 @@ use crate::packet::Packet;
 use crate::topology::Fabric;
 
 pub mod adaptive;
+pub mod percentiles;
+pub mod published;
 
 /// What a discipline may know about the port that it serves.
 #[derive(Clone, Copy, Debug)]

@@ -108,11 +108,13 @@ def pias(workload: str, queues: int = 0) -> Scheme:
     name = f"PIAS-{short}, {queues} queues, solved" if queues else f"PIAS-{short}"
 
     def at(load: float) -> dict[str, Any]:
-        if queues:
-            thresholds = list(published.pias_solved(workload, load, queues))
-        else:
-            thresholds = published.pias(workload, load)
-        return ns2.scheme(name, "pias", {"kind": "priority", "thresholds": thresholds})
+        discipline = {
+            "kind": "priority",
+            "thresholds": list(published.pias_solved(workload, load, queues))
+            if queues
+            else published.pias(workload, load),
+        }
+        return ns2.scheme(name, "pias", discipline)
 
     return Scheme(name, at)
 
