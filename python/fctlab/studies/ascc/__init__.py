@@ -27,9 +27,9 @@ def _notes(lab: Lab) -> list[str]:
         "Theorems 1 to 8 and figures 1 to 3 (ascc-t1 to ascc-t8, ascc-f1 to ascc-f3) are in study "
         "bigswitch: `fctlab study bigswitch`.",
         "Transport and ports are those of PIAS's ns-2 experiment, to which the paper refers: "
-        "initial window 70 packets, a fixed RTO of 2 ms (24 RTTs), duplicate ACKs ignored, "
-        "240-packet ports, K = 65 packets per port, the same ports in hosts, spraying. ASCC's K is "
-        "not stated: PIAS's.",
+        "initial window 70 packets, alpha from 0, a fixed RTO of 2 ms (24 RTTs), duplicate ACKs "
+        "ignored, 240-packet ports, K = 65 packets per port, the same ports in hosts, spraying. "
+        "ASCC's K is not stated: PIAS's.",
         "PIAS's thresholds are those published for workload and load. SRPT has pFabric's rules "
         "against starvation and for drops, LAS none against starvation.",
         "Load sweeps are at alpha = 1. The load of the alpha sweeps is not stated: "

@@ -119,7 +119,21 @@ def pias(workload: str, queues: int = 0) -> Scheme:
     return Scheme(name, at)
 
 
+def _equal_bytes() -> Scheme:
+    """AWAFS that finds its percentiles in the traffic (section 6.2 leaves that to future work)."""
+    discipline = {
+        "kind": "awafs",
+        "percentiles": "equal-bytes",
+        "thresholds": [f"{7 * i}KB" for i in range(1, 8)],
+        "window": WINDOW,
+        "interval": INTERVAL,
+    }
+    name = "AWAFS, equal bytes"
+    return Scheme(name, lambda _: ns2.scheme(name, "awafs", discipline))
+
+
 AWAFS = awafs(8)
+EQUAL_BYTES = _equal_bytes()
 PIAS_WS, PIAS_DM = pias("websearch"), pias("datamining")
 
 

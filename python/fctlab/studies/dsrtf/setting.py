@@ -138,14 +138,8 @@ def d_srtf(
     return Scheme(name, lambda _: _dctcp("d-srtf-ia" if known else "d-srtf", port))
 
 
-def _pfabric(name: str, transport: dict[str, Any], buffer: str) -> Scheme:
-    scheme = {
-        "preset": "pfabric",
-        "transport": transport,
-        "port": {"buffer": buffer},
-        "nic": NIC,
-        "routing": "ecmp",
-    }
+def _pfabric(name: str, preset: str, changes: Mapping[str, Any]) -> Scheme:
+    scheme = {"preset": preset, "nic": NIC, "routing": "ecmp", **changes}
     return Scheme(name, lambda _: scheme)
 
 
@@ -169,14 +163,13 @@ WITH_QUEUES = {n: d_srtf(f"D-SRTF, {n} queues", queues=n) for n in (2, 4, 16)}
 # is half of one.
 PFABRIC = _pfabric(
     "pFabric, RTO 5 ms",
-    {"initial_window": "10pkt", "max_window": "199pkt", "min_rto": "5ms"},
-    "200pkt",
+    "pfabric",
+    {
+        "transport": {"initial_window": "10pkt", "max_window": "199pkt", "min_rto": "5ms"},
+        "port": PORT,
+    },
 )
-PFABRIC_OWN = _pfabric(
-    "pFabric, own setting",
-    {"initial_window": "1bdp", "max_window": "139pkt", "min_rto": "250us"},
-    "140pkt",
-)
+PFABRIC_OWN = _pfabric("pFabric, own setting", "pfabric-pias", {})
 
 SHARES = (*(i / 100 for i in range(1, 100)), 0.995, 0.999)
 
