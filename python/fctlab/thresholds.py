@@ -44,10 +44,24 @@ class Sizes:
             # A jump at each size: the probability just below it, and at it.
             shares = np.column_stack((np.concatenate(([0.0], shares[:-1])), shares)).ravel()
             sizes = np.repeat(sizes, 2)
-        self.sizes: NDArray[np.float64] = np.concatenate(([0.0, sizes[0]], sizes))
-        self.shares: NDArray[np.float64] = np.concatenate(([0.0, 0.0], shares))
-        rest = 1 - (self.shares[1:] + self.shares[:-1]) / 2
-        self._work = np.concatenate(([0.0], np.cumsum(rest * np.diff(self.sizes))))
+        self._set(np.concatenate(([0.0, sizes[0]], sizes)), np.concatenate(([0.0, 0.0], shares)))
+
+    def _set(self, sizes: NDArray[np.float64], shares: NDArray[np.float64]) -> None:
+        self.sizes, self.shares = sizes, shares
+        rest = 1 - (shares[1:] + shares[:-1]) / 2
+        self._work = np.concatenate(([0.0], np.cumsum(rest * np.diff(sizes))))
+
+    @classmethod
+    def mixed(cls, parts: Sequence[Sizes]) -> Sizes:
+        """Of all flows together when each of `parts` has the same share of the bytes."""
+        # A byte below every point as well, so that jumps stay jumps.
+        points = np.concatenate([part.sizes for part in parts])
+        sizes = np.unique(np.concatenate((points, np.clip(points - 1, 0, None))))
+        rates = [1 / part.mean for part in parts]
+        flows = [rate * part.share_up_to(sizes) for rate, part in zip(rates, parts, strict=True)]
+        mix = cls.__new__(cls)
+        mix._set(sizes, np.sum(flows, axis=0) / sum(rates))
+        return mix
 
     @property
     def mean(self) -> float:
@@ -109,8 +123,6 @@ def pias(
     Raises:
         SpecError: a parameter is out of range, or the workload has a mistake.
     """
-    from scipy.optimize import minimize
-
     if not 0 < load < 1:
         raise SpecError("--load", f"{load:g} is not in (0, 1)")
     if not 2 <= queues <= 16:
@@ -119,6 +131,22 @@ def pias(
         sizes = Sizes(workload, folder)
     except SpecError as error:
         raise SpecError(".".join(filter(None, ("workload", error.path))), error.message) from None
+    found = solve(sizes, load, queues)
+    return {
+        "scheme": "pias",
+        "workload": workload,
+        "load": load,
+        "queues": queues,
+        "thresholds_bytes": found,
+        "thresholds_packets": [round(cut / PAYLOAD_BYTES) for cut in found],
+        "objective": pias_objective(sizes, load, found),
+    }
+
+
+def solve(sizes: Sizes, load: float, queues: int) -> list[int]:
+    """The thresholds in bytes that minimise `pias_objective`, one less than `queues`."""
+    from scipy.optimize import minimize
+
     low, high = min(PAYLOAD_BYTES, sizes.largest), sizes.largest
     grid = np.unique(
         np.concatenate((np.geomspace(low, high, GRID), sizes.sizes[sizes.sizes >= low]))
@@ -148,13 +176,4 @@ def pias(
         (start, np.maximum.accumulate(np.exp(polished.x))),
         key=lambda c: pias_objective(sizes, load, c),
     )
-    found = [round(float(cut)) for cut in best]
-    return {
-        "scheme": "pias",
-        "workload": workload,
-        "load": load,
-        "queues": queues,
-        "thresholds_bytes": found,
-        "thresholds_packets": [round(cut / PAYLOAD_BYTES) for cut in found],
-        "objective": pias_objective(sizes, load, found),
-    }
+    return [round(float(cut)) for cut in best]

@@ -110,3 +110,15 @@ def test_d_srtf_that_sees_no_congestion_is_pias_with_its_bytes() -> None:
     assert found[0].flows.equals(found[1].flows)
     plain = fctlab.run(SMALL | {"traffic": traffic, "scheme": "dctcp"})
     assert not found[0].flows.equals(plain.flows)
+
+
+def test_a_mix_has_as_many_bytes_of_each() -> None:
+    # Sizes 1 KB and 3 KB, with equal bytes: three flows of 1 KB for each of 3 KB.
+    parts = [thresholds.Sizes({"kind": "fixed", "size": size}) for size in ("1KB", "3KB")]
+    mix = thresholds.Sizes.mixed(parts)
+    assert mix.mean == pytest.approx(1500, rel=1e-3) and mix.largest == 3000
+    shares = mix.share_up_to(np.array([900.0, 1000.0, 2900.0, 3000.0]))
+    assert shares == pytest.approx([0, 0.75, 0.75, 1])
+    web, mining = (thresholds.Sizes(name) for name in ("websearch", "datamining"))
+    both = thresholds.Sizes.mixed([web, mining])
+    assert both.mean == pytest.approx(2 / (1 / web.mean + 1 / mining.mean), rel=1e-3)

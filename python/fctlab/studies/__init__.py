@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 STUDIES = {
     "ads": "Scheduling times rate setting, and SRPT on a few priority queues (Mushtaq et al.).",
+    "dsrtf": "Remaining time from bytes sent and DCTCP's alpha, against PIAS (Gao et al.).",
+    "awafs": "Demotion thresholds that follow the traffic, against PIAS (Gutierrez et al.).",
+    "ascc": "SRPT for flows whose sizes become known, against PIAS and LAS (Kogan et al.).",
+    "crosscut": "Thirteen schemes on the same flows, and advice that follows from the table.",
     "swp": "SLOs without priorities: scheduling weights, least capacity (Zhao et al.).",
     "bigswitch": "Theorems 1-8 of ASCC on a slotted big switch, and how tight their bounds are.",
 }

@@ -30,6 +30,10 @@ SPANS_DECADES = 12.0
 """From this ratio of the largest to the smallest bar on, the axis is logarithmic."""
 WIDTH_OF_A_NAME = 1.6
 """Inches of a legend below a figure."""
+MOST_COLUMNS = 4
+"""Panels of lines beside each other."""
+MOST_MARKERS = 40
+"""Points of a line that are marked one by one."""
 LOOK: dict[Any, Any] = STYLE | {
     "text.color": INK,
     "axes.labelcolor": INK,
@@ -130,7 +134,7 @@ def _panel(
     for inside in groups.values():
         for place, (name, (cells, measure)) in enumerate(inside.items()):
             values = results.measured(cells, measure)
-            mean, half = _mean([value * quantity.scale for value in values])
+            mean, half = mean_and_half_width([value * quantity.scale for value in values])
             positions[name].append((left + place, mean, half))
             heights.append(mean)
         ticks.append(left + (len(inside) - 1) / 2)
@@ -171,33 +175,58 @@ class Line:
 
 
 def lines(
-    panels: Sequence[tuple[str, Sequence[Line]]], x_label: str, y_label: str, x_log: bool = False
+    panels: Sequence[tuple[str, Sequence[Line]]],
+    x_label: str,
+    y_label: str,
+    x_log: bool = False,
+    y_log: bool = False,
+    from_zero: bool = True,
 ) -> Figure:
-    """Panels of lines through the means over the seeds, with 95% intervals as shades."""
+    """Panels of lines through the means over the seeds, with 95% intervals as shades.
+
+    Lines of the same name have the same look in every panel.
+    """
+    names = list(dict.fromkeys(line.name for _, drawn in panels for line in drawn))
+    rows = math.ceil(len(panels) / MOST_COLUMNS)
+    columns = math.ceil(len(panels) / rows)
+    common = len(panels) > 2
     with rc_context(LOOK):
-        figure = Figure(figsize=(0.8 + 4.4 * len(panels), 3.5), layout="constrained")
-        axes = figure.subplots(1, len(panels), squeeze=False)[0]
-        for ax, (title, drawn) in zip(axes, panels, strict=True):
-            for style, line in enumerate(drawn):
-                points = [_mean(values) for values in line.seeds]
-                mean = [m for m, _ in points]
-                look = {"color": COLOURS[style % len(COLOURS)]}
-                low, high = ([m + way * h for m, h in points] for way in (-1, 1))
-                ax.fill_between(line.x, low, high, alpha=0.18, linewidth=0, **look)
-                more = {
-                    "linestyle": LINES[style % len(LINES)],
-                    "marker": MARKERS[style % len(MARKERS)],
-                }
-                ax.plot(line.x, mean, label=line.name, markersize=3.5, **look, **more)
+        figure = Figure(figsize=(0.8 + 4.0 * columns, 3.3 * rows + 0.2), layout="constrained")
+        axes = figure.subplots(rows, columns, squeeze=False).ravel()
+        for ax, (title, drawn) in zip(axes, panels, strict=False):
+            for line in drawn:
+                _line(ax, line, names.index(line.name))
             if x_log:
                 ax.set_xscale("log")
+            if y_log:
+                ax.set_yscale("log")
             ax.set_title(title, loc="left")
             ax.set_xlabel(x_label)
-            ax.set_ylim(bottom=0)
-            if drawn:
+            if from_zero and not y_log:
+                ax.set_ylim(bottom=0)
+            if drawn and not common:
                 ax.legend()
-        axes[0].set_ylabel(y_label)
+        for ax in axes[len(panels) :]:
+            ax.set_visible(False)
+        for ax in axes[::columns]:
+            ax.set_ylabel(y_label)
+        if common:
+            handles, labels = axes[0].get_legend_handles_labels()
+            fit = min(len(names), max(1, int((0.8 + 4.0 * columns) / WIDTH_OF_A_NAME)))
+            figure.legend(handles, labels, loc="outside lower center", ncols=fit)
     return figure
+
+
+def _line(ax: Axes, line: Line, style: int) -> None:
+    points = [mean_and_half_width(values) for values in line.seeds]
+    mean = [m for m, _ in points]
+    look: dict[str, Any] = {"color": COLOURS[style % len(COLOURS)]}
+    low, high = ([m + way * h for m, h in points] for way in (-1, 1))
+    ax.fill_between(line.x, low, high, alpha=0.18, linewidth=0, **look)
+    few = len(line.x) <= MOST_MARKERS
+    more: dict[str, Any] = {"linestyle": LINES[style % len(LINES)]}
+    more |= {"marker": MARKERS[style % len(MARKERS)], "markersize": 3.5} if few else {}
+    ax.plot(line.x, mean, label=line.name, **look, **more)
 
 
 def svg(figure: Figure, name: str) -> str:
@@ -221,7 +250,7 @@ def png(figure: Figure) -> bytes:
     return buffer.getvalue()
 
 
-def _mean(values: Sequence[float]) -> tuple[float, float]:
+def mean_and_half_width(values: Sequence[float]) -> tuple[float, float]:
     """The mean and the half-width of its 95% t interval; 0 for one value."""
     n = len(values)
     mean = math.fsum(values) / n

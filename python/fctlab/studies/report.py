@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from string import Template
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from fctlab import store, tables
@@ -31,6 +32,7 @@ from fctlab.studies.study import (
     Plan,
     Results,
     Study,
+    Table,
     effect,
     interval,
 )
@@ -91,7 +93,23 @@ class Report:
                 for check in self.plan.checks
             ],
             "notes": list(self.plan.notes),
+            "tables": [
+                {
+                    "table": table.id,
+                    "title": table.title,
+                    "header": list(table.header),
+                    "rows": [list(row) for row in table.rows(self.results)],
+                }
+                for table in self.plan.tables
+            ],
+            "advice": self.advice,
         }
+
+    @cached_property
+    def advice(self) -> list[str]:
+        """What follows for people who have to choose, if the study says."""
+        advice = self.plan.advice
+        return advice.sentences(self.results) if advice else []
 
     @property
     def speed(self) -> dict[str, float]:
@@ -169,7 +187,7 @@ def _interval_json(finding: Finding) -> list[float | None] | None:
 
 def table(report: Report) -> RenderableType:
     """The claims as a table for the terminal."""
-    shown = Table(
+    shown = RichTable(
         title=f"{report.study.title}: {_mode(report)}",
         title_justify="left",
         title_style="bold",
@@ -188,7 +206,10 @@ def table(report: Report) -> RenderableType:
         verdict = Text(judged.verdict.value, style=COLOURS[judged.verdict])
         claim = judged.claim
         shown.add_row(claim.id, claim.text, claim.paper, found, verdict, judged.why)
-    return Group(shown, Text(_summary(report)), Text(_run_data(report), style="dim"))
+    advice = [Text(f"- {sentence}") for sentence in report.advice]
+    if advice:
+        advice = [Text("What to choose", style="bold"), *advice, Text("")]
+    return Group(shown, *advice, Text(_summary(report)), Text(_run_data(report), style="dim"))
 
 
 def _mode(report: Report) -> str:
@@ -226,6 +247,11 @@ def markdown(report: Report) -> str:
         ("id", "claim", "paper", "here", "95% interval", "verdict", "why"),
         (row for judged in report.judged for row in _rows(judged)),
     )
+    if report.plan.advice:
+        lines += ["## What to choose", "", *(f"- {s}" for s in report.advice), ""]
+    for each in report.plan.tables:
+        lines += [f"## {each.title}", "", each.caption, ""]
+        lines += _markdown_table(each.header, each.rows(report.results))
     if report.plan.checks:
         lines += ["## Is it the paper's setting?", ""]
         lines += _markdown_table(("check", "paper", "here"), _checks(report))
@@ -278,6 +304,8 @@ def page(report: Report, drawn: Sequence[tuple[Figure, Drawing]]) -> str:
         ),
         claims=_claims_html(report.judged, beyond=False),
         beyond=_claims_html(report.judged, beyond=True),
+        advice=_advice_html(report.advice),
+        tables="\n".join(_table_html(table, report.results) for table in report.plan.tables),
         checks=_checks_html(_checks(report)),
         figures="\n".join(_figure_html(figure, drawing) for figure, drawing in drawn),
         notes="\n".join(f"<li>{_escaped(note)}</li>" for note in report.plan.notes),
@@ -358,6 +386,28 @@ def _checks_html(checks: Sequence[tuple[str, str, str]]) -> str:
     )
     head = "<tr><th>check</th><th>paper</th><th>here</th></tr>"
     return f"<h2>Is it the paper's setting?</h2><table>{head}{rows}</table>"
+
+
+def _advice_html(sentences: Sequence[str]) -> str:
+    if not sentences:
+        return ""
+    items = "".join(f"<li>{_escaped(sentence)}</li>" for sentence in sentences)
+    return f"<h2>What to choose</h2><ul>{items}</ul>"
+
+
+def _table_html(table: Table, results: Results) -> str:
+    head = "".join(f"<th>{_escaped(name)}</th>" for name in table.header)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{_escaped(text)}</td>" for text in row) + "</tr>"
+        for row in table.rows(results)
+    )
+    inside = (
+        f"<p>{_escaped(table.caption)}</p>"
+        f'<div class="wide"><table class="numbers"><tr>{head}</tr>{rows}</table></div>'
+    )
+    if table.folded:
+        return f"<details><summary>{_escaped(table.title)}</summary>{inside}</details>"
+    return f"<h2>{_escaped(table.title)}</h2>{inside}"
 
 
 def _figure_html(figure: Figure, drawing: Drawing) -> str:

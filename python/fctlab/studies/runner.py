@@ -14,6 +14,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -114,18 +115,29 @@ def _job(folder: Path, cell: Cell, seed: int, inputs: _Inputs) -> _Job:
     key = _key(inputs.portable(scenario), keep)
 
     def work(alive: Callable[[object], None]) -> str:
-        result = simulate(scenario, None, alive)
-        record = {
-            "cell": cell.id,
-            "seed": seed,
-            "scenario": scenario,
-            "engine": engine(),
-            **result.report,
-            "kept": cell.keep(result) if cell.keep else {},
-        }
+        with _workspace(scenario, folder) as temporary:
+            result = simulate(scenario, temporary, alive)
+            record = {
+                "cell": cell.id,
+                "seed": seed,
+                "scenario": scenario,
+                "engine": engine(),
+                **result.report,
+                "kept": cell.keep(result) if cell.keep else {},
+            }
         return json.dumps(record, ensure_ascii=False)
 
     return _Job(f"{cell.id}, seed {seed}", folder / CELLS / f"{key}.json", cell.cost, work)
+
+
+@contextmanager
+def _workspace(scenario: Mapping[str, Any], folder: Path) -> Iterator[Path | None]:
+    """A directory for what the run records, if it records anything; gone afterwards."""
+    if not any(scenario["record"].values()):
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix=".fctlab-", dir=folder) as temporary:
+        yield Path(temporary)
 
 
 class _Inputs:

@@ -15,7 +15,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fctlab.studies import verdict
-from fctlab.studies.verdict import Expectation, Finding, Verdict
+from fctlab.studies.verdict import Exact, Expectation, Finding, Verdict, Within
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -61,6 +61,26 @@ class Cell:
     keep: Keep | None = None
 
 
+class Cells:
+    """The cells of a study, each made once."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Cell] = {}
+
+    def cell(
+        self, id: str, scenario: Mapping[str, Any], cost: float = 1.0, keep: Keep | None = None
+    ) -> Cell:
+        """The cell called `id`: always the same one.
+
+        Raises:
+            ValueError: one of this name has another scenario or keeps something else.
+        """
+        made = self._made.setdefault(id, Cell(id, scenario, cost, keep))
+        if made.scenario != scenario or made.keep is not keep:
+            raise ValueError(f"two different cells are called {id}")
+        return made
+
+
 class Run:
     """What is remembered of one run of a cell."""
 
@@ -91,11 +111,11 @@ Measure: TypeAlias = "Callable[..., float] | Callable[[], Sequence[float]]"
 -> a number, or one per seed."""
 
 
-def metric(name: str, size: str = "all") -> Callable[[Run], float]:
-    """A column of the summary: ``metric("avg_slowdown")``."""
+def metric(name: str, size: str = "all", traffic_class: str = "all") -> Callable[[Run], float]:
+    """A column of the summary: ``metric("avg_slowdown")``; NaN where there are no flows."""
 
     def read(run: Run) -> float:
-        value = run.of(size)[name]
+        value = run.of(size, traffic_class)[name]
         return math.nan if value is None else float(value)
 
     return read
@@ -155,6 +175,11 @@ class Part:
     counts: bool = True
     percent: bool = False
 
+    @property
+    def is_number(self) -> bool:
+        """Whether it is a number in some unit, not a ratio."""
+        return isinstance(self.expected, Exact | Within)
+
     def judge(self, results: Results) -> Finding:
         """What the runs say about it."""
         if self.cells:
@@ -162,11 +187,6 @@ class Part:
         found = self.measure()
         effects = [found] if isinstance(found, float | int) else list(found)
         return verdict.judge(effects, self.expected)
-
-    @property
-    def computed(self) -> bool:
-        """Whether it is a number without an interval."""
-        return isinstance(self.expected, verdict.Exact | verdict.Within)
 
 
 def ratio(
@@ -260,8 +280,9 @@ class Judged:
         sentences = [self._decided_by(part, finding), self._likewise(part, finding)]
         if self.claim.why:
             sentences.append(self.claim.why(self._results))
-        elif part.cells:
-            sentences.append(compared(self._results, part.cells))
+        elif part.cells and finding.verdict is not Verdict.UNDECIDED:
+            # Of many loads the last, which is the highest.
+            sentences.append(compared(self._results, part.cells[-2:]))
         return " ".join(filter(None, sentences))
 
     def _decided_by(self, part: Part, finding: Finding) -> str:
@@ -304,7 +325,7 @@ def effect(part: Part, finding: Finding) -> str:
 def interval(part: Part, finding: Finding) -> str:
     """The 95% interval: ``"[8.31x, 10.0x]"``; empty for what was computed."""
     found = finding.estimate
-    if found is None or part.computed:
+    if found is None or (part.is_number and (not part.cells or found.low == found.high)):
         return ""
     return f"[{written(part, found.low)}, {written(part, found.high)}]"
 
@@ -317,8 +338,9 @@ def shown(part: Part, results: Results) -> str:
 
 def written(part: Part, value: float) -> str:
     """An effect as people write it."""
-    if part.computed:
-        return f"{value:,g}"
+    if part.is_number:
+        measured = f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+        return measured if part.cells else f"{value:,g}"
     if math.isinf(value):
         return "inf"
     if part.percent:
@@ -375,6 +397,39 @@ class Check:
 
 
 @dataclass(frozen=True, eq=False)
+class Table:
+    """A table of the report, beside that of the claims.
+
+    Attributes:
+        id: its name in ``report.json``; different for every table of a study.
+        title: what it shows.
+        caption: how to read it.
+        cells: whose runs it shows.
+        header: names of the columns, with units.
+        rows: as text, as wide as the header.
+        claims: ids of the claims that it belongs to.
+        folded: the page shows it when asked.
+    """
+
+    id: str
+    title: str
+    caption: str
+    cells: tuple[Cell, ...]
+    header: tuple[str, ...]
+    rows: Callable[[Results], list[tuple[str, ...]]]
+    claims: tuple[str, ...]
+    folded: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """What follows for people who have to choose, computed from the runs."""
+
+    cells: tuple[Cell, ...]
+    sentences: Callable[[Results], list[str]]
+
+
+@dataclass(frozen=True, eq=False)
 class Plan:
     """What a study does in one mode."""
 
@@ -383,6 +438,8 @@ class Plan:
     checks: Sequence[Check] = ()
     notes: Sequence[str] = ()
     """What the paper leaves open and how it is settled here, and what this mode shrinks."""
+    tables: Sequence[Table] = ()
+    advice: Advice | None = None
 
     def cells(self) -> list[Cell]:
         """Every cell that something refers to, once.
@@ -394,6 +451,8 @@ class Plan:
         referred = [part.cells for claim in self.claims for part in claim.parts]
         referred += [figure.cells for figure in self.figures]
         referred += [check.cells for check in self.checks]
+        referred += [table.cells for table in self.tables]
+        referred += [self.advice.cells] if self.advice else []
         for cell in chain(*referred):
             if cells.setdefault(cell.id, cell) is not cell:
                 raise ValueError(f"two cells are called {cell.id}")
@@ -415,10 +474,14 @@ class Plan:
 
         claims = [claim for claim in self.claims if chosen(claim.id)]
         figures = [figure for figure in self.figures if any(map(chosen, figure.claims))]
-        plan = Plan(claims, figures, (), self.notes)
+        tables = [table for table in self.tables if any(map(chosen, table.claims))]
+        plan = Plan(claims, figures, (), self.notes, tables)
         needed = set(plan.cells())
         checks = [check for check in self.checks if needed.issuperset(check.cells)]
-        return replace(plan, checks=checks)
+        advice = self.advice
+        if advice and not needed.issuperset(advice.cells):
+            advice = None
+        return replace(plan, checks=checks, advice=advice)
 
 
 @dataclass(frozen=True, eq=False)

@@ -81,7 +81,7 @@ class Apart:
 
 @dataclass(frozen=True)
 class Exact:
-    """A number that is computed, not estimated; may be off by `tolerance`, a share of it."""
+    """A number that is read off, not estimated: off by at most `tolerance`, a share of it."""
 
     value: float
     tolerance: float = 0.0
@@ -89,7 +89,7 @@ class Exact:
 
 @dataclass(frozen=True)
 class Within:
-    """A number that is computed, not estimated, and lies in ``[low, high]``: a theorem's bound."""
+    """A number that lies in ``[low, high]``, such as a theorem's bound, under every seed."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -145,7 +145,7 @@ def judge(ratios: Sequence[float], expected: Expectation) -> Finding:
     * `Apart`: **agrees** when the interval excludes 1 and the point is far enough from it,
       **direction** when it is nearer, **differs** when the whole interval is nearer; else
       **undecided**.
-    * `Exact`, `Within`: **agrees** or **differs**.
+    * `Exact`, `Within`: **agrees** or **differs**; the interval is the range over the seeds.
     """
     if isinstance(expected, Exact | Within):
         return _judge_computed(ratios, expected)
@@ -232,13 +232,15 @@ def _judge_apart(found: Estimate, expected: Apart) -> Verdict:
 
 
 def _judge_computed(values: Sequence[float], expected: Exact | Within) -> Finding:
-    value = values[0]
     if isinstance(expected, Within):
-        holds = expected.low <= value <= expected.high
+        low, high = expected.low, expected.high
     else:
-        holds = abs(value - expected.value) <= expected.tolerance * abs(expected.value)
+        reach = expected.tolerance * abs(expected.value)
+        low, high = expected.value - reach, expected.value + reach
+    holds = all(low <= value <= high for value in values)
     verdict = Verdict.AGREES if holds else Verdict.DIFFERS
-    return Finding(verdict, Estimate(value, value, value, len(values)))
+    mean = math.fsum(values) / len(values)
+    return Finding(verdict, Estimate(mean, min(values), max(values), len(values)))
 
 
 def _log_moments(ratios: Sequence[float]) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import fctlab
-from fctlab.studies.study import Cell, Mode, Source, metric
+from fctlab.studies.study import Cell, Cells, Mode, Source, metric
 
 if TYPE_CHECKING:
     from fctlab.result import Result
@@ -219,7 +219,7 @@ class Lab:
         self.mode = mode
         self.scales = SCALES[mode]
         self.main = Setting(self.scales.main)
-        self._cells: dict[str, Cell] = {}
+        self._cells = Cells()
         self._mappings: dict[str, Source] = {}
 
     def cell(
@@ -233,16 +233,11 @@ class Lab:
         setting = setting or self.main
         scheme = SCHEMES[scheme] if isinstance(scheme, str) else scheme
         name = f"{setting.id}/{transport}/{scheme.id}"
-        scenario = setting.scenario(transport, scheme)
-        if name not in self._cells:
-            scale = setting.scale
-            collapses = transport == "mintcp" and scheme.id in ("fifo", "sjf")
-            length = 3 * scale.end_ms if collapses else scale.warmup_ms + 2 * scale.window_ms
-            cost = scale.leaves * scale.hosts_per_leaf * length
-            self._cells[name] = Cell(name, scenario, cost, keep)
-        elif self._cells[name].scenario != scenario:
-            raise ValueError(f"two different cells are called {name}")
-        return self._cells[name]
+        scale = setting.scale
+        collapses = transport == "mintcp" and scheme.id in ("fifo", "sjf")
+        length = 3 * scale.end_ms if collapses else scale.warmup_ms + 2 * scale.window_ms
+        cost = scale.leaves * scale.hosts_per_leaf * length
+        return self._cells.cell(name, setting.scenario(transport, scheme), cost, keep)
 
     def static(
         self, queues: int, setting: Setting, tag: str = "", policy: str = "equal-split"

@@ -1,0 +1,174 @@
+"""What the cells of the ASCC study are made of: traffic, schemes, scales."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fctlab.studies import ns2, published
+from fctlab.studies.loads import ByLoad
+from fctlab.studies.ns2 import Fabric
+from fctlab.studies.study import Cell, Cells, Mode, Source, metric
+from fctlab.thresholds import Sizes
+
+FCT = metric("avg_fct_s")
+MICE = metric("avg_fct_s", "small")
+MEDIUM = metric("avg_fct_s", "medium")
+LARGE = metric("avg_fct_s", "large")
+SIZES = {"all flows": FCT, "mice": MICE, "medium flows": MEDIUM, "large flows": LARGE}
+LARGE_BYTES = 10_000_000
+"""Of which elephant flows have more (section VIII)."""
+
+
+def _large_only() -> str:
+    """Web search's flows above 10 MB as a table of a distribution."""
+    sizes = Sizes("websearch")
+    below = float(sizes.share_up_to(np.array(float(LARGE_BYTES))))
+    points = [(float(LARGE_BYTES), below)]
+    points += [
+        (size, share)
+        for size, share in zip(sizes.sizes.tolist(), sizes.shares.tolist(), strict=True)
+        if size > LARGE_BYTES
+    ]
+    rows = [f"{size:.0f},{(share - below) / (1 - below):.12g}" for size, share in points]
+    return "\n".join(["size_bytes,cumulative_probability", *rows]) + "\n"
+
+
+WORKLOADS: dict[str, Any] = {
+    "websearch": "websearch",
+    "datamining": "datamining",
+    "elephants": {"kind": "cdf", "file": Source("elephants.csv", lambda _: _large_only())},
+}
+DESCRIPTIONS = {
+    "websearch": "web search",
+    "datamining": "data mining",
+    "elephants": "web search's large flows alone",
+}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large, and how many flows."""
+
+    fabric: Fabric
+    flows: Mapping[str, int]
+    loads: tuple[float, ...]
+    """At alpha = 1."""
+    alphas: tuple[float, ...]
+    """At the loads of `at`."""
+    at: tuple[float, ...] = (0.5, 0.8)
+    """The paper does not say at which load alpha was varied."""
+
+
+SCALES: dict[Mode, Scale] = {
+    "quick": Scale(
+        Fabric(2, 6, 2),
+        {"websearch": 1_200, "datamining": 350, "elephants": 60},
+        (0.5, 0.7, 0.9),
+        (0.0, 0.5, 1.0, 1.6, 2.0),
+    ),
+    "full": Scale(
+        Fabric(),
+        {"websearch": 50_000, "datamining": 50_000, "elephants": 2_000},
+        (0.5, 0.6, 0.7, 0.8, 0.9),
+        (0.0, 0.4, 0.8, 1.0, 1.2, 1.6, 2.0),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """What is compared, as scenarios write it, for a workload and a load."""
+
+    name: str
+    at: Callable[[str, float], dict[str, Any]]
+
+
+def _preset(name: str, preset: str, **changes: Mapping[str, Any]) -> Scheme:
+    """A preset, with other keys of its transport or its port."""
+    scheme = ns2.scheme(name, preset)
+    for place, keys in changes.items():
+        scheme[place] = scheme[place] | keys
+    return Scheme(name, lambda workload, load: scheme)
+
+
+def _pias(workload: str, load: float) -> dict[str, Any]:
+    mix = "datamining" if workload == "datamining" else "websearch"
+    thresholds = published.pias(mix, load)
+    return ns2.scheme("PIAS", "pias", {"kind": "priority", "thresholds": thresholds})
+
+
+def _srpt() -> Scheme:
+    """Clairvoyant: the preset's ports over DCTCP instead of TCP."""
+    scheme = ns2.scheme("SRPT", "srpt")
+    scheme["transport"] = {"kind": "dctcp", **ns2.TRANSPORT}
+    return Scheme("SRPT", lambda workload, load: scheme)
+
+
+ASCC = _preset("ASCC", "ascc")
+PIAS = Scheme("PIAS", _pias)
+SRPT = _srpt()
+LAS = _preset("LAS", "las")
+FOUR = (SRPT, ASCC, PIAS, LAS)
+DEPLOYABLE = _preset("ASCC, 8 queues", "ascc-deployable")
+WITHOUT = {
+    "the buffer policy": _preset("ASCC, tail drop", "ascc", port={"drop": "tail"}),
+    "retransmit when complete": _preset(
+        "ASCC, no retransmission", "ascc", transport={"retransmit_when_complete": False}
+    ),
+    "adjust window when complete": _preset(
+        "ASCC, no adjusted window", "ascc", transport={"adjust_window_when_complete": False}
+    ),
+    "ignore ECN from the incomplete phase": _preset(
+        "ASCC, heeding all ECN", "ascc", transport={"ignore_ecn_of_incomplete": False}
+    ),
+    "marking by departures": _preset(
+        "ASCC, marking at enqueue", "ascc", port={"ecn_at": "enqueue"}
+    ),
+}
+"""Section VII's four rules and its way of marking, each switched off."""
+
+
+class Lab:
+    """The cells of the study."""
+
+    def __init__(self, mode: Mode) -> None:
+        self.mode = mode
+        self.scale = SCALES[mode]
+        self._cells = Cells()
+
+    def cell(self, scheme: Scheme, workload: str, load: float, alpha: float = 1.0) -> Cell:
+        """The cell of a scheme under a workload; packets are spaced by `alpha`."""
+        flows = self.scale.flows[workload]
+        name = f"{workload}, {scheme.name}, load {load:g}, alpha {alpha:g}"
+        scenario = {
+            "name": name,
+            "topology": self.scale.fabric.topology,
+            "traffic": {
+                "workload": WORKLOADS[workload],
+                "load": load,
+                "flows": flows,
+                **({"spacing": alpha} if alpha else {}),
+            },
+            "measure": {"fct_ends": "ack", "max_time": "300s"},
+            "scheme": scheme.at(workload, load),
+        }
+        return self._cells.cell(name, scenario, flows * (4 if workload == "datamining" else 1))
+
+    def loads(
+        self,
+        scheme: Scheme,
+        workload: str,
+        alpha: float = 1.0,
+        only: tuple[float, ...] | None = None,
+    ) -> ByLoad:
+        """The cells of a scheme by load."""
+        chosen = only or self.scale.loads
+        return {load: self.cell(scheme, workload, load, alpha) for load in chosen}
+
+    def alphas(self, scheme: Scheme, workload: str, load: float) -> ByLoad:
+        """The cells of a scheme by alpha."""
+        return {alpha: self.cell(scheme, workload, load, alpha) for alpha in self.scale.alphas}

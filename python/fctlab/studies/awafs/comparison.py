@@ -1,0 +1,241 @@
+"""Sections 4.4 and 4.5: AWAFS and PIAS with other thresholds. Claims awafs-3 to 9 and 11."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fctlab.studies import loads
+from fctlab.studies.awafs.setting import (
+    AWAFS,
+    DESCRIPTIONS,
+    EQUAL_BYTES,
+    FCT,
+    LONG,
+    LONG_TAIL,
+    PIAS_DM,
+    PIAS_WS,
+    SHORT,
+    SHORT_TAIL,
+    Lab,
+    Scheme,
+    awafs,
+    pias,
+    timeouts,
+)
+from fctlab.studies.study import Claim, Figure, Part, Run, ratio
+from fctlab.studies.verdict import Band, Expectation, Number, Range, Sign
+
+Of = Callable[[Run], float]
+HIGH = 0.9
+
+
+class _Against:
+    """Parts that compare AWAFS with a PIAS under a traffic."""
+
+    def __init__(self, lab: Lab, traffic: str, other: Scheme, ours: Scheme = AWAFS) -> None:
+        self.lab, self.traffic, self.ours, self.other = lab, traffic, ours, other
+        self.name = f"{DESCRIPTIONS[traffic]}, {ours.name} / {other.name}"
+
+    def mean(
+        self, words: str, of: Of, expected: Expectation, paper: str, counts: bool = True
+    ) -> tuple[Part, ...]:
+        """Over the loads, and each of them beside."""
+        ours, other = (self.lab.loads(scheme, self.traffic) for scheme in (self.ours, self.other))
+        name = f"{words}: {self.name}"
+        return loads.across(name, ours, other, expected, paper, of=of, counts=counts)
+
+    def high(self, words: str, of: Of, expected: Expectation, paper: str) -> Part:
+        """At load 0.9."""
+        ours, other = (self.lab.cell(s, self.traffic, HIGH) for s in (self.ours, self.other))
+        name = f"{words} at load {HIGH:g}: {self.name}"
+        return ratio(name, ours, other, expected, paper, of=of, percent=True)
+
+
+def _less(share: float) -> tuple[Number, str]:
+    """A reduction by `share`, and how people write it."""
+    return Number(1 - share), f"-{share:.1%}"
+
+
+def claims(lab: Lab) -> list[Claim]:
+    """Claims awafs-3 to awafs-9 and awafs-11."""
+    web = _Against(lab, "websearch", PIAS_DM)
+    solved = _Against(lab, "websearch", pias("datamining", 8))
+    mining = _Against(lab, "datamining", PIAS_WS)
+    hadoop = _Against(lab, "hadoop", PIAS_DM)
+    cache = _Against(lab, "cache", PIAS_DM)
+    mixed = _Against(lab, "heterogeneous", PIAS_WS)
+    small, tail = "short flows", "short flows, p99"
+    large, large_tail = "long flows", "long flows, p99"
+    return [
+        Claim(
+            "awafs-3",
+            "Web search, PIAS with data mining's thresholds: short flows, average and p99 FCT; at "
+            "load 0.9",
+            "-9.6%, -16.6%; -11.7%, -15.9%",
+            (
+                *web.mean(small, SHORT, *_less(0.096)),
+                *web.mean(tail, SHORT_TAIL, *_less(0.166)),
+                web.high(small, SHORT, *_less(0.117)),
+                web.high(tail, SHORT_TAIL, *_less(0.159)),
+                *solved.mean(small, SHORT, *_less(0.096), counts=False),
+                *solved.mean(tail, SHORT_TAIL, *_less(0.166), counts=False),
+            ),
+        ),
+        Claim(
+            "awafs-4",
+            "... long flows, average and p99; overall average; timeouts",
+            "-20.3%, -32.7%; -36%; -78%",
+            (
+                *web.mean(large, LONG, *_less(0.203)),
+                *web.mean(large_tail, LONG_TAIL, *_less(0.327)),
+                *web.mean("all flows", FCT, *_less(0.36)),
+                *web.mean("timeouts", timeouts, *_less(0.78)),
+            ),
+        ),
+        Claim(
+            "awafs-5",
+            "Data mining, PIAS with web search's thresholds: no noticeable difference",
+            "band 3%",
+            (
+                *mining.mean("all flows", FCT, Band.within(0.03), "none (band 3%)"),
+                *_Against(lab, "datamining", PIAS_DM, PIAS_WS).mean(
+                    "all flows", FCT, Band.within(0.03), "none (band 3%)"
+                ),
+            ),
+        ),
+        Claim(
+            "awafs-6",
+            "Hadoop, PIAS with data mining's thresholds: short flows, average and p99; overall; "
+            "timeouts; long flows at load 0.9, average and p99",
+            "-0.3 to -0.7%, -0.6 to -2.3%; -0.4%; -95%; -1%, -5.7%",
+            (
+                *hadoop.mean(small, SHORT, Range(0.993, 0.997), "-0.3 to -0.7%"),
+                *hadoop.mean(tail, SHORT_TAIL, Range(0.977, 0.994), "-0.6 to -2.3%"),
+                *hadoop.mean("all flows", FCT, *_less(0.004)),
+                *hadoop.mean("timeouts", timeouts, *_less(0.95)),
+                hadoop.high(large, LONG, *_less(0.01)),
+                hadoop.high(large_tail, LONG_TAIL, *_less(0.057)),
+            ),
+        ),
+        Claim(
+            "awafs-7",
+            "Cache, PIAS with data mining's thresholds: short flows, average and p99; long flows, "
+            "average and p99; overall; timeouts",
+            "-11.8%, -12.7%; -10.2%, -18.5%; -5.3%; -63%",
+            (
+                *cache.mean(small, SHORT, *_less(0.118)),
+                *cache.mean(tail, SHORT_TAIL, *_less(0.127)),
+                *cache.mean(large, LONG, *_less(0.102)),
+                *cache.mean(large_tail, LONG_TAIL, *_less(0.185)),
+                *cache.mean("all flows", FCT, *_less(0.053)),
+                *cache.mean("timeouts", timeouts, *_less(0.63)),
+            ),
+        ),
+        Claim(
+            "awafs-8",
+            "Heterogeneous traffic (web search from i to j > i, else data mining), PIAS with web "
+            "search's thresholds: short flows, average and p99",
+            "-4.3 to -5.1%; -8 to -15%",
+            (
+                *mixed.mean(small, SHORT, Range(0.949, 0.957), "-4.3 to -5.1%"),
+                *mixed.mean(tail, SHORT_TAIL, Range(0.85, 0.92), "-8 to -15%"),
+            ),
+        ),
+        Claim(
+            "awafs-9",
+            "Abstract: average FCT of short flows; of long flows",
+            "-16.9 to -45.2%; up to -39%",
+            (
+                *web.mean(small, SHORT, Range(0.548, 0.831), "-16.9 to -45.2%"),
+                *web.mean(large, LONG, Range(0.61, 1), "up to -39%"),
+            ),
+            why=lambda _: (
+                "The body's numbers (awafs-3 and awafs-4) are smaller than the abstract's."
+            ),
+        ),
+        _matched(lab),
+        _found(lab),
+    ]
+
+
+def _matched(lab: Lab) -> Claim:
+    band = Band.within(0.03), "nothing (band 3%)"
+    parts: list[Part] = []
+    for traffic, matched in (("websearch", PIAS_WS), ("datamining", PIAS_DM)):
+        against = _Against(lab, traffic, matched)
+        parts += against.mean("all flows", FCT, *band)
+        parts += against.mean("short flows", SHORT, *band)
+    pairs = {4: (pias("datamining", 4), awafs(4)), 8: (pias("datamining", 8), AWAFS)}
+    gains = {n: [lab.loads(s, "websearch") for s in pair] for n, pair in pairs.items()}
+    cells = tuple(by_load[load] for load in lab.scale.loads for n in (4, 8) for by_load in gains[n])
+
+    def more(*runs: Run) -> float:
+        fours = zip(runs[0::4], runs[1::4], runs[2::4], runs[3::4], strict=True)
+        return loads.geometric_mean(
+            [(SHORT(a) / SHORT(b)) / (SHORT(c) / SHORT(d)) for a, b, c, d in fours]
+        )
+
+    parts.append(
+        Part(
+            "web search, short flows: gain over PIAS-DM, 4 queues / 8 queues",
+            "larger with 4",
+            Sign(1),
+            cells,
+            more,
+        )
+    )
+    return Claim(
+        "awafs-11",
+        "With matched thresholds AWAFS costs nothing; gains are larger with 4 queues than with 8",
+        "band 3%; larger",
+        tuple(parts),
+    )
+
+
+def _found(lab: Lab) -> Claim:
+    """Entry awafs-x1: percentiles found in the traffic."""
+    parts: list[Part] = []
+    for traffic in DESCRIPTIONS:
+        against = _Against(lab, traffic, AWAFS, EQUAL_BYTES)
+        parts += against.mean("short flows", SHORT, Sign(-1), "better")
+        parts += against.mean("all flows", FCT, Sign(-1), "better")
+    return Claim(
+        "awafs-x1",
+        "Thresholds that give every queue the same bytes of the recent flows, instead of fixed "
+        "percentiles",
+        "open (future work)",
+        tuple(parts),
+        beyond=True,
+    )
+
+
+def figures(lab: Lab) -> list[Figure]:
+    """The paper's figures 11 to 29: gains per load."""
+    panels = {
+        "(a) short flows, average": SHORT,
+        "(b) short flows, p99": SHORT_TAIL,
+        "(c) all flows, average": FCT,
+        "(d) long flows, average": LONG,
+        "(e) long flows, p99": LONG_TAIL,
+        "(f) timeouts per flow": timeouts,
+    }
+    rows = (
+        ("websearch", "11 to 16", PIAS_DM, (pias("datamining", 8), PIAS_WS), (3, 4, 9)),
+        ("datamining", "17", PIAS_WS, (PIAS_DM,), (5,)),
+        ("hadoop", "18 to 21", PIAS_DM, (), (6,)),
+        ("cache", "22 to 27", PIAS_DM, (), (7,)),
+        ("heterogeneous", "28 and 29", PIAS_WS, (), (8,)),
+    )
+    return [
+        loads.relative(
+            f"gains-{traffic}",
+            f"Figures {numbers}: {DESCRIPTIONS[traffic]}",
+            f"The paper's figures {numbers}, as shares of what PIAS has with thresholds of the "
+            "other workload; below 1 is better.",
+            (*(f"awafs-{n}" for n in ids), "awafs-x1"),
+            panels,
+            {s.name: lab.loads(s, traffic) for s in (base, AWAFS, EQUAL_BYTES, *more)},
+            base.name,
+        )
+        for traffic, numbers, base, more, ids in rows
+    ]

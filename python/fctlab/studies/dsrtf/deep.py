@@ -1,0 +1,185 @@
+"""Section 5.6: queues, thresholds, known sizes. Claims dsrtf-10 to dsrtf-12 and dsrtf-14."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from fctlab.studies import loads
+from fctlab.studies.dsrtf.setting import (
+    D_SRTF,
+    D_SRTF_IA,
+    FCT,
+    LONG,
+    PANELS,
+    PFABRIC,
+    PFABRIC_OWN,
+    SHORT,
+    T0_US,
+    WITH_QUEUES,
+    E,
+    Lab,
+    Scheme,
+    d_srtf,
+)
+from fctlab.studies.figures import Quantity, bar_figure
+from fctlab.studies.study import Claim, Figure, Part, Run, shown
+from fctlab.studies.verdict import Band, Expectation, Sign
+
+T0S_US = (40.0, 120.0, 360.0)
+ES = (2.0, 3.0, 5.0)
+
+
+def _swept(t0_us: float, e: float) -> Scheme:
+    """D-SRTF with other thresholds, or with its own."""
+    if (t0_us, e) == (T0_US, E):
+        return D_SRTF
+    return d_srtf(f"D-SRTF, T0 = {t0_us:g} us, E = {e:g}", t0_us=t0_us, e=e)
+
+
+def claims(lab: Lab) -> list[Claim]:
+    """Claims dsrtf-10 to dsrtf-12 and dsrtf-14."""
+
+    def compared(
+        over: Scheme,
+        under: Scheme,
+        words: str,
+        of: Callable[[Run], float],
+        expected: Expectation,
+        paper: str,
+        counts: bool = True,
+        chosen: tuple[float, ...] | None = None,
+    ) -> tuple[Part, ...]:
+        chosen = chosen or lab.scale.deep
+        a, b = (lab.loads(s, "mixed", loads=chosen) for s in (over, under))
+        name = f"{words}, {over.name} / {under.name}"
+        return loads.across(name, a, b, expected, paper, of=of, counts=counts)
+
+    def all_of(parts: list[tuple[Part, ...]]) -> tuple[Part, ...]:
+        return tuple(part for group in parts for part in group)
+
+    same = Band.within(0.03), "almost the same (band 3%)"
+    queues = WITH_QUEUES
+    near = Band(1 / 1.03, math.inf), "none is better (by 3%)"
+    against = {
+        pfabric: compared(
+            D_SRTF_IA, pfabric, "all flows", FCT, Sign(-1), "better", counts=pfabric is PFABRIC
+        )
+        for pfabric in (PFABRIC, PFABRIC_OWN)
+    }
+    own = against[PFABRIC_OWN][0]
+    windows = compared(PFABRIC, PFABRIC_OWN, "all flows", FCT, Sign(-1), "-")[0]
+    return [
+        Claim(
+            "dsrtf-10",
+            "Queues: short flows are the same with 2, 4, 8 and 16; 16 are like 8; overall more "
+            "are better; for large flows two are better",
+            "band 3%; better; better",
+            all_of(
+                [
+                    *(compared(queues[n], D_SRTF, "short flows", SHORT, *same) for n in queues),
+                    compared(queues[16], D_SRTF, "all flows", FCT, *same),
+                    *(
+                        compared(queues[n], D_SRTF, "all flows", FCT, Sign(1), "worse than 8")
+                        for n in (2, 4)
+                    ),
+                    compared(queues[2], D_SRTF, "large flows", LONG, Sign(-1), "better than 8"),
+                ]
+            ),
+        ),
+        Claim(
+            "dsrtf-11",
+            "D-SRTF against D-SRTF-IA, which knows sizes: overall; short flows",
+            "within 8%; equal (band 3%)",
+            all_of(
+                [
+                    compared(D_SRTF, D_SRTF_IA, "all flows", FCT, Band.within(0.08), "within 8%"),
+                    compared(D_SRTF, D_SRTF_IA, "short flows", SHORT, *same),
+                ]
+            ),
+        ),
+        Claim(
+            "dsrtf-12",
+            "D-SRTF-IA against pFabric, overall average FCT",
+            "better",
+            (*against[PFABRIC], *against[PFABRIC_OWN]),
+            why=lambda results: (
+                f"With pFabric's own windows, buffer and RTO: {shown(own, results)}. With the "
+                f"paper's, pFabric is {shown(windows, results)} against its own setting here: "
+                "windows that start at ten packets spare long flows losses."
+            ),
+        ),
+        Claim(
+            "dsrtf-14",
+            "T0 = 120 us, E = 3 is the best of a sweep",
+            "near the best (3%)",
+            all_of(
+                [
+                    compared(_swept(t0, e), D_SRTF, "all flows", FCT, *near, chosen=lab.scale.swept)
+                    for t0 in T0S_US
+                    for e in ES
+                    if (t0, e) != (T0_US, E)
+                ]
+            ),
+        ),
+    ]
+
+
+def figures(lab: Lab) -> list[Figure]:
+    """The paper's figures 14 to 16, and the sweep over T0 and E."""
+    chosen = lab.scale.deep
+    eight = {"8 queues": lab.loads(D_SRTF, "mixed", loads=chosen)}
+    others = {f"{n} queues": lab.loads(s, "mixed", loads=chosen) for n, s in WITH_QUEUES.items()}
+    known = {s.name: lab.loads(s, "mixed", loads=chosen) for s in (D_SRTF_IA, D_SRTF)}
+    three = (PFABRIC_OWN, PFABRIC, D_SRTF_IA)
+    pfabric = {s.name: lab.loads(s, "mixed", loads=chosen) for s in three}
+    load = lab.scale.swept[0]
+    sweep = {
+        f"T0 = {t0:g} us": {
+            f"E = {e:g}": (
+                (lab.cell(_swept(t0, e), "mixed", load),),
+                FCT,
+            )
+            for e in ES
+        }
+        for t0 in T0S_US
+    }
+    return [
+        loads.relative(
+            "figure-14",
+            "Figure 14: number of queues",
+            "The paper's figure 14: D-SRTF with 2 to 16 queues, as shares of the completion times "
+            "with 8.",
+            ("dsrtf-10",),
+            PANELS,
+            eight | others,
+            "8 queues",
+        ),
+        loads.relative(
+            "figure-15",
+            "Figure 15: estimated and known sizes",
+            "The paper's figure 15: D-SRTF as shares of D-SRTF-IA's completion times.",
+            ("dsrtf-11",),
+            PANELS,
+            known,
+            D_SRTF_IA.name,
+        ),
+        loads.relative(
+            "figure-16",
+            "Figure 16: D-SRTF-IA and pFabric",
+            "The paper's figure 16, with pFabric as the paper ran it (RTO 5 ms) and in its own "
+            "setting.",
+            ("dsrtf-12",),
+            {"all flows, average": FCT},
+            pfabric,
+            PFABRIC_OWN.name,
+        ),
+        bar_figure(
+            "thresholds",
+            "A sweep over T0 and E",
+            f"Overall average completion time of D-SRTF, four workloads mixed at load {load:g}. "
+            "The paper found T0 = 120 us with E = 3 best and shows no numbers.",
+            ("dsrtf-14",),
+            [("", Quantity("average completion time (ms)", 1e3), sweep)],
+        ),
+    ]

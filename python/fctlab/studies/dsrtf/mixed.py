@@ -1,0 +1,222 @@
+"""Sections 5.3 to 5.5: four workloads at once. Claims dsrtf-6 to dsrtf-9 and dsrtf-13."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fctlab.studies import figures as drawing
+from fctlab.studies import loads
+from fctlab.studies.dsrtf.setting import (
+    CLASSES,
+    D_SRTF,
+    DCTCP,
+    FCT,
+    L2DCT,
+    PANELS,
+    PFABRIC,
+    PFABRIC_OWN,
+    PIAS_DM,
+    PIAS_WS,
+    SHARES,
+    SHORT,
+    SHORT_TAIL,
+    Lab,
+    Scheme,
+)
+from fctlab.studies.figures import Line
+from fctlab.studies.study import Claim, Figure, Part, Results, Run, metric
+from fctlab.studies.verdict import Expectation, Number, Range, Sign
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+OTHERS = (PIAS_WS, PIAS_DM, L2DCT, DCTCP)
+
+
+def claims(lab: Lab) -> list[Claim]:
+    """Claims dsrtf-6 to dsrtf-9 and dsrtf-13."""
+
+    def against(
+        other: Scheme,
+        words: str,
+        of: Callable[[Run], float],
+        expected: Expectation,
+        paper: str,
+        *,
+        scheme: Scheme = D_SRTF,
+        topology: str = "leaf-spine",
+        counts: bool = True,
+    ) -> tuple[Part, ...]:
+        chosen = lab.scale.deep if topology == "fat-tree" else lab.scale.loads
+        ours, theirs = (lab.loads(s, "mixed", topology, chosen) for s in (scheme, other))
+        name = f"{words}, {scheme.name} / {other.name}"
+        return loads.across(name, ours, theirs, expected, paper, of=of, counts=counts)
+
+    def all_of(parts: list[tuple[Part, ...]]) -> tuple[Part, ...]:
+        return tuple(part for group in parts for part in group)
+
+    pias, fair = (PIAS_WS, PIAS_DM), (L2DCT, DCTCP)
+    mining = metric("avg_fct_s", "small", "data mining")
+    return [
+        Claim(
+            "dsrtf-6",
+            "Four workloads mixed: overall average FCT against PIAS with web search's and with "
+            "data mining's thresholds",
+            "-5%; -1 to -7%",
+            all_of(
+                [
+                    against(PIAS_WS, "all flows", FCT, Number(0.95), "-5%"),
+                    against(PIAS_DM, "all flows", FCT, Range(0.93, 0.99), "-1 to -7%"),
+                ]
+            ),
+        ),
+        Claim(
+            "dsrtf-7",
+            "... short flows: average against PIAS; against L2DCT and DCTCP; p99 against both",
+            "up to -10%; more than -40%; -15 to -20%, more than -60%",
+            all_of(
+                [
+                    *(against(o, "short", SHORT, Range(0.90, 1), "up to -10%") for o in pias),
+                    *(against(o, "short", SHORT, Range(0, 0.6), "more than -40%") for o in fair),
+                    *(
+                        against(o, "short, p99", SHORT_TAIL, Range(0.80, 0.85), "-15 to -20%")
+                        for o in pias
+                    ),
+                    *(
+                        against(o, "short, p99", SHORT_TAIL, Range(0, 0.4), "more than -60%")
+                        for o in fair
+                    ),
+                ]
+            ),
+        ),
+        Claim(
+            "dsrtf-8",
+            "Fat-tree: the same orderings",
+            "same",
+            all_of(
+                [
+                    against(o, words, of, Sign(-1), "lower", topology="fat-tree")
+                    for words, of in (("all flows", FCT), ("short flows", SHORT))
+                    for o in OTHERS
+                ]
+            ),
+        ),
+        Claim(
+            "dsrtf-9",
+            "Short flows of data mining inside the mix against pFabric: D-SRTF; PIAS",
+            "+1.6%; +4.9%",
+            all_of(
+                [
+                    against(
+                        pfabric,
+                        "short, data mining",
+                        mining,
+                        Number(number),
+                        f"{number - 1:+.1%}",
+                        scheme=scheme,
+                        counts=pfabric is PFABRIC,
+                    )
+                    for pfabric in (PFABRIC, PFABRIC_OWN)
+                    for scheme, number in ((D_SRTF, 1.016), (PIAS_WS, 1.049), (PIAS_DM, 1.049))
+                ]
+            ),
+        ),
+        Claim(
+            "dsrtf-13",
+            "Figure 10: for each workload inside the mix D-SRTF has the lowest average FCT",
+            "lowest",
+            all_of(
+                [
+                    against(o, name, metric("avg_fct_s", traffic_class=name), Sign(-1), "lower")
+                    for name in CLASSES
+                    for o in OTHERS
+                ]
+            ),
+        ),
+    ]
+
+
+def figures(lab: Lab) -> list[Figure]:
+    """The paper's figures 8 to 10, 12 and 13."""
+    five = (PIAS_WS, PIAS_DM, D_SRTF, L2DCT, DCTCP)
+
+    def of_class(name: str) -> Callable[[Run], float]:
+        return metric("avg_fct_s", traffic_class=name)
+
+    def short_of(name: str) -> Callable[[Run], float]:
+        return metric("avg_fct_s", "small", name)
+
+    def drawn(
+        number: int,
+        title: str,
+        caption: str,
+        claims: tuple[str, ...],
+        panels: dict[str, Callable[[Run], float]],
+        schemes: tuple[Scheme, ...] = five,
+        topology: str = "leaf-spine",
+        chosen: tuple[float, ...] | None = None,
+    ) -> Figure:
+        return loads.relative(
+            f"figure-{number}",
+            f"Figure {number}: {title}",
+            f"The paper's figure {number}: {caption}, as shares of those under "
+            f"{schemes[0].name}; below 1 is better.",
+            claims,
+            panels,
+            {s.name: lab.loads(s, "mixed", topology, chosen) for s in schemes},
+            schemes[0].name,
+        )
+
+    return [
+        drawn(8, "four workloads mixed", "completion times", ("dsrtf-6", "dsrtf-7"), PANELS),
+        _distribution(lab, five),
+        drawn(
+            10,
+            "by workload inside the mix",
+            "average completion times of each workload",
+            ("dsrtf-13",),
+            {name: of_class(name) for name in CLASSES},
+        ),
+        drawn(
+            12,
+            "fat-tree, mixed",
+            "completion times",
+            ("dsrtf-8",),
+            PANELS,
+            topology="fat-tree",
+            chosen=lab.scale.deep,
+        ),
+        drawn(
+            13,
+            "short flows against pFabric",
+            "average completion times of short flows by workload",
+            ("dsrtf-9",),
+            {name: short_of(name) for name in CLASSES},
+            (PFABRIC_OWN, PFABRIC, D_SRTF, PIAS_WS, PIAS_DM),
+        ),
+    ]
+
+
+def _distribution(lab: Lab, schemes: tuple[Scheme, ...]) -> Figure:
+    """The paper's figure 9."""
+    load = lab.scale.deep[0]
+    cells = {s.name: lab.cell(s, "mixed", load) for s in schemes}
+
+    def draw(results: Results) -> Drawing:
+        lines = []
+        for name, cell in cells.items():
+            runs = [run.kept["fct_s"] for run in results.of(cell)]
+            times = [sum(each) / len(each) * 1e3 for each in zip(*runs, strict=True)]
+            lines.append(Line(name, times, [[share] for share in SHARES]))
+        return drawing.lines([("", lines)], "completion time (ms)", "share of flows", x_log=True)
+
+    return Figure(
+        "figure-9",
+        "Figure 9: distribution of completion times",
+        f"The paper's figure 9: four workloads mixed at load {load:g}; means over the seeds of "
+        "the time that a share of the flows does not exceed.",
+        tuple(cells.values()),
+        draw,
+        ("dsrtf-13",),
+    )

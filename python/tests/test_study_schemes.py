@@ -1,0 +1,218 @@
+"""The studies of schemes, at a scale that takes seconds: every row, figure and table is there."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fctlab
+from fctlab import studies, thresholds
+from fctlab.studies import conduct, published
+from fctlab.studies.ascc import setting as ascc
+from fctlab.studies.awafs import setting as awafs
+from fctlab.studies.crosscut import advice
+from fctlab.studies.crosscut import setting as crosscut
+from fctlab.studies.dsrtf import setting as dsrtf
+from fctlab.studies.ns2 import Fabric
+from fctlab.studies.report import Report
+from fctlab.studies.study import Mode, Results, Run
+from fctlab.studies.verdict import Verdict
+
+TINY = Fabric(2, 2, 2)
+ROWS = {
+    "dsrtf": {f"dsrtf-{n}" for n in range(1, 16)} | {"dsrtf-c1", "dsrtf-c2"},
+    "awafs": {f"awafs-{n}" for n in range(1, 12)} | {"awafs-x1"},
+    "ascc": {f"ascc-{n}" for n in range(1, 13)} | {"ascc-x1", "ascc-x2"},
+    "crosscut": {f"crosscut-{n}" for n in range(1, 9)},
+}
+
+
+def conducted(name: str, out: Path) -> Report:
+    """The study with two seeds; its report is whole."""
+    report = conduct.study(name, "quick", out=out, seeds=2)
+    written = json.loads((out / "report.json").read_text())
+    rows = [claim["id"] for claim in written["claims"]]
+    assert set(rows) == ROWS[name] and len(rows) == len(set(rows))
+    for claim in written["claims"]:
+        assert claim["parts"] and claim["verdict"] in {verdict.value for verdict in Verdict}
+    drawn = {file.stem for file in (out / "figures").iterdir()}
+    assert drawn == {figure.id for figure in report.plan.figures}
+    page = (out / "report.html").read_text()
+    assert all(f'id="{id}"' in page for id in rows)
+    assert not list(out.rglob(".fctlab-*"))
+    return report
+
+
+@pytest.mark.parametrize("mode", ["quick", "full"])
+@pytest.mark.parametrize("name", ROWS)
+def test_every_row_is_measured_in_every_mode(name: str, mode: Mode) -> None:
+    plan = studies.load(name).plan(mode)
+    assert {claim.id for claim in plan.claims} == ROWS[name]
+    assert all(id in ROWS[name] for figure in plan.figures for id in figure.claims)
+    assert plan.cells() and plan.notes
+
+
+def test_dsrtf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flows = {"websearch": 40, "datamining": 10, "mixed": 60}
+    small = replace(
+        dsrtf.SCALES["quick"], leaves=2, hosts_per_leaf=2, spines=2, flows=flows, loads=(0.3, 0.9)
+    )
+    monkeypatch.setitem(dsrtf.SCALES, "quick", small)
+    report = conducted("dsrtf", tmp_path)
+    ((_, paper, here),) = [(c.text, c.paper, c.measure(report.results)) for c in report.plan.checks]
+    assert paper == "cache 53.0%, web search 28.9%, hadoop 11.7%, data mining 6.4%"
+    assert here.startswith("cache ")
+    ideal = {judged.claim.id: judged.verdict for judged in report.judged[:2]}
+    assert ideal == {"dsrtf-c1": Verdict.AGREES, "dsrtf-c2": Verdict.AGREES}
+    # A part that is judged by its mean has every load beside it.
+    parts = {part.name: part for part in report.judged[3].claim.parts}
+    mean = parts["short flows, average, D-SRTF / PIAS-WS, mean of all loads"]
+    low, high = (
+        parts[f"short flows, average, D-SRTF / PIAS-WS, load {load}"] for load in (0.3, 0.9)
+    )
+    assert mean.counts and not low.counts and not high.counts
+    found = [report.results.measured(part.cells, part.measure) for part in (mean, low, high)]
+    assert found[0] == pytest.approx([(a * b) ** 0.5 for a, b in zip(*found[1:], strict=True)])
+
+
+def test_d_srtfs_thresholds_are_the_presets() -> None:
+    def cuts(scheme: Any) -> list[int]:
+        base = {**dsrtf_base(), "scheme": scheme}
+        discipline = fctlab.load_scenario(base).resolve()["scheme"]["port"]["discipline"]
+        found: list[int] = discipline["thresholds"]
+        return found
+
+    assert cuts({"name": "x", **dsrtf.D_SRTF.at(0.5)}) == cuts("d-srtf")
+    assert len(cuts({"name": "x", **dsrtf.WITH_QUEUES[2].at(0.5)})) == 1
+    # 16 queues: the tenth threshold, 2.4 s, is the last that a tag of 4.29 s can reach.
+    sixteen = cuts({"name": "x", **dsrtf.WITH_QUEUES[16].at(0.5)})
+    assert sixteen[-1] == 120_000 * 3**9 - 1 < 2**32 <= 120_000 * 3**10
+
+
+def dsrtf_base() -> dict[str, Any]:
+    return {
+        "topology": TINY.topology,
+        "traffic": {"workload": "websearch", "load": 0.5, "flows": 1},
+    }
+
+
+def test_awafs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = awafs.Scale(
+        TINY, {"duration": "30ms"}, (0.5, 0.9), Fabric(2, 1, 1), 0.25, 0.5, settled_s=0.2
+    )
+    monkeypatch.setitem(awafs.SCALES, "quick", small)
+    report = conducted("awafs", tmp_path)
+    series = [run.kept for run in report.results.all if run.kept]
+    assert len(series) == 2 * 6
+    for kept in series:
+        assert len(kept["thresholds"]) == 3
+        assert {len(kept["time_s"])} == {len(values) for values in kept["thresholds"]}
+        assert all(low <= high for low, high in zip(*kept["thresholds"][:2], strict=True))
+        assert max(kept["host_bytes_max"]) >= max(kept["host_bytes"]) > 0
+    ((_, state),) = [(c.text, c.measure(report.results)) for c in report.plan.checks]
+    assert "KB per host port" in state
+
+
+def test_a_run_without_timeouts_has_half_a_timeout() -> None:
+    run = blank("x", 1) | {"counters": {"timeouts": 0, "flows_started": 100}}
+    assert awafs.timeouts(Run(run)) == 0.005
+
+
+def test_ascc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flows = {"websearch": 20, "datamining": 6, "elephants": 2}
+    small = ascc.Scale(TINY, flows, (0.5, 0.9), (0.0, 0.5, 1.0, 1.6, 2.0), (0.5, 0.8))
+    monkeypatch.setitem(ascc.SCALES, "quick", small)
+    report = conducted("ascc", tmp_path)
+    runs = {run.cell: run.scenario for run in report.results.all}
+    assert runs["websearch, ASCC, load 0.5, alpha 2"]["traffic"]["spacing"] == 2.0
+    without = {
+        name: runs[f"websearch, {s.name}, load 0.5, alpha 1"] for name, s in ascc.WITHOUT.items()
+    }
+    assert without["the buffer policy"]["scheme"]["port"]["drop"] == "tail"
+    transport = without["retransmit when complete"]["scheme"]["transport"]
+    assert not transport["retransmit_when_complete"] and transport["ignore_ecn_of_incomplete"]
+
+
+def test_large_flows_alone_are_web_searchs(tmp_path: Path) -> None:
+    source = ascc.WORKLOADS["elephants"]["file"]
+    (tmp_path / source.name).write_text(source.make(None))
+    alone = thresholds.Sizes({"kind": "cdf", "file": source.name}, tmp_path)
+    whole = thresholds.Sizes("websearch")
+    below = whole.share_up_to(np.array(1e7))
+    for size in (1.2e7, 2e7, 2.9e7):
+        share = (whole.share_up_to(np.array(size)) - below) / (1 - below)
+        assert alone.share_up_to(np.array(size)) == pytest.approx(share)
+    assert alone.share_up_to(np.array(1e7 - 1)) == 0 and alone.largest == whole.largest
+
+
+def test_crosscut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = crosscut.Scale(TINY, 2, 10, 3, "4ms", "2ms")
+    monkeypatch.setitem(crosscut.SCALES, "quick", small)
+    report = conducted("crosscut", tmp_path)
+    tables = {table["table"]: table for table in report.json["tables"]}
+    assert len(tables) == 1 + 5 * 2
+    for table in tables.values():
+        assert [row[0] for row in table["rows"]] == [s.name for s in crosscut.SCHEMES]
+        assert all(len(row) == len(table["header"]) for row in table["rows"])
+    assert report.advice and all("nan" not in sentence for sentence in report.advice)
+    text = (tmp_path / "report.md").read_text()
+    assert "## What to choose" in text and report.advice[0] in text
+
+
+def blank(cell: str, seed: int) -> dict[str, Any]:
+    """A run of nothing."""
+    return {
+        "cell": cell,
+        "seed": seed,
+        "scenario": {},
+        "summary": [],
+        "counters": {"timeouts": 0, "flows_started": 1000},
+        "extras": {"starvation": {"max_s": 0.01}, "queries": {"avg_s": 1e-3, "p99_s": 2e-3}},
+        "perf": {},
+        "kept": {},
+    }
+
+
+def test_advice_follows_from_the_numbers() -> None:
+    """LAS is best at everything; D-SRTF of what commodity switches do, but for web search PIAS."""
+    lab = crosscut.Lab("quick")
+    times = {"LAS": 2.0, "D-SRTF": 5.0, "PIAS": 7.0}
+
+    def run(cell: str, scheme: str, workload: str, seed: int) -> Run:
+        ms = times.get(scheme, 10.0)
+        if (scheme, workload) == ("PIAS", "websearch"):
+            ms = 3.0
+        row = {f"{s}_fct_s": ms / 1e3 * (1 + 0.001 * seed) for s in ("avg", "p99")}
+        summary = [
+            {"class": size, "traffic_class": crosscut.DESCRIPTIONS[workload], "flows": 10, **row}
+            for size in ("all", "small", "medium", "large")
+        ]
+        return Run(blank(cell, seed) | {"summary": summary})
+
+    results = Results(
+        run(lab.cell(scheme, workload, load).id, scheme.name, workload, seed)
+        for scheme in crosscut.SCHEMES
+        for workload, load in lab.settings.values()
+        for seed in (1, 2, 3)
+    )
+    found = advice.sentences(results, lab)
+    sold = next(
+        s for s in found if s.startswith("Sizes unknown, switches as they are sold: D-SRTF")
+    )
+    assert "short flows on average -50% [-50%, -50%] (but PIAS for web search)" in sold
+    assert "needs strict-priority queues with ECN" in sold
+    exact = next(s for s in found if s.startswith("Sizes unknown, any switch: LAS"))
+    assert "all flows on average -80%" in exact and "needs exact priorities" in exact
+    assert "the longest starvation +0% [+0%, +0%]" in exact
+
+
+def test_published_thresholds_are_those_of_the_nearest_load() -> None:
+    assert published.pias("websearch", 0.6) == "websearch@0.6"
+    assert published.pias("datamining", 0.3) == "datamining@0.5"
+    solved = published.pias_solved("websearch", 0.5)
+    assert list(solved) == sorted(set(solved)) and 1 <= len(solved) <= 7
