@@ -15,6 +15,10 @@ use crate::signal::Signal;
 /// `docs/planning.md`.
 pub const LONGEST_STEP: f64 = 1.0;
 
+/// The shortest step to the end of a controlled flow, in one-way delays: what it
+/// would have sent beyond that is taken back.
+const SHORTEST_STEP: f64 = 1e-4;
+
 /// The bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
@@ -113,6 +117,8 @@ enum Waiting {
 struct Queue {
     sender: Sender,
     signal: Signal,
+    /// Flows that outlast their first round trip and have not sent everything.
+    listeners: usize,
     waiting: Waiting,
     arrived: f64,
     backlog: f64,
@@ -137,6 +143,8 @@ struct Model<'a, F> {
     capacity: f64,
     round_trip: f64,
     relax: f64,
+    /// No step ends earlier because a flow has sent everything.
+    shortest: f64,
     threshold: f64,
     queues: Vec<Queue>,
     /// By queue, during a step.
@@ -166,7 +174,8 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         };
         let queue = |_| Queue {
             sender: Sender::new(r_init, round_trip, relax, fair, control.beta),
-            signal: Signal::new(capacity * control.u_target, round_trip),
+            signal: Signal::default(),
+            listeners: 0,
             waiting: match fair {
                 true => Waiting::Fair(Fair::default()),
                 false => Waiting::Fifo(VecDeque::new()),
@@ -182,6 +191,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             capacity,
             round_trip,
             relax,
+            shortest: SHORTEST_STEP * round_trip / 2.0,
             threshold: control.thresh.get() as f64,
             queues: (0..queues).map(queue).collect(),
             inflow: vec![0.0; queues],
@@ -250,12 +260,21 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         if let Waiting::Fair(fair) = &mut queue.waiting {
             fair.start(&mut flow, burst);
         }
+        if flow.size > burst {
+            if queue.listeners == 0 {
+                queue.signal.restart(now);
+            }
+            queue.listeners += 1;
+        }
         queue.sender.start(flow);
     }
 
     /// The last byte of `flow` was sent at `now`.
     fn last_byte(&mut self, q: usize, mut flow: InFlight, now: f64) {
         let queue = &mut self.queues[q];
+        if flow.size > queue.sender.burst_bytes() {
+            queue.listeners -= 1;
+        }
         match &mut queue.waiting {
             Waiting::Fifo(_) if queue.backlog == 0.0 => self.end(flow, now),
             Waiting::Fifo(ends) => ends.push_back((queue.arrived, flow)),
@@ -292,7 +311,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             for queue in self.queues.iter().filter(|q| controlled(q)) {
                 let ideal = queue.signal.average(now + whole - self.round_trip);
                 let step = Step::new(whole, ideal, decay, self.relax);
-                span = span.min(queue.sender.first_end(&step));
+                span = span.min(queue.sender.first_end(&step).max(self.shortest));
             }
         }
         let end = match span < end - now {
@@ -300,10 +319,6 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             false => end,
         };
         let span = end - now;
-        if span <= 0.0 {
-            // A flow has less left than the clock can tell; it ends with the next step.
-            return now + f64::EPSILON * now.max(self.round_trip);
-        }
         let decay = match busy {
             true => self.decay_over(span),
             false => 1.0,
@@ -346,6 +361,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
 
     /// The bottleneck serves for `span` from `now` on, inflows being constant.
     fn serve(&mut self, now: f64, span: f64) {
+        let heard = self.queues.iter().any(|q| q.listeners > 0);
         let (mut at, mut left) = (now, span);
         while left > 0.0 {
             for ((demand, queue), inflow) in
@@ -367,19 +383,21 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                     first = Some(q);
                 }
             }
-            for (q, active) in self.active.iter_mut().enumerate() {
-                let waits = self.queues[q].backlog > 0.0 || self.inflow[q] > self.shares[q];
-                *active = match waits {
-                    true => 1.0,
-                    false => self.inflow[q] / self.capacity,
-                };
+            if heard {
+                for (q, active) in self.active.iter_mut().enumerate() {
+                    let waits = self.queues[q].backlog > 0.0 || self.inflow[q] > self.shares[q];
+                    *active = match waits {
+                        true => 1.0,
+                        false => self.inflow[q] / self.capacity,
+                    };
+                }
+                discipline.available(
+                    self.capacity,
+                    &self.shares,
+                    &self.active,
+                    &mut self.available,
+                );
             }
-            discipline.available(
-                self.capacity,
-                &self.shares,
-                &self.active,
-                &mut self.available,
-            );
             for (q, queue) in self.queues.iter_mut().enumerate() {
                 let (share, inflow) = (self.shares[q], self.inflow[q]);
                 let before = queue.backlog;
@@ -391,9 +409,11 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                 let served_before = queue.arrived - before;
                 queue.arrived += inflow * part;
                 queue.backlog = after;
-                queue.available += self.available[q] * part;
-                let excess = |backlog: f64| (backlog - self.threshold).max(0.0);
-                queue.excess += (excess(before) + excess(after)) / 2.0 * part;
+                if queue.listeners > 0 {
+                    queue.available += self.available[q] * part;
+                    let excess = |backlog: f64| (backlog - self.threshold).max(0.0);
+                    queue.excess += (excess(before) + excess(after)) / 2.0 * part;
+                }
                 let served = queue.arrived - after;
                 self.counters.served_bytes += served - served_before;
                 let mut depart = |flow, at| {
@@ -433,11 +453,15 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
     fn signal(&mut self, q: usize, end: f64, span: f64) {
         let control = &self.setup.control;
         let queue = &mut self.queues[q];
-        let mut room = control.u_target * queue.available / span;
-        room -= queue.excess / span / self.round_trip;
-        if control.beta != 0.0 {
-            room -= control.beta * queue.sender.uncontrolled(end, span);
+        let uncontrolled = match control.beta != 0.0 {
+            true => control.beta * queue.sender.uncontrolled(end, span),
+            false => 0.0,
+        };
+        if queue.listeners == 0 {
+            return;
         }
+        let mut room = control.u_target * queue.available / span;
+        room -= queue.excess / span / self.round_trip + uncontrolled;
         // Before its own flows are counted (N one round trip ago is 0) a flow counts itself.
         let controlled = (queue.sender.controlled() + queue.ended.len()).max(1);
         let ideal = (room.max(0.0) / controlled as f64).min(self.capacity);

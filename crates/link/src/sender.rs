@@ -15,7 +15,7 @@ use crate::model::InFlight;
 /// ones; a controlled flow has more than a BDP.
 const SETTLED_BYTES: f64 = 50.0;
 /// What a flow may have left when it counts as sent; made good in its last step.
-const SENT_BYTES: f64 = 0.5;
+const SENT_BYTES: f64 = 1e-3;
 
 /// An entry of a heap whose top has the smallest key.
 #[derive(Clone, Copy, Debug)]

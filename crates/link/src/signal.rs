@@ -2,12 +2,14 @@
 //!
 //! R(t) is a function of the state 2 tau earlier (on the senders' clock), which
 //! is constant within each past step. Its integral is kept instead of its
-//! values, so that the average over any later step is a difference of two.
+//! values, so that the average over any later step is a difference of two. Only
+//! flows that outlast their first round trip listen, and to nothing older than
+//! themselves: while a class has none, nothing is kept.
 
 use std::collections::VecDeque;
 
 /// The past of one class's ideal rate.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Signal {
     /// Ends of past steps and the integral up to there, in order.
     steps: VecDeque<(f64, f64)>,
@@ -18,13 +20,11 @@ pub(crate) struct Signal {
 }
 
 impl Signal {
-    /// Up to the time 0 the ideal rate was `rate`; reading starts `delay` earlier.
-    pub fn new(rate: f64, delay: f64) -> Self {
-        Signal {
-            steps: VecDeque::from([(0.0, 0.0)]),
-            read: (-delay, -delay * rate),
-            integral: 0.0,
-        }
+    /// Keeps what comes after `now` and nothing else.
+    pub fn restart(&mut self, now: f64) {
+        self.steps.clear();
+        self.integral = 0.0;
+        self.read = (now, 0.0);
     }
 
     /// Adds a step that ends at `end` and was `span` long.
@@ -58,6 +58,9 @@ impl Signal {
 
     /// Reading has come to `until`; what is older is forgotten.
     pub fn seek(&mut self, until: f64) {
+        if until <= self.read.0 {
+            return;
+        }
         self.read = (until, self.integral_at(until));
         while self.steps.front().is_some_and(|step| step.0 <= until) {
             self.steps.pop_front();
@@ -71,13 +74,15 @@ mod tests {
 
     #[test]
     fn averages_by_hand() {
-        let mut signal = Signal::new(4.0, 2.0);
+        let mut signal = Signal::default();
+        signal.restart(0.0);
         signal.push(1.0, 1.0, 10.0);
         signal.push(3.0, 2.0, 20.0);
-        assert_eq!(signal.average(-1.0), 4.0);
-        assert_eq!(signal.average(0.0), 4.0);
-        // From -2 to 2: 2 x 4 + 1 x 10 + 1 x 20.
-        assert_eq!(signal.average(2.0), 38.0 / 4.0);
+        assert_eq!(signal.average(1.0), 10.0);
+        // From 0 to 2: 1 x 10 + 1 x 20.
+        assert_eq!(signal.average(2.0), 15.0);
+        signal.seek(-1.0); // before it began
+        assert_eq!(signal.average(2.0), 15.0);
         signal.seek(0.5);
         assert_eq!(signal.average(1.0), 10.0);
         assert_eq!(signal.average(1.5), 15.0);

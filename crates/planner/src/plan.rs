@@ -16,9 +16,9 @@ use crate::predict::{ClassFound, Length, Verdict, judge, predict};
 use crate::spec::{Class, ClassSpec, Spec};
 
 /// Rounds of algorithm 1, of the search on few flows, and on many.
-const ROUNDS: (usize, usize, usize) = (20, 16, 6);
+const ROUNDS: (usize, usize, usize) = (20, 16, 3);
 /// Steps on the grid.
-const GRID_ROUNDS: usize = 4;
+const GRID_ROUNDS: usize = 1;
 /// How far loads and sigmas are off in the what-ifs.
 const OFF: [(&str, f64); 2] = [("+20%", 1.2), ("-20%", 0.8)];
 

@@ -141,7 +141,12 @@ impl schemars::JsonSchema for Interarrivals {
         "Interarrivals".into()
     }
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        generator.subschema_for::<ArrivalsSpec>()
+        let mut schema = fctlab_core::parts::schema_of::<ArrivalsSpec>(generator);
+        let parts = schema["oneOf"].as_array_mut().into_iter().flatten();
+        for part in parts.filter(|p| p["properties"]["kind"]["const"] == "lognormal") {
+            part["properties"]["mu"] = serde_json::json!({"type": "number"});
+        }
+        schema.try_into().unwrap_or_default()
     }
 }
 
