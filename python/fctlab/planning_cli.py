@@ -1,4 +1,4 @@
-"""``fctlab predict``, ``plan``, ``provision`` and ``fit``: SLOs without priorities."""
+"""``fctlab predict``, ``plan``, ``provision``, ``fit``, ``calibrate``: SLOs without priorities."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ def register(app: typer.Typer) -> None:
     app.command()(plan)
     app.command()(provision)
     app.command()(fit)
+    app.command()(calibrate)
 
 
 def predict(
@@ -100,6 +101,42 @@ def fit(
     if out is not None:
         cli._say(f"saved in {out}: {', '.join(fitting.save(found, out))}")
     _show(found, as_json, tables.fit)
+
+
+def calibrate(
+    spec: SpecFile,
+    scheme: Annotated[str, typer.Option(help="Of the packet engine: dctcp-rate or hpcc.")],
+    loads: Annotated[
+        str, typer.Option(metavar="A,B", help="Each class alone at each.")
+    ] = "0.3,0.6",
+    flows: Annotated[int, typer.Option(help="Of each run.", min=1000)] = 20_000,
+    sets: Sets = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the parameters into this file, in TOML.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fit the model of a link to packet-level runs of a congestion control."""
+    from fctlab import calibrate as calibration
+    from fctlab import cli, store, tables
+
+    found = calibration.calibrate(
+        _load(spec, sets, None), scheme, loads=_loads(loads), flows=flows, tell=cli._say
+    )
+    if out is not None:
+        store.write_whole(out, calibration.as_toml(found))
+    _show(found, as_json, tables.calibration)
+
+
+def _loads(text: str) -> list[float]:
+    try:
+        loads = [float(each) for each in text.split(",")]
+    except ValueError:
+        raise SpecError("--loads", f"{text!r} is not a list of numbers such as 0.3,0.6") from None
+    for load in loads:
+        if not 0 < load < 1:
+            raise SpecError("--loads", f"{load:g} is not in (0, 1)")
+    return loads
 
 
 def _load(spec: Path, sets: list[str] | None, seed: int | None) -> dict[str, Any]:

@@ -169,6 +169,34 @@ def plan(found: dict[str, Any]) -> RenderableType:
     return Group(*parts, Text(_cost(found["cost"]), style="dim"))
 
 
+def calibration(found: dict[str, Any]) -> RenderableType:
+    """Fitted parameters, and how far the model is off with them and with the paper's."""
+    table = _table(f"the model against {found['scheme']}")
+    table.add_column("flows", no_wrap=True)
+    for words in ("fitted", found["preset"]):
+        _numbers(table, f"p99, mean ({words})", f"p99, worst ({words})", f"long ({words})")
+    for row in found["errors"]:
+        cells = []
+        for key in ("fitted", "preset"):
+            short = [b for b in row["bins"] if b["up_to_bdp"]]
+            off = [bin[key] / bin["p99"] - 1 for bin in short]
+            mean = sum(map(abs, off)) / len(off) if off else None
+            worst = max(off, key=abs, default=None)
+            long = row["long_mean"]
+            far = None if long["packet"] is None else long[key] / long["packet"] - 1
+            cells += [
+                "-" if mean is None else f"{mean:.1%}",
+                *("-" if value is None else f"{value:+.1%}" for value in (worst, far)),
+            ]
+        table.add_row(row["sample"] + (", held out" if row["held_out"] else ""), *cells)
+    cc = ", ".join(f"{key} {value}" for key, value in found["cc"].items())
+    note = (
+        "p99 slowdown of size bins up to a BDP: mean and largest error; mean slowdown of flows "
+        "above 1 MB"
+    )
+    return Group(_whole(table), Text(cc), Text(note, style="dim"))
+
+
 def provisions(found: dict[str, Any]) -> RenderableType:
     """The least capacity of each strategy."""
     rows = found["strategies"]
