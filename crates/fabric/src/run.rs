@@ -7,13 +7,13 @@ use std::time::Instant;
 
 use arrow::array::RecordBatch;
 use fctlab_core::units::PathScale;
-use fctlab_core::{SpecError, Time};
+use fctlab_core::{Bytes, PacketFormat, SpecError, Time};
 use fctlab_workload::Traffic;
 use fctlab_workload::sizes::MAX_SIZE;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::engine::{End, Engine, Settings};
+use crate::engine::{End, Engine, NO_LIMIT, Settings};
 use crate::recorders::Recorders;
 use crate::recorders::queries::Queries;
 use crate::records::{Record, Records};
@@ -281,8 +281,22 @@ fn measured((from, until): (Time, Time), all: &SummaryRow) -> Value {
 pub(crate) fn settings(scenario: &Scenario, fabric: &Fabric) -> Result<Settings, SpecError> {
     let scheme = &scenario.scheme;
     let format = scenario.packet;
+    let telemetry = scheme.transport.rule.telemetry();
+    let int_bytes = telemetry.map_or(0, Bytes::get);
+    let wire = PacketFormat {
+        header: Bytes::new(format.header.get() + int_bytes),
+        ..format
+    };
+    if wire.full() > u64::from(u16::MAX) {
+        let message = format!(
+            "{} with its header and {int_bytes}B of telemetry is above {}B",
+            format.payload,
+            u16::MAX
+        );
+        return Err(SpecError::new("packet.payload", message));
+    }
     let scale = PathScale {
-        packet_bytes: format.full(),
+        packet_bytes: wire.full(),
         host_rate: fabric.layout().host_rate,
         base_rtt: fabric.base_rtt,
     };
@@ -316,12 +330,18 @@ pub(crate) fn settings(scenario: &Scenario, fabric: &Fabric) -> Result<Settings,
     let window = scenario.measure.window(&scenario.traffic);
     Ok(Settings {
         format,
+        wire,
         scale,
         sender: sender.map_err(|e| e.under("scheme.transport"))?,
         rule: scheme.transport.rule.clone(),
         sees_alpha: scheme.tagger.sees_alpha(),
         tagger: scheme.tagger.clone(),
-        nic_limit: scheme.nic.per_flow_limit.unwrap_or(u32::MAX),
+        telemetry: telemetry.is_some(),
+        paced: scheme.transport.rule.paced(),
+        nic_limit: scheme
+            .nic
+            .per_flow_limit
+            .map_or(NO_LIMIT, |n| n.min(NO_LIMIT)),
         fct_ends: scenario.measure.fct_ends,
         window: window.map_err(|e| e.under("measure"))?,
         stop: scenario.measure.stop,

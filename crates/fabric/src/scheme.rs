@@ -119,6 +119,8 @@ presets! {
     "pias",
     "las",
     "l2dct",
+    "dctcp-rate",
+    "hpcc",
     "d-srtf",
     "d-srtf-ia",
     "awafs",

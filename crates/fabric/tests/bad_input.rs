@@ -154,7 +154,8 @@ fn names() {
     );
     assert_eq!(
         scheme(json!({"transport": "tpc"})),
-        "scheme.transport.kind: \"tpc\" is not a transport; did you mean \"tcp\"? known: tcp, dctcp, mintcp, l2dct"
+        "scheme.transport.kind: \"tpc\" is not a transport; did you mean \"tcp\"? known: tcp, dctcp, mintcp, l2dct, \
+         dctcp-rate, hpcc"
     );
     assert_eq!(
         scheme(json!({"tagger": "remain"})),

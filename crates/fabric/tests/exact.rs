@@ -109,7 +109,7 @@ fn paths() -> Vec<(&'static str, Value, u32, u32, Vec<u64>)> {
 #[test]
 fn a_flow_alone_takes_exactly_the_ideal() {
     for (name, mut scenario, src, dst, ps_per_byte) in paths() {
-        for transport in ["tcp", "dctcp", "mintcp"] {
+        for transport in ["tcp", "dctcp", "mintcp", "dctcp-rate"] {
             scenario["scheme"] = unlimited(transport);
             for ends in ["delivery", "ack"] {
                 scenario["measure"] = json!({"fct_ends": ends});
@@ -631,4 +631,59 @@ fn a_nic_marks_as_any_port() {
     assert_eq!(play(star(1, scheme.clone()), &flows).counters.ecn_marks, 6);
     scheme["nic"]["ecn_threshold"] = json!("none");
     assert_eq!(play(star(1, scheme), &flows).counters.ecn_marks, 0);
+}
+
+// ---- pacing ----------------------------------------------------------------
+
+/// The switch marks everything; windows of 6 packets at line rate.
+fn all_marked() -> Value {
+    let mut scenario = star(2, Value::Null);
+    scenario["scheme"] = json!({
+        "transport": {"kind": "dctcp-rate", "initial_window": "6pkt"},
+        "port": {"ecn_threshold": "0B"},
+        "nic": {"ecn_threshold": "none"},
+    });
+    scenario
+}
+
+#[test]
+fn a_paced_flow_waits_for_its_rate_as_it_is_when_the_time_comes() {
+    // A round trip takes 2 x 1.2 us + 2 x 32 ns + 4 us = 6.464 us. Packets 0 to 5
+    // start every 1.2 us from 0; the window is full. The first ACK halves the rate
+    // (alpha is 1): 2.4 us from packet to packet, 3 in flight. ACKs at 6.464 us and
+    // every 1.2 us thereafter; that of packet 3 at 10.064 us makes room: packet 6
+    // starts then, packet 7 at 12.464, packet 8 at 14.864 us, each 2.4 us later.
+    // The ACK of packet 6, at 16.528 us, is of the next window and halves again:
+    // packet 9, due at 17.264 us, is now due 4.8 us after packet 8, at 19.664 us
+    // (its window of 2 has room from 18.928 us on). It arrives 4.4 us later.
+    for (packets, expected) in [
+        (6, 10_400_000),
+        (7, 14_464_000),
+        (9, 19_264_000),
+        (10, 24_064_000),
+    ] {
+        let played = play(all_marked(), &[(0, 0, 2, 1460 * packets)]);
+        assert_eq!(played.fcts(), [expected], "{packets} packets");
+    }
+    // The turns of a NIC do not matter to a flow alone, nor does its discipline.
+    for limit in [json!(2), json!("none")] {
+        for discipline in ["fifo", "srpt"] {
+            let mut scenario = all_marked();
+            scenario["scheme"]["nic"]["per_flow_limit"] = limit.clone();
+            scenario["scheme"]["nic"]["discipline"] = json!(discipline);
+            let played = play(scenario, &[(0, 0, 2, 14_600)]);
+            assert_eq!(played.fcts(), [24_064_000], "{limit} {discipline}");
+        }
+    }
+}
+
+#[test]
+fn paced_flows_share_their_nic() {
+    // Both are paced at line rate, so they alternate: 4 packets each over 2 hops,
+    // the last of the eight starts after 7 x 1.2 us.
+    let mut scenario = star(1, Value::Null);
+    scenario["scheme"] = unlimited("dctcp-rate");
+    let played = play(scenario, &[(0, 0, 1, 5840), (0, 0, 1, 5840)]);
+    let after = |packets: u64| packets * 1_200_000 + 4_400_000;
+    assert_eq!(played.fcts(), [after(6), after(7)]);
 }

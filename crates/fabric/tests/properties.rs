@@ -92,7 +92,7 @@ fn port() -> impl Strategy<Value = Value> {
 }
 
 fn scheme() -> impl Strategy<Value = Value> {
-    let transport = prop::sample::select(vec!["tcp", "dctcp", "mintcp"]);
+    let transport = prop::sample::select(vec!["tcp", "dctcp", "mintcp", "dctcp-rate", "hpcc"]);
     let window = prop::sample::select(vec!["1pkt", "10pkt", "1bdp", "70pkt"]);
     let tagger = prop::sample::select(vec!["none", "remaining", "size", "sent", "outstanding"]);
     let routing = prop::sample::select(vec!["ecmp", "spray-random", "spray-round-robin"]);
@@ -151,7 +151,8 @@ fn check(scenario: &Value, played: &Played) -> Result<(), TestCaseError> {
         // Everything was sent once, and what was sent again comes on top.
         prop_assert_eq!(c.data_packets, packets + c.retransmissions);
     }
-    if scenario["scheme"]["transport"]["kind"] != "dctcp"
+    let transport = scenario["scheme"]["transport"]["kind"].as_str();
+    if !transport.is_some_and(|kind| kind.starts_with("dctcp"))
         || scenario["scheme"]["port"]["ecn_threshold"] == "none"
     {
         prop_assert_eq!(c.ecn_marks, 0);

@@ -4,6 +4,7 @@
 
 use fctlab_core::Time;
 use fctlab_core::random::mix;
+use fctlab_core::units::PathScale;
 use fctlab_workload::Flow;
 
 use super::Engine;
@@ -76,19 +77,22 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
         let total = self.settings.format.packets(flow.size) as u32;
         let payload = self.settings.format.payload.get();
         let last = flow.size.get() - u64::from(total - 1) * payload;
-        let rule = self
-            .settings
-            .rule
-            .start(self.settings.sender.initial_window, &self.settings.scale);
         let nic = self.fabric.nics[flow.src as usize];
+        let line_rate = self.fabric.links[nic as usize].rate;
+        let scale = PathScale {
+            host_rate: line_rate,
+            ..self.settings.scale
+        };
+        let initial_window = self.settings.sender.initial_window;
+        let rule = self.settings.rule.start(initial_window, &scale);
         let state = FlowState {
             sender: Sender::new(total, rule, &self.settings.sender),
             receiver: Receiver::default(),
             total,
-            last_bytes: (last + self.settings.format.header.get()) as u16,
+            last_bytes: (last + self.settings.wire.header.get()) as u16,
             ack_hash: mix(u64::from(flow.path_hash)) as u32,
             nics: (nic, self.fabric.nics[flow.dst as usize]),
-            capacity: self.fabric.links[nic as usize].rate.bps() as f64,
+            capacity: line_rate.bps() as f64,
             in_network: 0,
             in_nic: 0,
             timer: Time::NEVER,
@@ -108,6 +112,9 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
                 self.flows.len() as FlowSlot - 1
             }
         };
+        if self.settings.paced {
+            self.grow_pacers(slot);
+        }
         self.counters.flows_started += 1;
         self.in_flight += 1;
         self.counters.peak_flows_in_flight = self.counters.peak_flows_in_flight.max(self.in_flight);
@@ -147,6 +154,9 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
         let record = self.record(slot);
         if let Err(error) = (self.sink)(&record) {
             self.failed.get_or_insert(error);
+        }
+        if self.settings.paced {
+            self.let_go(slot);
         }
         self.flows[slot as usize].active = false;
         self.free.push(slot);

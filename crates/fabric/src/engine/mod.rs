@@ -15,8 +15,10 @@ mod flows;
 mod hosts;
 pub mod index;
 mod network;
+mod pacing;
 pub mod port;
 pub mod slab;
+pub mod telemetry;
 mod turns;
 
 use std::ops::ControlFlow;
@@ -27,6 +29,7 @@ use fctlab_workload::{Flow, Traffic};
 
 use self::events::{EventQueue, Source};
 pub use self::flows::FlowState;
+use self::pacing::Pacer;
 use self::port::Port;
 use self::slab::Slab;
 use self::turns::Turns;
@@ -46,6 +49,8 @@ use crate::transports::sender::SenderConfig;
 pub struct Settings {
     /// Bytes of packets.
     pub format: PacketFormat,
+    /// The same with telemetry in the header of data.
+    pub wire: PacketFormat,
     /// Facts for relative units.
     pub scale: PathScale,
     /// What all senders share.
@@ -56,7 +61,11 @@ pub struct Settings {
     pub tagger: Tagger,
     /// Whether the tagger looks at the transport's alpha.
     pub sees_alpha: bool,
-    /// Data packets that a flow may have waiting in its NIC.
+    /// Whether the transport spaces its packets.
+    pub paced: bool,
+    /// Whether switch ports write telemetry.
+    pub telemetry: bool,
+    /// Data packets that a flow may have waiting in its NIC; at most [`NO_LIMIT`].
     pub nic_limit: u32,
     /// Where FCT ends.
     pub fct_ends: FctEnds,
@@ -67,6 +76,9 @@ pub struct Settings {
     /// The run ends at this instant at the latest.
     pub end_at: Time,
 }
+
+/// A flow may have any number of packets waiting in its NIC.
+pub const NO_LIMIT: u32 = pacing::HELD;
 
 /// One run. `RECORD` is whether any recorder is on; without, none costs anything.
 pub struct Engine<'a, const RECORD: bool> {
@@ -81,6 +93,8 @@ pub struct Engine<'a, const RECORD: bool> {
     traffic: Traffic,
     next_flow: Option<Flow>,
     flows: Vec<FlowState>,
+    /// Empty unless the transport paces.
+    pacers: Vec<Pacer>,
     free: Vec<FlowSlot>,
     in_flight: u64,
     /// Measured flows that have not finished.
@@ -132,10 +146,15 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
             } else {
                 (&scheme.port, "scheme.port")
             };
-            Port::of(spec, fabric, number, &settings.scale).map_err(|e| e.under(key))
+            let mut port =
+                Port::of(spec, fabric, number, &settings.scale).map_err(|e| e.under(key))?;
+            if settings.telemetry && !nic {
+                port.write_telemetry(link.rate);
+            }
+            Ok(port)
         });
         let ports = ports.collect::<Result<Vec<_>, _>>()?;
-        let full = settings.format.full();
+        let full = settings.wire.full();
         let latencies = fabric
             .links
             .iter()
@@ -154,6 +173,7 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
             traffic,
             next_flow: None,
             flows: Vec::new(),
+            pacers: Vec::new(),
             free: Vec::new(),
             in_flight: 0,
             measured_open: 0,
@@ -195,8 +215,9 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
     fn end_source(&self) -> Source {
         self.flow_source() + 2
     }
-    fn timer_source(&self) -> Source {
-        self.flow_source() + 3
+    /// The timer of a flow; its pacer is the next source.
+    fn timer_source(&self, slot: FlowSlot) -> Source {
+        self.flow_source() + 3 + 2 * slot
     }
 
     /// Runs to the end; `observe` is called now and then.
@@ -238,7 +259,7 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
             } else if source == end_source || source == events::NONE {
                 break End::Complete;
             } else {
-                self.on_timer(source - self.timer_source());
+                self.on_timer(source - self.timer_source(0));
             }
         };
         self.counters.events -= self.until_look;
@@ -300,6 +321,8 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
                 c.accepted_packets - c.delivered_packets - port.packets_inside(&self.slab);
             assert!(evicted <= c.dropped_packets, "port {id} lost packets");
         }
+        let kept = self.slab.telemetry.in_use();
+        assert!(self.in_flight > 0 || kept == 0, "telemetry of no packet");
     }
 
     fn on_sample(&mut self) {
