@@ -61,10 +61,12 @@ class Scenario:
     def with_scheme(self, name: str) -> Scenario:
         """Replace the scheme: by a table ``[schemes.NAME]`` of the scenario, or a preset.
 
+        Changes under ``schemes.`` that were set before apply to that table.
+
         Raises:
             SpecError: there is no such scheme.
         """
-        value = json.loads(_native.with_scheme(json.dumps(self.value), name))
+        value = json.loads(_native.with_scheme(json.dumps(self.value), list(self.sets), name))
         return replace(self, value=value)
 
     def resolve(self) -> dict[str, Any]:

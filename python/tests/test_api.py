@@ -192,3 +192,10 @@ def test_errors_know_where(tmp_path: Path) -> None:
     value: Any = object()
     with pytest.raises(TypeError, match="is not a value"):
         fctlab.load_scenario(SMALL).set("traffic.load", value)
+
+
+def test_sets_reach_the_tables_that_schemes_name() -> None:
+    scenario = fctlab.load_scenario({**SMALL, "schemes": {"mine": {"preset": "dctcp"}}})
+    changed = scenario.set("schemes.mine.port.buffer", "30pkt").with_scheme("mine")
+    assert changed.resolve()["scheme"]["port"]["buffer"] == "30pkt"
+    assert scenario.with_scheme("mine").resolve()["scheme"]["port"]["buffer"] != "30pkt"

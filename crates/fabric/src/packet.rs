@@ -62,7 +62,8 @@ pub struct Packet {
     /// ACK: end of that SACK block, exclusive. Data: the slot of its telemetry,
     /// 0 without any.
     pub sack_end: u32,
-    /// ACK: every packet before this one has arrived.
+    /// ACK: every packet before this one has arrived. Data: a note of the port
+    /// that holds it, when marks follow departures.
     pub cumulative: u32,
     /// When the data packet left its sender; the ACK echoes it (RFC 7323).
     pub stamp: Stamp,
@@ -105,6 +106,10 @@ impl Stamp {
     /// The stamp for `now`.
     pub fn at(now: Time) -> Stamp {
         Stamp((now.ps() >> 10) as u32)
+    }
+    /// Whether it is of an earlier instant than `other`, not more than 2.2 s apart.
+    pub fn is_before(self, other: Stamp) -> bool {
+        (self.0.wrapping_sub(other.0) as i32) < 0
     }
     /// Time from the stamp until `now`.
     pub fn elapsed(self, now: Time) -> Duration {

@@ -35,6 +35,8 @@ pub enum Unfinished {
     WaitingForTimeout,
     /// It was in probe mode.
     Probing,
+    /// Everything available had been acknowledged; more was to come.
+    WaitingForData,
     /// All data had arrived, the last ACK had not.
     WaitingForAck,
 }
@@ -45,6 +47,7 @@ impl Unfinished {
             Unfinished::Sending => "sending",
             Unfinished::WaitingForTimeout => "waiting for timeout",
             Unfinished::Probing => "probing",
+            Unfinished::WaitingForData => "waiting for data",
             Unfinished::WaitingForAck => "waiting for ack",
         }
     }

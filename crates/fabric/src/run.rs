@@ -182,6 +182,7 @@ pub fn run(scenario: &Scenario, mut options: RunOptions<'_>) -> Result<Outcome, 
     let window = settings.window;
     let recorders = Recorders::new(scenario, &fabric, window, options.recordings_out.as_deref())?;
     let classes = traffic.class_names().to_vec();
+    check_classes(scenario, &classes)?;
     let io = |path: &Option<PathBuf>, source| RunError::Io {
         path: path.clone().unwrap_or_default(),
         source,
@@ -264,6 +265,24 @@ pub fn run(scenario: &Scenario, mut options: RunOptions<'_>) -> Result<Outcome, 
     })
 }
 
+/// Checks that ports that serve traffic classes know all of them.
+fn check_classes(scenario: &Scenario, classes: &[String]) -> Result<(), SpecError> {
+    let scheme = &scenario.scheme;
+    for (port, key) in [(&scheme.port, "port"), (&scheme.nic.port, "nic")] {
+        if let Some(known) = port.discipline.classes()
+            && known < classes.len()
+        {
+            let (kind, names) = (port.discipline.kind(), classes.join(", "));
+            let message = format!(
+                "{kind} serves {known} of the {} classes of the traffic ({names})",
+                classes.len()
+            );
+            return Err(SpecError::new(format!("scheme.{key}.discipline"), message));
+        }
+    }
+    Ok(())
+}
+
 /// The measured window as resolved, and the flows that started in it.
 fn measured((from, until): (Time, Time), all: &SummaryRow) -> Value {
     json!({
@@ -334,6 +353,8 @@ pub(crate) fn settings(scenario: &Scenario, fabric: &Fabric) -> Result<Settings,
         scale,
         sender: sender.map_err(|e| e.under("scheme.transport"))?,
         rule: scheme.transport.rule.clone(),
+        spacing: scenario.traffic.spacing.unwrap_or(0.0),
+        seed: scenario.seed(),
         sees_alpha: scheme.tagger.sees_alpha(),
         tagger: scheme.tagger.clone(),
         telemetry: telemetry.is_some(),

@@ -339,12 +339,20 @@ fn set(value: &mut Value, path: &str, new: Value) -> Result<(), SpecError> {
 
 /// The scenario `value` under the scheme `name`: a table of the scenario
 /// (`[schemes.NAME]`), its own `[scheme]` if that is called so, or a preset.
+/// Those of the `sets` that are about `schemes` apply first.
 ///
 /// # Errors
-/// When there is no such scheme.
-pub fn with_scheme(value: &Value, name: &str) -> Result<Value, SpecError> {
-    let Value::Object(map) = value else {
-        return Err(not_a_table(value));
+/// When there is no such scheme, or a set is wrong.
+pub fn with_scheme(
+    mut value: Value,
+    sets: &[(String, String)],
+    name: &str,
+) -> Result<Value, SpecError> {
+    for (path, text) in sets.iter().filter(|(path, _)| path.starts_with("schemes.")) {
+        set(&mut value, path, bare_value(text))?;
+    }
+    let Value::Object(map) = &value else {
+        return Err(not_a_table(&value));
     };
     let own = map.get("scheme");
     let named = |scheme: &Value| {

@@ -124,6 +124,8 @@ presets! {
     "d-srtf",
     "d-srtf-ia",
     "awafs",
+    "ascc",
+    "ascc-deployable",
 }
 
 /// The preset `name` as a scheme's table, and its description: the comment at

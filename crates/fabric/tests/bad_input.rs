@@ -5,8 +5,14 @@
 mod common;
 
 use common::{Folder, try_run};
+use fctlab_fabric::disciplines::QueueSpec;
+use fctlab_fabric::mappings::MappingPolicy;
+use fctlab_fabric::routing::RoutingSpec;
 use fctlab_fabric::scenario::{Format, parse, resolve, with_scheme};
 use fctlab_fabric::scheme::PRESETS;
+use fctlab_fabric::taggers::Tagger;
+use fctlab_fabric::topology::TopologySpec;
+use fctlab_fabric::transports::RuleSpec;
 use serde_json::{Value, json};
 
 /// A scenario without mistakes.
@@ -85,9 +91,13 @@ fn keys() {
          topology, traffic, measure, scheme, record"
     );
     assert_eq!(
+        with(&[("traffic.spacing", json!(-1))]),
+        "traffic.spacing: -1 is not in [0, inf)"
+    );
+    assert_eq!(
         with(&[("traffic.laod", json!(0.5))]),
         "traffic.laod: unknown key; did you mean \"load\"? known here: workload, load, load_counts, \
-         arrivals, pattern, flows, duration, trace, class"
+         arrivals, pattern, flows, duration, trace, class, spacing, classes, share_of"
     );
     assert_eq!(
         with(&[("topology.spine", json!(2))]),
@@ -134,7 +144,10 @@ fn keys() {
     );
     assert_eq!(
         with(&[("topology.kind", Value::Null)]),
-        "topology.kind: is missing; known: leaf-spine, star, fat-tree"
+        format!(
+            "topology.kind: is missing; known: {}",
+            TopologySpec::NAMES.join(", ")
+        )
     );
 }
 
@@ -149,27 +162,38 @@ fn names() {
     );
     assert_eq!(
         with(&[("topology.kind", json!("leafspine"))]),
-        "topology.kind: \"leafspine\" is not a topology; did you mean \"leaf-spine\"? known: \
-         leaf-spine, star, fat-tree"
+        format!(
+            "topology.kind: \"leafspine\" is not a topology; did you mean \"leaf-spine\"? known: {}",
+            TopologySpec::NAMES.join(", ")
+        )
     );
     assert_eq!(
         scheme(json!({"transport": "tpc"})),
-        "scheme.transport.kind: \"tpc\" is not a transport; did you mean \"tcp\"? known: tcp, dctcp, mintcp, l2dct, \
-         dctcp-rate, hpcc"
+        format!(
+            "scheme.transport.kind: \"tpc\" is not a transport; did you mean \"tcp\"? known: {}",
+            RuleSpec::NAMES.join(", ")
+        )
     );
     assert_eq!(
         scheme(json!({"tagger": "remain"})),
-        "scheme.tagger.kind: \"remain\" is not a tagger; did you mean \"remaining\"? known: none, \
-         remaining, size, sent, outstanding, remaining-time"
+        format!(
+            "scheme.tagger.kind: \"remain\" is not a tagger; did you mean \"remaining\"? known: {}",
+            Tagger::NAMES.join(", ")
+        )
     );
     assert_eq!(
         scheme(json!({"routing": "spray"})),
-        "scheme.routing.kind: \"spray\" is not a routing rule; known: ecmp, spray-round-robin, \
-         spray-random"
+        format!(
+            "scheme.routing.kind: \"spray\" is not a routing rule; known: {}",
+            RoutingSpec::NAMES.join(", ")
+        )
     );
     assert_eq!(
-        scheme(json!({"port": {"discipline": "wfq"}})),
-        "scheme.port.discipline.kind: \"wfq\" is not a discipline; did you mean \"fq\"? known: fifo, priority, srpt, fq, mapped, awafs"
+        scheme(json!({"port": {"discipline": "fifi"}})),
+        format!(
+            "scheme.port.discipline.kind: \"fifi\" is not a discipline; did you mean \"fifo\"? known: {}",
+            QueueSpec::NAMES.join(", ")
+        )
     );
     assert_eq!(
         scheme(json!({"port": {"drop": "head"}})),
@@ -179,7 +203,7 @@ fn names() {
         with(&[("measure.fct_ends", json!("acked"))]),
         "measure.fct_ends: unknown variant `acked`, expected `delivery` or `ack`"
     );
-    let message = with_scheme(&good(), "dctp").unwrap_err().to_string();
+    let message = with_scheme(good(), &[], "dctp").unwrap_err().to_string();
     assert_eq!(
         message,
         format!(
@@ -418,7 +442,8 @@ fn mapped_queues() {
     assert_eq!(
         dynamic("policy", json!("equal")),
         format!(
-            "{at}.mapping.policy: \"equal\" is not a mapping policy; known: equal-split, least-slowdown"
+            "{at}.mapping.policy: \"equal\" is not a mapping policy; known: {}",
+            MappingPolicy::NAMES.join(", ")
         )
     );
     assert_eq!(
@@ -668,5 +693,43 @@ fn sets_and_syntax() {
     assert_eq!(
         message,
         "[1] is not a scenario: write tables such as [topology]"
+    );
+}
+
+#[test]
+fn classes_of_a_port() {
+    for (discipline, expected) in [
+        (
+            json!({"kind": "wrr", "weights": [1, 0]}),
+            "weights[1]: 0 is not above zero",
+        ),
+        (
+            json!({"kind": "drr", "weights": [1], "quantum": "1B"}),
+            "quantum: 1B is not in [64B, 1GB]",
+        ),
+        (
+            json!({"kind": "wfq", "weights": []}),
+            "weights: 0 weights; write 1 to 256, one per class",
+        ),
+        (
+            json!({"kind": "strict", "classes": 0}),
+            "classes: 0 is not a whole number in [1, 256]",
+        ),
+        (
+            json!({"kind": "wfq", "weights": [1], "inside": "lifo"}),
+            "inside: unknown variant `lifo`, expected `fifo` or `fq`",
+        ),
+    ] {
+        assert_eq!(
+            scheme(json!({"port": {"discipline": discipline}})),
+            format!("scheme.port.discipline.{expected}")
+        );
+    }
+    let weights =
+        json!({"preset": "dctcp", "port": {"discipline": {"kind": "drr", "weights": [1]}}});
+    let two = json!([{"class": "web"}, {"class": "bulk"}]);
+    assert_eq!(
+        with(&[("scheme", weights), ("traffic.classes", two)]),
+        "scheme.port.discipline: drr serves 1 of the 2 classes of the traffic (web, bulk)"
     );
 }

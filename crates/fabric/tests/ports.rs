@@ -123,6 +123,7 @@ fn drive(port: &Value, turns: bool, tie: Tie, telemetry: bool, offered: &[Offere
                 flags,
                 flow,
                 tag,
+                class: flow as u8,
                 ..Packet::default()
             };
             let id = slab.insert(packet);
@@ -291,6 +292,10 @@ proptest! {
             Just(json!({"kind": "priority", "thresholds": [1, 3]})),
             Just(json!("fq")),
             Just(json!({"kind": "mapped", "queues": 3, "mapping": {"kind": "static", "thresholds": [1, 3]}})),
+            Just(json!({"kind": "wrr", "weights": [1, 4, 2, 1]})),
+            Just(json!({"kind": "drr", "weights": [0.1, 0.4, 0.2, 0.3], "inside": "fq"})),
+            Just(json!({"kind": "wfq", "weights": [0.1, 0.4, 0.5], "inside": "fq"})),
+            Just(json!({"kind": "strict", "classes": 2})),
             Just(json!({"kind": "mapped", "queues": 4, "mapping": {"kind": "dynamic", "interval": "5us", "window": 2}})),
         ],
         evicts in any::<bool>(),
@@ -301,7 +306,8 @@ proptest! {
         offered in traffic(),
     ) {
         let mut port = base;
-        if discipline != "fifo" {
+        let by_class = !(discipline["weights"].is_null() && discipline["classes"].is_null());
+        if discipline != "fifo" && !by_class {
             let policy = if discipline == "fq" { "longest-queue" } else { "lowest-priority" };
             port["drop"] = json!(if evicts { policy } else { "tail" });
         }

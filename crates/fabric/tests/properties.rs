@@ -53,9 +53,15 @@ fn traffic() -> impl Strategy<Value = Value> {
         Just(json!({"kind": "fixed", "size": "14600B"})),
     ];
     let arrivals = prop::sample::select(vec!["poisson", "lognormal"]);
-    (sizes, arrivals, 0.1f64..0.95, 1u64..40).prop_map(|(workload, arrivals, load, flows)| {
-        json!({"workload": workload, "arrivals": arrivals, "load": load, "flows": flows})
-    })
+    let spacing = prop::sample::select(vec![0.0, 0.0, 0.7, 2.0]);
+    (sizes, arrivals, 0.1f64..0.95, 1u64..40, spacing).prop_map(
+        |(workload, arrivals, load, flows, spacing)| {
+            json!({
+                "workload": workload, "arrivals": arrivals, "load": load, "flows": flows,
+                "spacing": spacing,
+            })
+        },
+    )
 }
 
 fn port() -> impl Strategy<Value = Value> {
@@ -65,7 +71,12 @@ fn port() -> impl Strategy<Value = Value> {
         Just(json!({"kind": "srpt", "starvation_prevention": false})),
         Just(json!({"kind": "priority", "thresholds": [1460, 10000, 60000]})),
         Just(json!("fq")),
+        Just(json!("ascc")),
         Just(json!({"kind": "awafs", "interval": "100us", "window": "1ms"})),
+        Just(json!({"kind": "wrr", "weights": [2, 1]})),
+        Just(json!({"kind": "drr", "weights": [2, 1], "inside": "fq"})),
+        Just(json!({"kind": "wfq", "weights": [2, 1], "inside": "fq"})),
+        Just(json!({"kind": "strict", "classes": 1, "inside": "fq"})),
         Just(
             json!({"kind": "mapped", "queues": 3, "mapping": {"interval": "50us", "kind": "dynamic"}})
         ),
@@ -73,10 +84,12 @@ fn port() -> impl Strategy<Value = Value> {
     let buffer = prop::sample::select(vec!["1pkt", "4pkt", "24pkt", "500KB"]);
     let threshold = prop::sample::select(vec!["none", "2pkt", "15pkt"]);
     let scope = prop::sample::select(vec!["port", "queue"]);
-    let at = prop::sample::select(vec!["enqueue", "dequeue"]);
+    let at = prop::sample::select(vec!["enqueue", "dequeue", "departures"]);
     (discipline, buffer, threshold, scope, at, any::<bool>()).prop_map(
         |(discipline, buffer, threshold, scope, at, evicts)| {
-            let evicts = evicts && discipline != "fifo";
+            let scope = if at == "departures" { "port" } else { scope };
+            let by_class = !(discipline["weights"].is_null() && discipline["classes"].is_null());
+            let evicts = evicts && discipline != "fifo" && !by_class;
             let policy = if discipline == "fq" {
                 "longest-queue"
             } else {
@@ -92,9 +105,24 @@ fn port() -> impl Strategy<Value = Value> {
 }
 
 fn scheme() -> impl Strategy<Value = Value> {
-    let transport = prop::sample::select(vec!["tcp", "dctcp", "mintcp", "dctcp-rate", "hpcc"]);
+    let transport = prop::sample::select(vec![
+        "tcp",
+        "dctcp",
+        "mintcp",
+        "l2dct",
+        "ascc",
+        "dctcp-rate",
+        "hpcc",
+    ]);
     let window = prop::sample::select(vec!["1pkt", "10pkt", "1bdp", "70pkt"]);
-    let tagger = prop::sample::select(vec!["none", "remaining", "size", "sent", "outstanding"]);
+    let tagger = prop::sample::select(vec![
+        "none",
+        "remaining",
+        "size",
+        "sent",
+        "outstanding",
+        "complete",
+    ]);
     let routing = prop::sample::select(vec!["ecmp", "spray-random", "spray-round-robin"]);
     let limit = prop_oneof![Just(json!(1)), Just(json!(4)), Just(json!("none"))];
     (transport, window, tagger, routing, port(), limit).prop_map(
@@ -151,8 +179,8 @@ fn check(scenario: &Value, played: &Played) -> Result<(), TestCaseError> {
         // Everything was sent once, and what was sent again comes on top.
         prop_assert_eq!(c.data_packets, packets + c.retransmissions);
     }
-    let transport = scenario["scheme"]["transport"]["kind"].as_str();
-    if !transport.is_some_and(|kind| kind.starts_with("dctcp"))
+    let kind = scenario["scheme"]["transport"]["kind"].as_str();
+    if !matches!(kind, Some("dctcp" | "l2dct" | "ascc" | "dctcp-rate"))
         || scenario["scheme"]["port"]["ecn_threshold"] == "none"
     {
         prop_assert_eq!(c.ecn_marks, 0);

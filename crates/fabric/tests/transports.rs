@@ -33,7 +33,8 @@ impl Ends {
         let spec: TransportSpec = spec::read(transport).unwrap();
         let config = spec.sender.resolve(&scale).unwrap();
         let rule = spec.rule.start(config.initial_window, &scale);
-        let sender = Sender::new(total, rule, &config);
+        let mut sender = Sender::new(total, rule, &config);
+        sender.make_available(Time::ZERO, total, &config);
         Ends {
             sender,
             receiver: Receiver::default(),

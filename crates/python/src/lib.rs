@@ -164,11 +164,12 @@ fn resolve(json: &str, sets: Vec<(String, String)>, base_dir: PathBuf) -> PyResu
     })
 }
 
-/// The scenario (JSON, not yet resolved) with its scheme replaced by the named one.
+/// The scenario (JSON, not yet resolved) with its scheme replaced by the named one,
+/// after those of the `sets` that are about `schemes`.
 #[pyfunction]
-fn with_scheme(json: &str, name: &str) -> PyResult<String> {
+fn with_scheme(json: &str, sets: Vec<(String, String)>, name: &str) -> PyResult<String> {
     guarded(|| {
-        Ok(scenario::with_scheme(&value(json)?, name)
+        Ok(scenario::with_scheme(value(json)?, &sets, name)
             .map_err(spec_error)?
             .to_string())
     })

@@ -15,8 +15,11 @@
 //! |---|---|---|
 //! | `arrivals` | the gap before it | [`arrivals`]: Poisson, log-normal |
 //! | `sizes` | its payload bytes | [`sizes`]: published tables, fixed, uniform, bimodal, a CSV file |
-//! | `endpoints` | sender and receiver | [`patterns`]: all-to-all, inter-rack, permutation, many-to-one, incast |
+//! | `endpoints` | sender and receiver | [`patterns`]: all-to-all, triangle, inter-rack, permutation, many-to-one, incast |
 //! | `paths` | bits for path selection | [`traffic`] |
+//!
+//! Several such streams at once are [`classes`]; each has its own `arrivals`,
+//! `sizes` and `endpoints`, so that a class keeps its flows whatever is beside it.
 //!
 //! **Load** has one meaning: bytes offered per loaded receiving host link as a
 //! share of its rate, headers included unless `load_counts = "payload"`. Each
@@ -29,17 +32,23 @@ use std::path::{Path, PathBuf};
 use fctlab_core::{Bytes, Rate, Time};
 
 pub mod arrivals;
+pub mod classes;
 mod draw;
+mod generator;
 mod lines;
+mod mix;
 pub mod patterns;
 pub mod sizes;
+pub mod spacing;
 pub mod spec;
 pub mod trace;
 pub mod traffic;
 
 pub use arrivals::ArrivalsSpec;
+pub use classes::{ClassSpec, ShareOf};
 pub use patterns::PatternSpec;
 pub use sizes::{SizeDistribution, SizesSpec};
+pub use spacing::Spacing;
 pub use spec::{LoadCounts, TrafficSpec};
 pub use traffic::{Offered, Traffic};
 

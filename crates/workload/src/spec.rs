@@ -6,6 +6,7 @@ use fctlab_core::random::Seed;
 use fctlab_core::{Duration, PacketFormat, SpecError, spec};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::classes::{self, ClassSpec, ShareOf};
 use crate::traffic::Traffic;
 use crate::{ArrivalsSpec, HostLayout, PatternSpec, SizesSpec};
 
@@ -46,6 +47,18 @@ pub struct TrafficSpec {
     /// The traffic class of every flow; not for a trace with a class column. Default: `default`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
+    /// Time over which a flow's packets become available at its sender, in
+    /// multiples of its transmission time at the sender's rate (ASCC's alpha):
+    /// the first at its start, the others at uniform times. Default: 0, all at once.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "spacing")]
+    #[schemars(range(min = 0))]
+    pub spacing: Option<f64>,
+    /// Several streams of flows at once; each takes what it does not name from here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<ClassSpec>,
+    /// What the classes' shares are shares of. Default: `bytes`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share_of: Option<ShareOf>,
 }
 
 /// Which bytes `load` counts.
@@ -64,8 +77,12 @@ pub enum LoadCounts {
 /// The name of the traffic class when none is given.
 pub(crate) const DEFAULT_CLASS: &str = "default";
 
-fn load<'de, D: Deserializer<'de>>(d: D) -> Result<Option<f64>, D::Error> {
+pub(crate) fn load<'de, D: Deserializer<'de>>(d: D) -> Result<Option<f64>, D::Error> {
     spec::open_unit(d).map(Some)
+}
+
+fn spacing<'de, D: Deserializer<'de>>(d: D) -> Result<Option<f64>, D::Error> {
+    spec::non_negative(d).map(Some)
 }
 
 fn flows<'de, D: Deserializer<'de>>(d: D) -> Result<Option<u64>, D::Error> {
@@ -99,6 +116,8 @@ impl TrafficSpec {
                 ("load_counts", self.load_counts.is_some()),
                 ("arrivals", self.arrivals.is_some()),
                 ("pattern", self.pattern.is_some()),
+                ("classes", !self.classes.is_empty()),
+                ("share_of", self.share_of.is_some()),
             ];
             return match present.into_iter().find(|(_, given)| *given) {
                 Some((key, _)) => Err(SpecError::new(
@@ -108,16 +127,32 @@ impl TrafficSpec {
                 None => Ok(()),
             };
         }
-        if self.workload.is_none() && !self.sizes_come_from_the_pattern() {
-            let known = SizesSpec::NAMES.join(", ");
-            let message = format!("is missing; write a workload ({known}) and a load, or a trace");
-            return Err(SpecError::new("workload", message));
-        }
-        if self.load.is_none() {
-            return Err(SpecError::new(
-                "load",
-                "is missing; write a number in (0, 1)",
-            ));
+        if self.classes.is_empty() {
+            if self.share_of.is_some() {
+                return Err(SpecError::new("share_of", "has no meaning without classes"));
+            }
+            if !sizes_are_known(self.workload.as_ref(), self.pattern.as_ref()) {
+                let known = SizesSpec::NAMES.join(", ");
+                let message =
+                    format!("is missing; write a workload ({known}) and a load, or a trace");
+                return Err(SpecError::new("workload", message));
+            }
+            if self.load.is_none() {
+                let message = "is missing; write a number in (0, 1)";
+                return Err(SpecError::new("load", message));
+            }
+        } else {
+            classes::check(self)?;
+            for (i, class) in self.classes.iter().enumerate() {
+                let pattern = class.pattern.as_ref().or(self.pattern.as_ref());
+                let workload = class.workload.as_ref().or(self.workload.as_ref());
+                if !sizes_are_known(workload, pattern) {
+                    let known = SizesSpec::NAMES.join(", ");
+                    let message =
+                        format!("is missing; write a workload ({known}) here or for all classes");
+                    return Err(SpecError::new(format!("classes[{i}].workload"), message));
+                }
+            }
         }
         if self.flows.is_none() && self.duration.is_none() {
             return Err(SpecError::new(
@@ -126,10 +161,6 @@ impl TrafficSpec {
             ));
         }
         Ok(())
-    }
-
-    fn sizes_come_from_the_pattern(&self) -> bool {
-        matches!(&self.pattern, Some(PatternSpec::Incast(incast)) if incast.query_size.is_some())
     }
 
     /// Checks the keys against each other, writes out every default that does
@@ -145,10 +176,20 @@ impl TrafficSpec {
             None => {
                 self.load_counts.get_or_insert_default();
                 self.arrivals.get_or_insert_default();
-                self.class.get_or_insert_with(|| DEFAULT_CLASS.to_owned());
+                if self.classes.is_empty() {
+                    self.class.get_or_insert_with(|| DEFAULT_CLASS.to_owned());
+                } else if self.load.is_some() {
+                    self.share_of.get_or_insert_default();
+                }
             }
         }
-        if let Some(workload) = &mut self.workload {
+        let mut classes = std::mem::take(&mut self.classes);
+        for class in &mut classes {
+            class.inherit(self);
+        }
+        self.classes = classes;
+        let of_classes = self.classes.iter_mut().map(|c| &mut c.workload);
+        for workload in of_classes.chain([&mut self.workload]).flatten() {
             workload.resolve(base_dir);
         }
         Ok(())
@@ -156,8 +197,12 @@ impl TrafficSpec {
 
     /// Writes out the defaults that depend on the topology: the pattern and its receiver.
     pub fn resolve_on(&mut self, layout: &HostLayout) {
-        if self.trace.is_none() {
-            self.pattern
+        if self.trace.is_some() {
+            return;
+        }
+        let of_classes = self.classes.iter_mut().map(|c| &mut c.pattern);
+        for pattern in of_classes.chain([&mut self.pattern]) {
+            pattern
                 .get_or_insert_with(|| PatternSpec::default_on(layout))
                 .resolve(layout);
         }
@@ -187,6 +232,12 @@ impl TrafficSpec {
         }
         Traffic::new(self, layout, format, seed)
     }
+}
+
+/// Whether each flow's size follows from the workload or from the pattern.
+fn sizes_are_known(workload: Option<&SizesSpec>, pattern: Option<&PatternSpec>) -> bool {
+    let split = |p: &PatternSpec| matches!(p, PatternSpec::Incast(i) if i.query_size.is_some());
+    workload.is_some() || pattern.is_some_and(split)
 }
 
 #[cfg(test)]
@@ -353,7 +404,10 @@ mod tests {
                 "flows",
                 "duration",
                 "trace",
-                "class"
+                "class",
+                "spacing",
+                "classes",
+                "share_of"
             ]
         );
     }

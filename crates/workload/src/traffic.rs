@@ -2,15 +2,14 @@
 
 use fctlab_core::random::Seed;
 
-use fctlab_core::{Bytes, PacketFormat, SpecError, Time};
+use fctlab_core::{PacketFormat, SpecError, Time};
 use rand::Rng;
 use rand_pcg::Pcg64;
 
-use crate::arrivals::Arrivals;
-use crate::patterns::Pattern;
-use crate::spec::{DEFAULT_CLASS, LoadCounts, TrafficSpec};
+use crate::mix::Mix;
+use crate::spec::TrafficSpec;
 use crate::trace::Trace;
-use crate::{Flow, HostLayout, PatternSpec, SizeDistribution};
+use crate::{Flow, HostLayout};
 
 /// Flows in order of start, one at a time.
 ///
@@ -29,7 +28,8 @@ pub struct Traffic {
 /// What a stream offers to the network, for reports.
 ///
 /// For generated traffic these are exact expectations; for a trace, they are
-/// those of its flows within the limits, and 0 where it has too few.
+/// those of its flows within the limits, and 0 where it has too few. Of several
+/// classes they are what all offer together while all are active.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Offered {
     /// Mean flow size in payload bytes.
@@ -51,7 +51,7 @@ pub(crate) struct Limits {
 
 #[derive(Debug)]
 enum Source {
-    Generated(Box<Generator>),
+    Generated(Box<Mix>),
     Trace(Box<Trace>),
 }
 
@@ -84,10 +84,10 @@ impl Traffic {
                 )
             }
             None => {
-                let (generator, offered) = Generator::new(spec, layout, format, seed)?;
-                let by_time = spec.duration.map(|d| d.as_secs_f64() * offered.flows_per_s);
+                let mix = Mix::new(spec, layout, format, seed)?;
+                let (offered, by_time) = (mix.offered(), mix.flows_before(limits.until));
                 let expected = by_time.map_or(limits.flows, |n| limits.flows.min(n.round() as u64));
-                (Source::Generated(Box::new(generator)), offered, expected)
+                (Source::Generated(Box::new(mix)), offered, expected)
             }
         };
         let paths = seed.stream("paths");
@@ -105,7 +105,7 @@ impl Traffic {
     /// The names of the traffic classes that [`Flow::class`] points into.
     pub fn class_names(&self) -> &[String] {
         match &self.source {
-            Source::Generated(generator) => &generator.class_names,
+            Source::Generated(mix) => mix.class_names(),
             Source::Trace(trace) => trace.class_names(),
         }
     }
@@ -135,7 +135,7 @@ impl Iterator for Traffic {
             return None;
         }
         let mut flow = match &mut self.source {
-            Source::Generated(generator) => generator.next()?,
+            Source::Generated(mix) => mix.next()?,
             Source::Trace(trace) => match trace.next() {
                 Ok(flow) => flow?,
                 Err(error) => {
@@ -156,152 +156,10 @@ impl Iterator for Traffic {
     }
 }
 
-/// Draws flows: arrivals x sizes x endpoints.
-#[derive(Debug)]
-struct Generator {
-    arrivals: Arrivals,
-    sizes: Sizes,
-    pattern: Pattern,
-    arrival_draws: Pcg64,
-    size_draws: Pcg64,
-    endpoint_draws: Pcg64,
-    now: Time,
-    class_names: [String; 1],
-}
-
-/// Where flow sizes come from.
-#[derive(Debug)]
-enum Sizes {
-    /// Each flow's from a distribution.
-    Drawn(SizeDistribution),
-    /// An equal part of a query.
-    Split { query: Bytes, parts: u32 },
-}
-
-impl Sizes {
-    /// The size of the flow at `place` among those of the same arrival.
-    fn size(&self, place: u32, rng: &mut Pcg64) -> Bytes {
-        match self {
-            Sizes::Drawn(distribution) => distribution.sample(rng),
-            Sizes::Split { query, parts } => split(*query, *parts, place),
-        }
-    }
-
-    /// Mean payload bytes and mean wire bytes of a flow.
-    fn means(&self, format: &PacketFormat) -> (f64, f64) {
-        match self {
-            Sizes::Drawn(distribution) => (distribution.mean(), distribution.mean_wire(format)),
-            Sizes::Split { query, parts } => {
-                let wire: u64 = (0..*parts)
-                    .map(|i| format.wire_bytes(split(*query, *parts, i)))
-                    .sum();
-                (
-                    query.get() as f64 / f64::from(*parts),
-                    wire as f64 / f64::from(*parts),
-                )
-            }
-        }
-    }
-}
-
-/// The `place`-th of `parts` parts of `whole`; the first ones take the odd bytes.
-fn split(whole: Bytes, parts: u32, place: u32) -> Bytes {
-    let (whole, parts) = (whole.get(), u64::from(parts));
-    Bytes::new(whole / parts + u64::from(u64::from(place) < whole % parts))
-}
-
-impl Generator {
-    fn new(
-        spec: &TrafficSpec,
-        layout: &HostLayout,
-        format: &PacketFormat,
-        seed: Seed,
-    ) -> Result<(Self, Offered), SpecError> {
-        let mut endpoint_draws = seed.stream("endpoints");
-        let default_pattern;
-        let pattern = match &spec.pattern {
-            Some(pattern) => pattern,
-            None => {
-                default_pattern = PatternSpec::default_on(layout);
-                &default_pattern
-            }
-        };
-        let pattern = pattern
-            .build(layout, &mut endpoint_draws)
-            .map_err(|error| error.under("pattern"))?;
-        let parts = pattern.flows_per_arrival();
-        let sizes = match (pattern.query_size(), &spec.workload) {
-            (Some(query), _) => Sizes::Split { query, parts },
-            (None, Some(workload)) => {
-                Sizes::Drawn(workload.build().map_err(|error| error.under("workload"))?)
-            }
-            (None, None) => return Err(SpecError::new("workload", "is missing")),
-        };
-
-        let (mean_size_bytes, mean_wire_bytes) = sizes.means(format);
-        let counted = match spec.load_counts.unwrap_or_default() {
-            LoadCounts::Wire => mean_wire_bytes,
-            LoadCounts::Payload => mean_size_bytes,
-        };
-        let Some(load) = spec.load else {
-            return Err(SpecError::new("load", "is missing"));
-        };
-        let bytes_per_s = load * layout.host_rate.bps() as f64 / 8.0 * f64::from(pattern.links());
-        let flows_per_s = bytes_per_s / counted;
-        let arrivals = spec
-            .arrivals
-            .clone()
-            .unwrap_or_default()
-            .build(f64::from(parts) / flows_per_s);
-
-        let class = spec
-            .class
-            .clone()
-            .unwrap_or_else(|| DEFAULT_CLASS.to_owned());
-        let generator = Generator {
-            arrivals,
-            sizes,
-            pattern,
-            arrival_draws: seed.stream("arrivals"),
-            size_draws: seed.stream("sizes"),
-            endpoint_draws,
-            now: Time::ZERO,
-            class_names: [class],
-        };
-        Ok((
-            generator,
-            Offered {
-                mean_size_bytes,
-                mean_wire_bytes,
-                flows_per_s,
-            },
-        ))
-    }
-
-    /// The next flow; `None` at the end of the clock.
-    fn next(&mut self) -> Option<Flow> {
-        let at = self.pattern.next(&mut self.endpoint_draws);
-        if at.place == 0 {
-            let gap = self.arrivals.gap(&mut self.arrival_draws);
-            self.now = Time::from_ps(self.now.ps().checked_add(gap.ps())?);
-        }
-        Some(Flow {
-            id: 0,
-            start: self.now,
-            src: at.src,
-            dst: at.dst,
-            size: self.sizes.size(at.place, &mut self.size_draws),
-            class: 0,
-            query: at.query,
-            path_hash: 0,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fctlab_core::Rate;
+    use fctlab_core::{Bytes, Rate};
     use serde_json::{Value, json};
 
     fn layout(racks: u32, per_rack: u32) -> HostLayout {

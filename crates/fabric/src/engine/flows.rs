@@ -8,6 +8,7 @@ use fctlab_core::units::PathScale;
 use fctlab_workload::Flow;
 
 use super::Engine;
+use super::feed::Feed;
 use super::index::{at, at_mut};
 use crate::packet::FlowSlot;
 use crate::records::{Fct, Record, Unfinished};
@@ -35,6 +36,9 @@ pub struct FlowState {
     pub(super) in_nic: u32,
     /// The instant of its timer event that counts; `NEVER` without one.
     pub(super) timer: Time,
+    /// When its next packet becomes available; `NEVER` when all are.
+    pub(super) wake: Time,
+    pub(super) feed: Option<Box<Feed>>,
     /// When the last byte reached the receiver.
     pub(super) delivered_at: Option<Time>,
     /// When the flow finished, by the scenario's definition.
@@ -96,6 +100,8 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
             in_network: 0,
             in_nic: 0,
             timer: Time::NEVER,
+            wake: Time::NEVER,
+            feed: None,
             delivered_at: None,
             finished_at: None,
             measured,
@@ -123,6 +129,7 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
             self.recorders
                 .on_flow_start(self.now(), slot, at(&self.flows, slot));
         }
+        self.start_feed(slot);
         self.pump(slot);
         self.check_over();
     }
@@ -176,6 +183,8 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
                     Unfinished::WaitingForAck
                 } else if state.sender.is_probing(&self.settings.sender) {
                     Unfinished::Probing
+                } else if state.sender.is_idle() {
+                    Unfinished::WaitingForData
                 } else if state.in_network == 0 && state.in_nic == 0 {
                     Unfinished::WaitingForTimeout
                 } else {
@@ -187,7 +196,10 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
         Record {
             flow,
             fct,
-            ideal: self.ideal.fct(self.fabric, flow.src, flow.dst, flow.size),
+            ideal: match &state.feed {
+                Some(feed) => feed.ideal(&flow),
+                None => self.ideal.fct(self.fabric, flow.src, flow.dst, flow.size),
+            },
             measured: state.measured,
             retransmissions: state.sender.retransmissions(),
             timeouts: state.sender.timeouts(),

@@ -90,7 +90,7 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
     #[inline]
     fn keep_timer(&mut self, slot: FlowSlot) {
         let state = at_mut(&mut self.flows, slot);
-        let deadline = state.sender.deadline();
+        let deadline = state.sender.deadline().min(state.wake);
         if deadline < state.timer {
             state.timer = deadline;
             self.events.schedule_far(self.timer_source(slot), deadline);
@@ -109,15 +109,21 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
             return; // overtaken by an earlier one, or the slot has a new flow
         }
         state.timer = Time::NEVER;
-        if state.sender.deadline() == now {
+        let (expired, fed) = (state.sender.deadline() == now, state.wake == now);
+        if expired {
             state.sender.on_timer(now, &self.settings.sender);
-            if RECORD {
-                self.recorders.on_window(now, slot, state);
-            }
-            self.pump(slot);
-        } else {
-            self.keep_timer(slot);
         }
+        if fed {
+            self.feed(slot);
+        }
+        if !(expired || fed) {
+            return self.keep_timer(slot);
+        }
+        if RECORD {
+            let state = at(&self.flows, slot);
+            self.recorders.on_window(now, slot, state);
+        }
+        self.pump(slot);
     }
 
     /// A packet reaches a host.
@@ -229,6 +235,10 @@ impl Settings {
         };
         let view = View {
             size: state.flow.size.get(),
+            written: match state.sender.available() {
+                all if all == state.total => state.flow.size.get(),
+                some => u64::from(some) * payload,
+            },
             acknowledged: u64::from(state.sender.una()) * payload,
             offset: u64::from(seq) * payload,
             alpha: if self.sees_alpha {
@@ -237,6 +247,7 @@ impl Settings {
                 0.0
             },
             capacity: state.capacity,
+            class: state.flow.class,
         };
         let (bytes, end) = match transmit {
             Transmit::Probe => (self.format.ack.get() as u16, Flags::NONE),

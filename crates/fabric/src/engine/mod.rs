@@ -8,9 +8,11 @@
 //! send more.
 //!
 //! Here is the loop; what happens at its events is in `flows` (they start and
-//! end), `hosts` (senders, receivers, timers) and `network` (switches and ports).
+//! end), `feed` (their packets become available), `hosts` (senders, receivers,
+//! timers) and `network` (switches and ports).
 
 pub mod events;
+mod feed;
 mod flows;
 mod hosts;
 pub mod index;
@@ -23,6 +25,7 @@ mod turns;
 
 use std::ops::ControlFlow;
 
+use fctlab_core::random::Seed;
 use fctlab_core::units::PathScale;
 use fctlab_core::{PacketFormat, SpecError, Time};
 use fctlab_workload::{Flow, Traffic};
@@ -59,6 +62,10 @@ pub struct Settings {
     pub rule: RuleSpec,
     /// What the header says.
     pub tagger: Tagger,
+    /// Over how many transmission times a flow's packets become available.
+    pub spacing: f64,
+    /// From which every random stream follows.
+    pub seed: Seed,
     /// Whether the tagger looks at the transport's alpha.
     pub sees_alpha: bool,
     /// Whether the transport spaces its packets.

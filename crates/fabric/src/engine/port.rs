@@ -19,7 +19,9 @@
 //! **Occupancy** is the bytes waiting, the packet in transmission not
 //! included (as in ns-2). A packet is dropped when it would raise the occupancy
 //! above the buffer, and marked on enqueue when it has raised it above the
-//! threshold, or on dequeue when what remains is above it.
+//! threshold, or on dequeue when what remains is above it; or, as ASCC does, on
+//! dequeue when more full packets than fit the threshold have left before it
+//! since it was queued, which under priorities says how long it waited.
 
 use fctlab_core::spec::OrNone;
 use fctlab_core::units::{DataLength, PathScale};
@@ -93,6 +95,9 @@ pub enum EcnAt {
     Enqueue,
     /// When its transmission starts, itself not included.
     Dequeue,
+    /// When its transmission starts, by the packets whose transmission started
+    /// since it was queued rather than by the occupancy (ASCC, section VII).
+    Departures,
 }
 
 impl Default for PortSpec {
@@ -213,6 +218,8 @@ struct Limits {
     mark_at_dequeue: bool,
     /// Bits per second that telemetry reports; 0 when none is written.
     telemetry_rate: u64,
+    /// Packets that may overtake one before it is marked on dequeue.
+    mark_after: u32,
     /// FIFO: packets known to have started, and the last of them, which
     /// counts only while it is on the wire.
     started: u64,
@@ -227,6 +234,8 @@ struct Choosing {
     pending: bool,
     evicts: bool,
     per_queue_ecn: bool,
+    /// Packets that waited and have left, when marks follow departures.
+    departed: Option<u32>,
 }
 
 /// Instead of a switch: a host.
@@ -287,6 +296,12 @@ impl Port {
             .discipline
             .build(site)
             .map_err(|e| e.under("discipline"))?;
+        let by_departures = spec.ecn_threshold.is_some() && spec.ecn_at == EcnAt::Departures;
+        if by_departures && spec.ecn_scope == EcnScope::Queue {
+            let message = "\"queue\" has no meaning with ecn_at = \"departures\"";
+            return Err(SpecError::new("ecn_scope", message));
+        }
+        let choosing = choosing || by_departures;
         let holding = (choosing || !fifo).then(|| {
             Box::new(Choosing {
                 queue,
@@ -294,9 +309,11 @@ impl Port {
                 pending: false,
                 evicts: spec.drop != DropPolicy::Tail,
                 per_queue_ecn: spec.ecn_scope == EcnScope::Queue,
+                departed: by_departures.then_some(0),
             })
         });
-        let mark_above = spec.ecn_threshold.map_or(u64::MAX, |t| t.bytes(scale));
+        let threshold = spec.ecn_threshold.map_or(u64::MAX, |t| t.bytes(scale));
+        let mark_above = if by_departures { u64::MAX } else { threshold };
         let mark_at_dequeue = mark_above != u64::MAX && spec.ecn_at == EcnAt::Dequeue;
         let ps = (8 * u128::from(fctlab_core::units::PS_PER_S)) << FRACTION;
         let ps_per_byte = ps.div_ceil(u128::from(link.rate.bps())) as u64;
@@ -328,6 +345,7 @@ impl Port {
                 mark_above,
                 mark_at_dequeue,
                 telemetry_rate: 0,
+                mark_after: u32::try_from(threshold / scale.packet_bytes).unwrap_or(u32::MAX),
                 started: 0,
                 last_started: NONE,
             }),
@@ -577,6 +595,11 @@ impl Port {
                 self.counters.marked_packets += u64::from(mark(&mut packet));
             }
         }
+        if let Some(departed) = c.departed
+            && packet.flags.has(Flags::ECT)
+        {
+            packet.cumulative = departed;
+        }
         c.waiting_bytes += bytes;
         self.waiting_packets += 1;
         slab.remove(id);
@@ -619,6 +642,12 @@ impl Port {
             }
         }
         let waiting = c.waiting_bytes;
+        if let Some(departed) = &mut c.departed {
+            if departed.wrapping_sub(packet.cumulative) > self.limits.mark_after {
+                self.counters.marked_packets += u64::from(mark(&mut packet));
+            }
+            *departed = departed.wrapping_add(1);
+        }
         let more = self.waiting_packets > 0;
         c.pending = more;
         if self.limits.telemetry_rate > 0 {

@@ -11,6 +11,9 @@ use fctlab_core::SpecError;
 pub struct View {
     /// Payload bytes of the flow.
     pub size: u64,
+    /// Payload bytes that have become available to the sender; `size` once the
+    /// flow is complete, at its start unless the traffic spaces packets.
+    pub written: u64,
     /// Payload bytes cumulatively acknowledged.
     pub acknowledged: u64,
     /// Payload bytes of the flow before this packet's.
@@ -20,6 +23,8 @@ pub struct View {
     pub alpha: f64,
     /// Bits per second of the host's link.
     pub capacity: f64,
+    /// Index of the flow's traffic class.
+    pub class: u16,
 }
 
 /// A rule for the tag.
@@ -94,4 +99,6 @@ taggers! {
     "sent" => Sent(sent),
     "outstanding" => Outstanding(outstanding),
     "remaining-time" => RemainingTime(remaining_time),
+    "complete" => Complete(complete),
+    "class" => Class(class),
 }

@@ -41,7 +41,7 @@ impl Tag for Spec {
     const IN_BYTES: bool = false;
 
     fn tag(&self, view: &View) -> u64 {
-        let outstanding = (view.size - view.acknowledged).min(self.write_buffer.get());
+        let outstanding = (view.written - view.acknowledged).min(self.write_buffer.get());
         outstanding.min(self.cap.get()).div_ceil(self.mtu.get())
     }
 
@@ -75,6 +75,7 @@ mod tests {
         let tag = |size, acknowledged| {
             Spec::default().tag(&View {
                 size,
+                written: size,
                 acknowledged,
                 offset: 0,
                 ..View::default()
@@ -96,6 +97,7 @@ mod tests {
         assert_eq!(
             small.tag(&View {
                 size: 1_000_000,
+                written: 1_000_000,
                 acknowledged: 0,
                 offset: 0,
                 ..View::default()

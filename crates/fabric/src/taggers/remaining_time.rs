@@ -59,9 +59,11 @@ mod tests {
     fn tag() {
         let view = |offset, acknowledged, alpha| View {
             size: 1_000_000,
+            written: 1_000_000,
             acknowledged,
             offset,
             alpha,
+            class: 0,
             capacity: 10e9,
         };
         let sent = Spec::default();

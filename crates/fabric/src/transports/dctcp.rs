@@ -136,6 +136,13 @@ impl TransportPart for Spec {
     }
 }
 
+impl Dctcp {
+    /// Makes the window at least `packets`.
+    pub fn raise(&mut self, packets: f64) {
+        self.aimd.raise(packets);
+    }
+}
+
 impl CongestionControl for Dctcp {
     const ECN: bool = true;
 

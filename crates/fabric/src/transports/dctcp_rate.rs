@@ -141,6 +141,7 @@ impl CongestionControl for DctcpRate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Stamp;
     use fctlab_core::{Rate, Time};
 
     /// A packet per RTT is 1000 x 8 / 10 us = 0.8 Gbps.
@@ -160,6 +161,7 @@ mod tests {
             next,
             recovering: false,
             in_flight: next - una + 1,
+            sent: Stamp::at(Time::ZERO),
         }
     }
 

@@ -211,6 +211,7 @@ impl CongestionControl for Hpcc {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Stamp;
     use fctlab_core::{Duration, Rate, Time};
 
     /// A BDP of 125,000 B; W_AI is 50 B.
@@ -243,6 +244,7 @@ mod tests {
             next,
             recovering: false,
             in_flight: next - una + 1,
+            sent: Stamp::at(Time::ZERO),
         }
     }
 

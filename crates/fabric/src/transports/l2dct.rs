@@ -161,6 +161,7 @@ impl CongestionControl for L2dct {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Stamp;
     use fctlab_core::{Duration, Rate, Time};
 
     const SCALE: PathScale = PathScale {
@@ -179,6 +180,7 @@ mod tests {
             next: una + 20,
             recovering: false,
             in_flight: 1000,
+            sent: Stamp::at(Time::ZERO),
         }
     }
 

@@ -24,6 +24,7 @@ use serde_json::{Map, Value};
 pub use sender::SenderSpec;
 
 use crate::engine::telemetry::Path;
+use crate::packet::Stamp;
 
 /// What an ACK told the sender, after its bookkeeping is done.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +45,8 @@ pub struct AckEvent {
     pub recovering: bool,
     /// Packets that were in flight when it arrived.
     pub in_flight: u32,
+    /// When the acknowledged packet was sent.
+    pub sent: Stamp,
 }
 
 /// A retransmission timeout.
@@ -71,6 +74,12 @@ pub trait CongestionControl {
     fn on_loss(&mut self, flight: u32);
     /// The retransmission timer has expired.
     fn on_timeout(&mut self, timeout: &TimeoutEvent);
+    /// The last packet of the flow has become available to the sender (at
+    /// once, unless the traffic spaces packets). Whether everything outstanding
+    /// is to be sent again.
+    fn on_complete(&mut self, _now: Time) -> bool {
+        false
+    }
     /// The congestion window in packets.
     fn window(&self) -> f64;
     /// Bits per second of a paced flow, headers included; the window holds too.
@@ -179,6 +188,10 @@ macro_rules! transports {
             pub fn on_timeout(&mut self, timeout: &TimeoutEvent) {
                 match self { $( Rule::$variant(r) => r.on_timeout(timeout) ),+ }
             }
+            /// See [`CongestionControl::on_complete`].
+            pub fn on_complete(&mut self, now: Time) -> bool {
+                match self { $( Rule::$variant(r) => r.on_complete(now) ),+ }
+            }
             /// See [`CongestionControl::window`].
             #[inline]
             pub fn window(&self) -> f64 {
@@ -203,6 +216,7 @@ transports! {
     "l2dct" => L2dct(l2dct),
     "dctcp-rate" => DctcpRate(dctcp_rate),
     "hpcc" => Hpcc(hpcc),
+    "ascc" => Ascc(ascc),
 }
 
 /// A transport: what all senders share, and the window rule. Both are written

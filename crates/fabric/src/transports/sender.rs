@@ -202,7 +202,8 @@ pub struct Sender {
     una: u32,
     /// Next new packet.
     next: u32,
-    /// Packets in the flow.
+    /// Packets that may be sent, and packets in the flow.
+    available: u32,
     total: u32,
     /// Packets in flight (RFC 6675's pipe).
     pipe: u32,
@@ -226,11 +227,12 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender of `total` packets.
+    /// A sender of `total` packets, none of which is [available](Self::make_available).
     pub fn new(total: u32, rule: Rule, config: &SenderConfig) -> Self {
         let mut sender = Sender {
             una: 0,
             next: 0,
+            available: 0,
             total,
             pipe: 0,
             window: 0,
@@ -254,6 +256,15 @@ impl Sender {
     #[inline]
     pub fn una(&self) -> u32 {
         self.una
+    }
+    /// Packets that have become available to the sender.
+    #[inline]
+    pub fn available(&self) -> u32 {
+        self.available
+    }
+    /// Whether everything available has been acknowledged and there is more to come.
+    pub fn is_idle(&self) -> bool {
+        self.una == self.available && self.available < self.total
     }
     /// Whether every packet has been acknowledged.
     #[inline]
@@ -342,7 +353,7 @@ impl Sender {
         {
             return Some(self.again(index, 1));
         }
-        if self.next < self.total {
+        if self.next < self.available {
             self.pipe += 1;
             self.next += 1;
             return Some(Transmit::New(self.next - 1));
@@ -377,6 +388,27 @@ impl Sender {
     /// The ACK that arrives next brings this telemetry.
     pub fn on_telemetry(&mut self, path: &Path) {
         self.rule.on_telemetry(path);
+    }
+
+    /// The first `packets` packets of the flow are available from now on.
+    pub fn make_available(&mut self, now: Time, packets: u32, config: &SenderConfig) {
+        self.available = packets;
+        if packets == self.total {
+            if self.rule.on_complete(now) {
+                self.send_all_again();
+            }
+            self.update_window(config);
+        }
+    }
+
+    /// Presumes everything outstanding lost, as after a timeout.
+    fn send_all_again(&mut self) {
+        self.board.lose_all((self.next - self.una) as usize);
+        self.pipe = 0;
+        // RFC 6675 section 5.1: no fast recovery below what was sent before.
+        self.recovering = false;
+        self.fast_retransmit_due = false;
+        self.recovery_end = self.next;
     }
 
     /// An ACK has arrived.
@@ -420,6 +452,7 @@ impl Sender {
             next: self.next,
             recovering: self.recovering,
             in_flight: in_flight_before,
+            sent: ack.stamp,
         });
         if config.fast_retransmit && !self.board.is_empty() {
             self.detect_losses(config);
@@ -459,12 +492,7 @@ impl Sender {
             first: self.timeouts_in_row == 0,
         });
         self.timeouts_in_row = self.timeouts_in_row.saturating_add(1);
-        self.board.lose_all(flight as usize);
-        self.pipe = 0;
-        // RFC 6675 section 5.1: no fast recovery below what was sent before the timeout.
-        self.recovering = false;
-        self.fast_retransmit_due = false;
-        self.recovery_end = self.next;
+        self.send_all_again();
         self.probe_due = self.is_probing(config);
         self.deadline = now + self.timeout_interval(config);
         self.update_window(config);

@@ -59,6 +59,11 @@ impl Aimd {
         self.window = (self.window * factor).max(2.0);
         self.threshold = self.window;
     }
+    /// Makes the window, and the threshold, at least `packets`.
+    pub fn raise(&mut self, packets: f64) {
+        self.window = self.window.max(packets);
+        self.threshold = self.threshold.max(self.window);
+    }
     /// RFC 5681 equation 4, then fast recovery at the threshold.
     pub fn halve(&mut self, flight: u32) {
         self.threshold = (f64::from(flight) / 2.0).max(2.0);

@@ -139,7 +139,7 @@ pub fn trace(flows: &[Given]) -> String {
 pub fn play(mut scenario: Value, flows: &[Given]) -> Played {
     let folder = Folder::new();
     folder.write("flows.csv", &trace(flows));
-    scenario["traffic"] = json!({"trace": "flows.csv"});
+    scenario["traffic"]["trace"] = json!("flows.csv");
     try_run(scenario, folder.path()).unwrap()
 }
 

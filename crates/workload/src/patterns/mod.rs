@@ -10,6 +10,7 @@ pub mod incast;
 pub mod inter_rack;
 pub mod many_to_one;
 pub mod permutation;
+pub mod triangle;
 
 use fctlab_core::{Bytes, SpecError};
 use rand_pcg::Pcg64;
@@ -121,6 +122,7 @@ macro_rules! patterns {
 
 patterns! {
     "all-to-all" => AllToAll(all_to_all),
+    "triangle" => Triangle(triangle),
     "inter-rack" => InterRack(inter_rack),
     "permutation" => Permutation(permutation),
     "many-to-one" => ManyToOne(many_to_one),
@@ -203,6 +205,7 @@ mod tests {
         for kind in PatternSpec::NAMES {
             let json = match *kind {
                 "incast" => serde_json::json!({"kind": kind, "fanin": 1}),
+                "triangle" => serde_json::json!({"kind": kind, "half": "upper"}),
                 _ => serde_json::json!(kind),
             };
             for layout in [star(2), star(16), leaf_spine(2, 1), leaf_spine(9, 16)] {

@@ -1,0 +1,185 @@
+//! Draws the flows of one class: arrivals x sizes x endpoints.
+
+use fctlab_core::{Bytes, PacketFormat, SpecError, Time};
+use rand_pcg::Pcg64;
+
+use crate::arrivals::Arrivals;
+use crate::classes::Part;
+use crate::patterns::Pattern;
+use crate::spec::LoadCounts;
+use crate::{ClassSpec, Flow, HostLayout, Offered, PatternSpec, SizeDistribution};
+
+/// Draws flows: arrivals x sizes x endpoints.
+#[derive(Debug)]
+pub(crate) struct Generator {
+    arrivals: Arrivals,
+    sizes: Sizes,
+    pattern: Pattern,
+    arrival_draws: Pcg64,
+    size_draws: Pcg64,
+    endpoint_draws: Pcg64,
+    now: Time,
+    /// Its flows start before this instant.
+    until: Time,
+}
+
+/// Where flow sizes come from.
+#[derive(Debug)]
+enum Sizes {
+    /// Each flow's from a distribution.
+    Drawn(SizeDistribution),
+    /// An equal part of a query.
+    Split { query: Bytes, parts: u32 },
+}
+
+impl Sizes {
+    /// The size of the flow at `place` among those of the same arrival.
+    fn size(&self, place: u32, rng: &mut Pcg64) -> Bytes {
+        match self {
+            Sizes::Drawn(distribution) => distribution.sample(rng),
+            Sizes::Split { query, parts } => split(*query, *parts, place),
+        }
+    }
+
+    /// Mean payload bytes and mean wire bytes of a flow.
+    fn means(&self, format: &PacketFormat) -> (f64, f64) {
+        match self {
+            Sizes::Drawn(distribution) => (distribution.mean(), distribution.mean_wire(format)),
+            Sizes::Split { query, parts } => {
+                let wire: u64 = (0..*parts)
+                    .map(|i| format.wire_bytes(split(*query, *parts, i)))
+                    .sum();
+                (
+                    query.get() as f64 / f64::from(*parts),
+                    wire as f64 / f64::from(*parts),
+                )
+            }
+        }
+    }
+}
+
+/// The `place`-th of `parts` parts of `whole`; the first ones take the odd bytes.
+fn split(whole: Bytes, parts: u32, place: u32) -> Bytes {
+    let (whole, parts) = (whole.get(), u64::from(parts));
+    Bytes::new(whole / parts + u64::from(u64::from(place) < whole % parts))
+}
+
+/// A class whose load is not known yet: shares by flows need all classes' means.
+pub(crate) struct Draft {
+    class: ClassSpec,
+    pattern: Pattern,
+    arrival_draws: Pcg64,
+    size_draws: Pcg64,
+    endpoint_draws: Pcg64,
+    sizes: Sizes,
+    /// Mean payload bytes, mean wire bytes, and those of the two that the load counts.
+    means: (f64, f64),
+    counted: f64,
+}
+
+impl Draft {
+    /// `stream` gives the class's random stream for a kind of draws.
+    pub fn new(
+        class: ClassSpec,
+        counts: LoadCounts,
+        layout: &HostLayout,
+        format: &PacketFormat,
+        stream: &dyn Fn(&str) -> Pcg64,
+    ) -> Result<Self, SpecError> {
+        let mut endpoint_draws = stream("endpoints");
+        let pattern = class
+            .pattern
+            .clone()
+            .unwrap_or_else(|| PatternSpec::default_on(layout))
+            .build(layout, &mut endpoint_draws)
+            .map_err(|error| error.under("pattern"))?;
+        let parts = pattern.flows_per_arrival();
+        let sizes = match (pattern.query_size(), &class.workload) {
+            (Some(query), _) => Sizes::Split { query, parts },
+            (None, Some(workload)) => {
+                Sizes::Drawn(workload.build().map_err(|error| error.under("workload"))?)
+            }
+            (None, None) => return Err(SpecError::new("workload", "is missing")),
+        };
+        let means = sizes.means(format);
+        let counted = match counts {
+            LoadCounts::Wire => means.1,
+            LoadCounts::Payload => means.0,
+        };
+        Ok(Draft {
+            class,
+            pattern,
+            arrival_draws: stream("arrivals"),
+            size_draws: stream("sizes"),
+            endpoint_draws,
+            sizes,
+            means,
+            counted,
+        })
+    }
+
+    /// Its part of the load.
+    pub fn part(&self) -> Part {
+        self.class.part()
+    }
+
+    /// The load that one flow per second is, at 1 byte per second and host.
+    pub fn load_per_flow(&self) -> f64 {
+        self.counted / f64::from(self.pattern.links())
+    }
+
+    /// The generator at `load`, and what it offers while it is active.
+    pub fn at_load(self, load: f64, layout: &HostLayout) -> (Generator, Offered) {
+        let links = f64::from(self.pattern.links());
+        let bytes_per_s = load * layout.host_rate.bps() as f64 / 8.0 * links;
+        let flows_per_s = bytes_per_s / self.counted;
+        let flows_per_arrival = f64::from(self.pattern.flows_per_arrival());
+        let arrivals = self.class.arrivals.unwrap_or_default();
+        let generator = Generator {
+            arrivals: arrivals.build(flows_per_arrival / flows_per_s),
+            sizes: self.sizes,
+            pattern: self.pattern,
+            arrival_draws: self.arrival_draws,
+            size_draws: self.size_draws,
+            endpoint_draws: self.endpoint_draws,
+            now: Time::ZERO + self.class.from,
+            until: self.class.until.map_or(Time::NEVER, |d| Time::ZERO + d),
+        };
+        let offered = Offered {
+            mean_size_bytes: self.means.0,
+            mean_wire_bytes: self.means.1,
+            flows_per_s,
+        };
+        (generator, offered)
+    }
+}
+
+impl Generator {
+    /// When its flows start: from, until.
+    pub fn active(&self) -> (Time, Time) {
+        (self.now, self.until)
+    }
+
+    /// The next flow; `None` at its own end or that of the clock.
+    pub fn next(&mut self) -> Option<Flow> {
+        let at = self.pattern.next(&mut self.endpoint_draws);
+        if at.place == 0 {
+            let gap = self.arrivals.gap(&mut self.arrival_draws);
+            let next = Time::from_ps(self.now.ps().checked_add(gap.ps())?);
+            if next >= self.until {
+                return None;
+            }
+            self.now = next;
+        }
+        Some(Flow {
+            id: 0,
+            start: self.now,
+            src: at.src,
+            dst: at.dst,
+            size: self.sizes.size(at.place, &mut self.size_draws),
+            class: 0,
+            query: at.query,
+            path_hash: 0,
+        })
+    }
+}
