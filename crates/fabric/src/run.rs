@@ -189,7 +189,8 @@ pub fn run(scenario: &Scenario, mut options: RunOptions<'_>) -> Result<Outcome, 
     };
     let file = options.flows_out.as_ref().map(File::create).transpose();
     let file = file.map_err(|e| io(&options.flows_out, e))?;
-    let mut records = Records::new(classes.clone(), file).map_err(|e| io(&options.flows_out, e))?;
+    let mut records = Records::new(classes.clone(), scenario.scheme.shaper.is_some(), file)
+        .map_err(|e| io(&options.flows_out, e))?;
     let mut summary = Summary::default();
     let mut queries = scenario
         .measure
@@ -343,6 +344,10 @@ pub(crate) fn settings(scenario: &Scenario, fabric: &Fabric) -> Result<Settings,
         .tagger
         .check()
         .map_err(|e| e.under("tagger").under("scheme"))?;
+    if let Some(shaper) = &scheme.shaper {
+        let checked = shaper.check(&scale);
+        checked.map_err(|e| e.under("scheme.shaper"))?;
+    }
     let sender = scheme.transport.sender.resolve(&scale);
     let rule = scheme.transport.rule.check(&scale);
     rule.map_err(|e| e.under("scheme.transport"))?;
@@ -359,6 +364,7 @@ pub(crate) fn settings(scenario: &Scenario, fabric: &Fabric) -> Result<Settings,
         tagger: scheme.tagger.clone(),
         telemetry: telemetry.is_some(),
         paced: scheme.transport.rule.paced(),
+        spaced: scheme.transport.rule.paced() || scheme.shaper.is_some(),
         nic_limit: scheme
             .nic
             .per_flow_limit

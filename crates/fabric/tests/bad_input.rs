@@ -733,3 +733,19 @@ fn classes_of_a_port() {
         "scheme.port.discipline: drr serves 1 of the 2 classes of the traffic (web, bulk)"
     );
 }
+
+#[test]
+fn shapers() {
+    assert_eq!(
+        scheme(json!({"shaper": {"rate": "1Gbps", "bucket": "1KB"}})),
+        "scheme.shaper.bucket: 1KB holds less than one full packet"
+    );
+    assert_eq!(
+        scheme(json!({"shaper": {"rate": "1Gbps"}})),
+        "scheme.shaper: missing field `bucket`"
+    );
+    assert_eq!(
+        scheme(json!({"shaper": {"rate": "1Gbps", "bucket": "10KB", "per": "flow"}})),
+        "scheme.shaper.per: unknown variant `flow`, expected `host` or `class`"
+    );
+}

@@ -743,3 +743,73 @@ fn classes_share_a_port() {
         assert_eq!(found, [delivered(a), delivered(b)], "{discipline}");
     }
 }
+
+// ---- shaping at the source -------------------------------------------------
+
+#[test]
+fn a_leaky_bucket_holds_a_flow_back() {
+    // 1 Gbps, a packet per 12 us, and a bucket of two packets. Packets 0 and 1 pass
+    // at 0, the second to its turn in the NIC at 1.2 us. Packet 2 comes to the
+    // bucket then, which has room for it at 12 us; packet 3 follows at 24 us and is
+    // delivered 4.4 us later. Held back: from 1.2 to 12 and from 12 to 24 us.
+    let mut scenario = star(2, unlimited("tcp"));
+    scenario["scheme"]["shaper"] = json!({"rate": "1Gbps", "bucket": "2pkt"});
+    let played = play(scenario.clone(), &[(0, 0, 2, 5840), (0, 1, 2, 1460)]);
+    assert_eq!(played.flows[0].fct, 28_400_000);
+    assert_eq!(played.flows[0].source_delay, Some(22_800_000));
+    // Another host has its own bucket; it meets packet 0 at the switch only.
+    assert_eq!(played.flows[1].fct, 5_600_000);
+    assert_eq!(played.flows[1].source_delay, Some(0));
+    // Two flows of a host share it and take turns there: 0 and 1 have passed one
+    // packet each at 0 us, two more at 12 and 24, the last two at 36 and 48 us.
+    let played = play(scenario.clone(), &[(0, 0, 2, 4380), (0, 0, 2, 4380)]);
+    assert_eq!(played.fcts(), [40_400_000, 52_400_000]);
+    // A flow that passes alone is not slowed, and cut off, what it waited counts.
+    let played = play(scenario.clone(), &[(0, 0, 2, 2920)]);
+    assert_eq!(
+        (played.flows[0].slowdown, played.flows[0].source_delay),
+        (1.0, Some(0))
+    );
+    scenario["measure"] = json!({"max_time": "20us"});
+    let played = play(scenario, &[(0, 0, 2, 5840)]);
+    assert_eq!(played.flows[0].source_delay, Some(18_800_000));
+}
+
+#[test]
+fn a_paced_flow_passes_a_bucket() {
+    // Paced at line rate: packets 0 and 1 at 0 and 1.2 us, when the bucket has had
+    // 150 B more; packet 2 comes at 2.4 us and passes at 12 us, packet 3 at 24 us.
+    let mut scenario = star(2, unlimited("dctcp-rate"));
+    scenario["scheme"]["shaper"] = json!({"rate": "1Gbps", "bucket": "2pkt"});
+    let played = play(scenario, &[(0, 0, 2, 5840)]);
+    assert_eq!(played.flows[0].fct, 28_400_000);
+    assert_eq!(played.flows[0].source_delay, Some(9_600_000 + 10_800_000));
+}
+
+// ---- HPCC ------------------------------------------------------------------
+
+#[test]
+fn hpcc_alone_takes_its_share_of_the_link() {
+    // 20 MB at 95% of 100 Gbps in packets of 1000 + 48 + 42 B, and a round trip:
+    // 20,000 x 1090 x 8 / 95e9 = 1835.8 us + about 10 us.
+    let mut scenario = star(2, json!("hpcc"));
+    scenario["packet"] = json!({"payload": "1000B", "header": "48B", "ack": "60B"});
+    scenario["topology"]["host_rate"] = json!("100Gbps");
+    scenario["topology"]["link_delay"] = json!("2.5us");
+    let played = play(scenario.clone(), &[(0, 0, 2, 20_000_000)]);
+    let fct = played.flows[0].fct as f64 / 1e6;
+    assert!((1835.8..1835.8 * 1.01 + 10.0).contains(&fct), "{fct} us");
+    // The ideal knows nothing of telemetry: 20,000 x 1048 B x 80 ps and a hop more.
+    let ideal = (20_000 + 1) * 1048 * 80 + 5 * US;
+    assert_eq!(played.flows[0].ideal, ideal);
+    // Two share it, to within a tenth, once the first has heard of the second.
+    let both = play(
+        scenario,
+        &[(0, 0, 2, 20_000_000), (100 * US, 1, 2, 20_000_000)],
+    );
+    let [a, b] = [0, 1].map(|i| both.flows[i].fct as f64 / 1e6);
+    assert!(
+        (1.8..2.1).contains(&(a / fct)) && (1.8..2.1).contains(&(b / fct)),
+        "{a} {b}"
+    );
+}

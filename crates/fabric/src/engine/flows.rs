@@ -2,9 +2,9 @@
 //! that are done. Slots are used again once a flow is done and none of its
 //! packets is left in the network, so memory follows the flows in flight.
 
-use fctlab_core::Time;
 use fctlab_core::random::mix;
 use fctlab_core::units::PathScale;
+use fctlab_core::{Duration, Time};
 use fctlab_workload::Flow;
 
 use super::Engine;
@@ -121,6 +121,9 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
         if self.settings.paced {
             self.grow_pacers(slot);
         }
+        if let Some(shaper) = &mut self.shaper {
+            shaper.start(slot);
+        }
         self.counters.flows_started += 1;
         self.in_flight += 1;
         self.counters.peak_flows_in_flight = self.counters.peak_flows_in_flight.max(self.in_flight);
@@ -199,6 +202,10 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
             ideal: match &state.feed {
                 Some(feed) => feed.ideal(&flow),
                 None => self.ideal.fct(self.fabric, flow.src, flow.dst, flow.size),
+            },
+            source_delay: match &self.shaper {
+                Some(shaper) => shaper.delay(slot, self.events.now()),
+                None => Duration::ZERO,
             },
             measured: state.measured,
             retransmissions: state.sender.retransmissions(),

@@ -41,8 +41,8 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
         if RECORD {
             self.recorders.on_send(now, slot, state, packet);
         }
-        if self.settings.paced {
-            self.hand_over_paced(slot, nic, id, bytes);
+        if self.settings.spaced {
+            self.space(slot, nic, id, bytes);
         } else {
             self.hand_to_nic(slot, nic, id, bytes);
         }
@@ -51,7 +51,7 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
 
     /// Gives a packet of the flow to its NIC, where it may have to wait.
     #[inline(always)]
-    fn hand_to_nic(&mut self, slot: FlowSlot, nic: u32, id: PacketId, bytes: u16) {
+    pub(super) fn hand_to_nic(&mut self, slot: FlowSlot, nic: u32, id: PacketId, bytes: u16) {
         let now = self.now();
         let port = at(&self.ports, nic);
         let (start, holds_back) = (port.next_start(now), port.is_choosing());

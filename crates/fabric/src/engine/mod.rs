@@ -19,6 +19,7 @@ pub mod index;
 mod network;
 mod pacing;
 pub mod port;
+pub mod shaper;
 pub mod slab;
 pub mod telemetry;
 mod turns;
@@ -34,6 +35,7 @@ use self::events::{EventQueue, Source};
 pub use self::flows::FlowState;
 use self::pacing::Pacer;
 use self::port::Port;
+use self::shaper::Shaper;
 use self::slab::Slab;
 use self::turns::Turns;
 use crate::ideal::Ideal;
@@ -70,6 +72,8 @@ pub struct Settings {
     pub sees_alpha: bool,
     /// Whether the transport spaces its packets.
     pub paced: bool,
+    /// Whether anything comes between the senders and their NICs: pacing or a shaper.
+    pub spaced: bool,
     /// Whether switch ports write telemetry.
     pub telemetry: bool,
     /// Data packets that a flow may have waiting in its NIC; at most [`NO_LIMIT`].
@@ -102,6 +106,7 @@ pub struct Engine<'a, const RECORD: bool> {
     flows: Vec<FlowState>,
     /// Empty unless the transport paces.
     pacers: Vec<Pacer>,
+    shaper: Option<Shaper>,
     free: Vec<FlowSlot>,
     in_flight: u64,
     /// Measured flows that have not finished.
@@ -176,11 +181,15 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
             fabric,
             router,
             ideal: Ideal::new(&settings.format, scheme.routing.sprays(), settings.fct_ends),
-            settings,
             traffic,
             next_flow: None,
             flows: Vec::new(),
             pacers: Vec::new(),
+            shaper: scheme
+                .shaper
+                .as_ref()
+                .map(|spec| Shaper::new(spec, fabric.hosts, &settings.scale)),
+            settings,
             free: Vec::new(),
             in_flight: 0,
             measured_open: 0,
@@ -222,16 +231,19 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
     fn end_source(&self) -> Source {
         self.flow_source() + 2
     }
+    fn shaper_source(&self) -> Source {
+        self.flow_source() + 3
+    }
     /// The timer of a flow; its pacer is the next source.
     fn timer_source(&self, slot: FlowSlot) -> Source {
-        self.flow_source() + 3 + 2 * slot
+        self.flow_source() + 4 + 2 * slot
     }
 
     /// Runs to the end; `observe` is called now and then.
     pub fn run(&mut self, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> End {
         let ports = self.ports.len() as Source;
         let (flow_source, sample_source) = (self.flow_source(), self.sample_source());
-        let end_source = self.end_source();
+        let (end_source, shaper_source) = (self.end_source(), self.shaper_source());
         self.fetch_flow();
         self.check_over();
         if self.settings.end_at != Time::NEVER {
@@ -265,6 +277,8 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
                 self.on_sample();
             } else if source == end_source || source == events::NONE {
                 break End::Complete;
+            } else if source == shaper_source {
+                self.on_shaper();
             } else {
                 self.on_timer(source - self.timer_source(0));
             }

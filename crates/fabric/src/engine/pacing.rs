@@ -72,10 +72,24 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
         self.events.schedule(self.pacer_source(slot), due);
     }
 
-    /// Gives a packet of a paced flow to its NIC; the next one has to wait, for
-    /// longer than its turn at a FIFO NIC.
+    /// Gives a packet to its NIC by way of the shaper, if there is one; the next
+    /// one of a paced flow has to wait.
+    #[cold]
     #[inline(never)]
-    pub(super) fn hand_over_paced(&mut self, slot: FlowSlot, nic: u32, id: PacketId, bytes: u16) {
+    pub(super) fn space(&mut self, slot: FlowSlot, nic: u32, id: PacketId, bytes: u16) {
+        match self.shape(slot, id, bytes) {
+            None => self.enter_nic(slot, nic, id, bytes),
+            Some(at) if self.settings.paced => self.pace(slot, at, bytes),
+            Some(_) => {}
+        }
+    }
+
+    /// Gives a packet to its NIC. Pacing makes a flow wait longer than its turn
+    /// at a FIFO NIC would.
+    pub(super) fn enter_nic(&mut self, slot: FlowSlot, nic: u32, id: PacketId, bytes: u16) {
+        if !self.settings.paced {
+            return self.hand_to_nic(slot, nic, id, bytes);
+        }
         let start = self.ports[nic as usize].next_start(self.now());
         if self.hand_over(nic, id, bytes).is_waiting() {
             at_mut(&mut self.flows, slot).in_nic += 1;
@@ -96,6 +110,7 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
     }
 
     /// The rate may have changed: a flow that is held back too long may go sooner.
+    #[cold]
     #[inline(never)]
     pub(super) fn pace_anew(&mut self, slot: FlowSlot) {
         let (event, due) = (self.pacers[slot as usize].event, self.due(slot));

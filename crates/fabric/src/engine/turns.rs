@@ -26,7 +26,7 @@ impl Turns {
 
     /// A packet of `flow` waits at `port` and starts at `start`. Returns the
     /// instant of the port's next turn if that has to be scheduled.
-    #[inline(always)]
+    #[inline]
     pub fn wait(&mut self, port: u32, start: Time, flow: FlowSlot) -> Option<Time> {
         let waiting = at_mut(&mut self.ports, port);
         let first = waiting.is_empty();
