@@ -19,6 +19,7 @@
 //! [`records`] and [`ideal`] completion time make the [`summary`];
 //! [`recorders`] see inside while it runs.
 
+pub mod capacity;
 pub mod disciplines;
 pub mod engine;
 pub mod ideal;

@@ -169,10 +169,7 @@ pub enum RunError {
 /// # Errors
 /// [`RunError`]; nothing that was written may then be read as a result.
 pub fn run(scenario: &Scenario, mut options: RunOptions<'_>) -> Result<Outcome, RunError> {
-    let fabric = scenario
-        .topology
-        .build(&scenario.packet)
-        .map_err(|e| e.under("topology"))?;
+    let fabric = scenario.fabric()?;
     let layout = fabric.layout();
     let traffic = scenario
         .traffic

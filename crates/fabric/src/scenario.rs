@@ -12,13 +12,14 @@ use fctlab_workload::{ArrivalsSpec, PatternSpec, SizesSpec, TrafficSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::capacity;
 use crate::disciplines::QueueSpec;
 use crate::mappings::MappingPolicy;
 use crate::recorders::RecordSpec;
 use crate::routing::RoutingSpec;
 use crate::scheme::{self, SchemeSpec};
 use crate::taggers::Tagger;
-use crate::topology::TopologySpec;
+use crate::topology::{Fabric, TopologySpec};
 use crate::transports::RuleSpec;
 
 /// A fully resolved scenario: every default filled in, every preset merged.
@@ -40,6 +41,9 @@ pub struct Scenario {
     pub packet: PacketFormat,
     /// Hosts, switches and links.
     pub topology: TopologySpec,
+    /// Links of which less is available at times.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capacity: Vec<capacity::Spec>,
     /// Which flows start where and when.
     pub traffic: TrafficSpec,
     /// Which flows count, and when the run ends.
@@ -64,6 +68,16 @@ impl Scenario {
     /// Its seed.
     pub fn seed(&self) -> Seed {
         Seed(self.seed)
+    }
+    /// Its hosts, switches and links.
+    ///
+    /// # Errors
+    /// What makes no fabric, or names no link of it.
+    pub fn fabric(&self) -> Result<Fabric, SpecError> {
+        let fabric = self.topology.build(&self.packet);
+        let mut fabric = fabric.map_err(|e| e.under("topology"))?;
+        capacity::apply(&self.capacity, &mut fabric)?;
+        Ok(fabric)
     }
 }
 
@@ -257,10 +271,7 @@ pub fn resolve(
         .measure
         .window(&scenario.traffic)
         .map_err(|e| e.under("measure"))?;
-    let fabric = scenario
-        .topology
-        .build(&scenario.packet)
-        .map_err(|e| e.under("topology"))?;
+    let fabric = scenario.fabric()?;
     scenario.traffic.resolve_on(&fabric.layout());
     let SchemeSpec { port, nic, .. } = &mut scenario.scheme;
     for (key, port) in [("scheme.port", port), ("scheme.nic", &mut nic.port)] {

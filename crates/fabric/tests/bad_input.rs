@@ -88,7 +88,7 @@ fn keys() {
     assert_eq!(
         with(&[("topolgy", json!(1))]),
         "topolgy: unknown key; did you mean \"topology\"? known here: version, name, seed, packet, \
-         topology, traffic, measure, scheme, record"
+         topology, capacity, traffic, measure, scheme, record"
     );
     assert_eq!(
         with(&[("traffic.spacing", json!(-1))]),

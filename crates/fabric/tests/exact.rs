@@ -760,10 +760,11 @@ fn a_leaky_bucket_holds_a_flow_back() {
     // Another host has its own bucket; it meets packet 0 at the switch only.
     assert_eq!(played.flows[1].fct, 5_600_000);
     assert_eq!(played.flows[1].source_delay, Some(0));
-    // Two flows of a host share it and take turns there: 0 and 1 have passed one
-    // packet each at 0 us, two more at 12 and 24, the last two at 36 and 48 us.
+    // Two flows of a host share it and take turns there. The first has had what was
+    // in the bucket when the second starts, whose packets pass at 12, 36 and 48 us;
+    // the first one's last packet passes at 24 us.
     let played = play(scenario.clone(), &[(0, 0, 2, 4380), (0, 0, 2, 4380)]);
-    assert_eq!(played.fcts(), [40_400_000, 52_400_000]);
+    assert_eq!(played.fcts(), [28_400_000, 52_400_000]);
     // A flow that passes alone is not slowed, and cut off, what it waited counts.
     let played = play(scenario.clone(), &[(0, 0, 2, 2920)]);
     assert_eq!(

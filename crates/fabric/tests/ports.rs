@@ -53,6 +53,7 @@ fn drive(port: &Value, turns: bool, tie: Tie, telemetry: bool, offered: &[Offere
     let spec: PortSpec = spec::read(port.clone()).unwrap();
     let rate = Rate::from_gbps(10);
     let link = Link {
+        schedule: None,
         from: 0,
         to: 7,
         rate,

@@ -2,6 +2,8 @@
 //! that are done. Slots are used again once a flow is done and none of its
 //! packets is left in the network, so memory follows the flows in flight.
 
+use std::sync::Arc;
+
 use fctlab_core::random::mix;
 use fctlab_core::units::PathScale;
 use fctlab_core::{Duration, Time};
@@ -10,6 +12,7 @@ use fctlab_workload::Flow;
 use super::Engine;
 use super::feed::Feed;
 use super::index::{at, at_mut};
+use crate::capacity::Schedule;
 use crate::packet::FlowSlot;
 use crate::records::{Fct, Record, Unfinished};
 use crate::transports::receiver::Receiver;
@@ -28,8 +31,9 @@ pub struct FlowState {
     pub(super) ack_hash: u32,
     /// The ports of the hosts that send and receive.
     pub(super) nics: (u32, u32),
-    /// Bits per second of the sending host's link.
+    /// Bits per second of the sending host's link, and what is available of it.
     pub(super) capacity: f64,
+    pub(super) schedule: Option<Arc<Schedule>>,
     /// Its packets (data, probes and ACKs) in ports and on wires.
     pub(super) in_network: u32,
     /// Its data packets waiting in its NIC.
@@ -97,6 +101,7 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
             ack_hash: mix(u64::from(flow.path_hash)) as u32,
             nics: (nic, self.fabric.nics[flow.dst as usize]),
             capacity: line_rate.bps() as f64,
+            schedule: self.fabric.links[nic as usize].schedule.clone(),
             in_network: 0,
             in_nic: 0,
             timer: Time::NEVER,

@@ -248,6 +248,10 @@ impl Settings {
             },
             capacity: state.capacity,
             class: state.flow.class,
+            available: match &state.schedule {
+                Some(schedule) => schedule.rate(now) as f64,
+                None => state.capacity,
+            },
         };
         let (bytes, end) = match transmit {
             Transmit::Probe => (self.format.ack.get() as u16, Flags::NONE),

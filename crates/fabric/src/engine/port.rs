@@ -23,6 +23,8 @@
 //! dequeue when more full packets than fit the threshold have left before it
 //! since it was queued, which under priorities says how long it waited.
 
+use std::sync::Arc;
+
 use fctlab_core::spec::OrNone;
 use fctlab_core::units::{DataLength, PathScale};
 use fctlab_core::{Duration, Rate, SpecError, Time, spec};
@@ -31,6 +33,7 @@ use serde::{Deserialize, Serialize};
 use super::events::{EventQueue, Source};
 use super::slab::{InFlight, NONE, PacketId, Slab};
 use super::telemetry::Hop;
+use crate::capacity::Schedule;
 use crate::disciplines::{Discipline, Queue, QueueSpec, Site};
 use crate::packet::{Flags, Packet};
 use crate::topology::{Fabric, Link};
@@ -200,7 +203,8 @@ pub struct Port {
     pub switch: u32,
     /// Choosing ports: packets held back.
     waiting_packets: u32,
-    /// Choosing ports: packets that find the port idle do not go through the queue.
+    /// Choosing ports: packets that find the port idle do not go through the
+    /// queue, unless it remembers them or the link has a schedule.
     direct: bool,
     choosing: Option<Box<Choosing>>,
     limits: Box<Limits>,
@@ -236,6 +240,8 @@ struct Choosing {
     per_queue_ecn: bool,
     /// Packets that waited and have left, when marks follow departures.
     departed: Option<u32>,
+    /// What is available of the rate, where that is not all of it at all times.
+    schedule: Option<Arc<Schedule>>,
 }
 
 /// Instead of a switch: a host.
@@ -301,7 +307,8 @@ impl Port {
             let message = "\"queue\" has no meaning with ecn_at = \"departures\"";
             return Err(SpecError::new("ecn_scope", message));
         }
-        let choosing = choosing || by_departures;
+        // The end of a transmission is known when it starts, no earlier.
+        let choosing = choosing || by_departures || link.schedule.is_some();
         let holding = (choosing || !fifo).then(|| {
             Box::new(Choosing {
                 queue,
@@ -310,6 +317,7 @@ impl Port {
                 evicts: spec.drop != DropPolicy::Tail,
                 per_queue_ecn: spec.ecn_scope == EcnScope::Queue,
                 departed: by_departures.then_some(0),
+                schedule: link.schedule.clone(),
             })
         });
         let threshold = spec.ecn_threshold.map_or(u64::MAX, |t| t.bytes(scale));
@@ -338,7 +346,7 @@ impl Port {
             transmitter: number,
             switch: link.to.checked_sub(hosts).unwrap_or(HOST),
             waiting_packets: 0,
-            direct: !spec.discipline.remembers(),
+            direct: !spec.discipline.remembers() && link.schedule.is_none(),
             choosing: holding,
             limits: Box::new(Limits {
                 buffer,
@@ -371,9 +379,11 @@ impl Port {
         (queue_bytes, sent_bytes): (u64, u64),
         slab: &mut Slab,
     ) -> u32 {
+        let schedule = self.choosing.as_ref().and_then(|c| c.schedule.as_ref());
+        let available = schedule.map(|s| s.rate(Time::from_ps(at)).max(1));
         let hop = Hop {
             port: self.transmitter,
-            rate: self.limits.telemetry_rate,
+            rate: available.unwrap_or(self.limits.telemetry_rate),
             at: Time::from_ps(at),
             queue_bytes,
             sent_bytes,
@@ -650,12 +660,13 @@ impl Port {
         }
         let more = self.waiting_packets > 0;
         c.pending = more;
+        let end = c.schedule.as_ref().map(|s| s.end(now.ps(), packet.bytes));
         if self.limits.telemetry_rate > 0 {
             let taken = self.counters.accepted_bytes - self.counters.evicted_bytes;
             let seen = (waiting, taken - waiting - u64::from(packet.bytes));
             packet.sack_end = self.telemetry(&packet, now.ps(), seen, slab);
         }
-        self.busy_until = now.ps() + self.transmission(packet.bytes);
+        self.busy_until = end.unwrap_or(now.ps() + self.transmission(packet.bytes));
         self.put_on_wire(slab.insert(packet), 0, slab, events);
         if more {
             events.schedule(self.transmitter, Time::from_ps(self.busy_until));

@@ -100,10 +100,9 @@ impl Spec {
         if self.interval == Duration::ZERO {
             return Err(SpecError::new("interval", "0s is not above zero"));
         }
-        let all = (0..fabric.links.len()).map(|id| (id as u32, fabric.port_name(id as u32)));
-        let all: Vec<(u32, String)> = all.collect();
         let Which::Named(names) = &self.which else {
-            return Ok(all);
+            let all = 0..fabric.links.len() as u32;
+            return Ok(all.map(|id| (id, fabric.port_name(id))).collect());
         };
         if names.is_empty() {
             return Err(SpecError::new(
@@ -112,21 +111,13 @@ impl Spec {
             ));
         }
         let mut chosen: Vec<(u32, String)> = Vec::with_capacity(names.len());
-        for (i, wanted) in names.iter().enumerate() {
-            let wrong = |message| Err(SpecError::new(format!("which[{i}]"), message));
-            let Some(port) = all.iter().find(|(_, name)| name == wanted) else {
-                let known: Vec<&str> = all.iter().map(|(_, name)| name.as_str()).collect();
-                let hint = spec::nearest(wanted, &known);
-                let hint = hint.map_or(String::new(), |near| format!("did you mean {near:?}? "));
-                let example = known.last().copied().unwrap_or_default();
-                return wrong(format!(
-                    "{wanted:?} is not a port; {hint}ports are named FROM -> TO, such as {example:?}"
-                ));
-            };
-            if chosen.contains(port) {
-                return wrong(format!("{wanted:?} is there twice"));
+        for (i, name) in names.iter().enumerate() {
+            let wrong = |message| SpecError::new(format!("which[{i}]"), message);
+            let id = fabric.port_named(name).map_err(wrong)?;
+            if chosen.iter().any(|(known, _)| *known == id) {
+                return Err(wrong(format!("{name:?} is there twice")));
             }
-            chosen.push(port.clone());
+            chosen.push((id, name.clone()));
         }
         Ok(chosen)
     }

@@ -25,6 +25,8 @@ pub struct View {
     pub capacity: f64,
     /// Index of the flow's traffic class.
     pub class: u16,
+    /// Bits per second that are available of it now.
+    pub available: f64,
 }
 
 /// A rule for the tag.

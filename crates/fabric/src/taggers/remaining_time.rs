@@ -5,6 +5,9 @@
 //! capacity" and alpha DCTCP's estimate of congestion. The remaining time is one
 //! over the other. D-SRTF-IA knows sizes and takes the bytes that remain.
 //!
+//! With `bandwidth = "available"` the tag is that of an ideal scheduler, which
+//! knows what is left of the sender's link now (case study 3.1.2).
+//!
 //! With alpha = 1 there is no bandwidth, so the time is the largest that a tag
 //! holds, but for a flow that has sent nothing (0 / 0), whose time is 0.
 
@@ -18,6 +21,21 @@ use super::{Tag, View};
 pub struct Spec {
     /// Which bytes stand for the remaining size.
     pub size: Size,
+    /// Which bandwidth they are divided by.
+    pub bandwidth: Bandwidth,
+}
+
+/// Which bandwidth the bytes are divided by.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bandwidth {
+    /// Capacity x (1 - alpha) (D-SRTF).
+    #[default]
+    Estimated,
+    /// What is available of the sender's link now: an oracle.
+    Available,
 }
 
 /// Which bytes stand for the remaining size.
@@ -42,7 +60,10 @@ impl Tag for Spec {
             Size::Sent => view.offset,
             Size::Remaining => view.size - view.acknowledged,
         };
-        let bandwidth = view.capacity * (1.0 - view.alpha);
+        let bandwidth = match self.bandwidth {
+            Bandwidth::Estimated => view.capacity * (1.0 - view.alpha),
+            Bandwidth::Available => view.available,
+        };
         match (bytes, bandwidth > 0.0) {
             (0, _) => 0,
             (_, true) => (bytes as f64 * 8e9 / bandwidth) as u64,
@@ -65,6 +86,7 @@ mod tests {
             alpha,
             class: 0,
             capacity: 10e9,
+            available: 2.5e9,
         };
         let sent = Spec::default();
         // 150 KB at 10 Gbps: 120 us; at half of it, 240 us.
@@ -74,7 +96,13 @@ mod tests {
         assert_eq!(sent.tag(&view(1460, 0, 1.0)), u64::MAX);
         let known = Spec {
             size: Size::Remaining,
+            ..Spec::default()
         };
         assert_eq!(known.tag(&view(0, 850_000, 0.0)), 120_000);
+        let oracle = Spec {
+            bandwidth: Bandwidth::Available,
+            ..known
+        };
+        assert_eq!(oracle.tag(&view(0, 850_000, 1.0)), 480_000);
     }
 }

@@ -4,10 +4,13 @@
 //! ideal completion times) follows from it. One file and one line below per
 //! topology.
 
-use fctlab_core::{Duration, PacketFormat, Rate, SpecError};
+use std::sync::Arc;
+
+use fctlab_core::{Duration, PacketFormat, Rate, SpecError, spec};
 use fctlab_workload::HostLayout;
 use serde::{Deserialize, Serialize};
 
+use crate::capacity::Schedule;
 use crate::routing::Routes;
 
 /// A host or switch. Hosts come first: node `h` is host `h`.
@@ -180,7 +183,7 @@ topologies! {
 }
 
 /// One direction of a cable: the port at its tail and the wire behind it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Link {
     /// The node that sends.
     pub from: Node,
@@ -190,6 +193,8 @@ pub struct Link {
     pub rate: Rate,
     /// Propagation delay, delays inside hosts included.
     pub delay: Duration,
+    /// What is available of the rate over time, where that is not all of it.
+    pub schedule: Option<Arc<Schedule>>,
 }
 
 /// A fabric: a graph with delays, its ports numbered.
@@ -240,6 +245,7 @@ impl Fabric {
                     to,
                     rate,
                     delay: Duration::ZERO,
+                    schedule: None,
                 });
             }
         }
@@ -326,6 +332,26 @@ impl Fabric {
             self.node_name(link.from),
             self.node_name(link.to)
         )
+    }
+
+    /// The number of the port called `name`.
+    ///
+    /// # Errors
+    /// When there is none: what is wrong, and a name that is near.
+    pub fn port_named(&self, name: &str) -> Result<u32, String> {
+        let names: Vec<String> = (0..self.links.len() as u32)
+            .map(|id| self.port_name(id))
+            .collect();
+        if let Some(id) = names.iter().position(|known| known == name) {
+            return Ok(id as u32);
+        }
+        let known: Vec<&str> = names.iter().map(String::as_str).collect();
+        let hint = spec::nearest(name, &known);
+        let hint = hint.map_or(String::new(), |near| format!("did you mean {near:?}? "));
+        let example = known.last().copied().unwrap_or_default();
+        Err(format!(
+            "{name:?} is not a port; {hint}ports are named FROM -> TO, such as {example:?}"
+        ))
     }
 
     /// The name of a node: `host 3`, `leaf 0`.

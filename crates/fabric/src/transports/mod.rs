@@ -217,6 +217,7 @@ transports! {
     "dctcp-rate" => DctcpRate(dctcp_rate),
     "hpcc" => Hpcc(hpcc),
     "ascc" => Ascc(ascc),
+    "fixed-window" => FixedWindow(fixed_window),
 }
 
 /// A transport: what all senders share, and the window rule. Both are written
