@@ -111,8 +111,8 @@ fn keys() {
     );
     assert_eq!(
         scheme(json!({"prot": {}})),
-        "scheme.prot: unknown key; did you mean \"port\"? known here: name, transport, tagger, \
-         port, nic, routing"
+        "scheme.prot: unknown key; did you mean \"port\"? known here: name, transport, shaper, \
+         tagger, port, nic, routing"
     );
     assert_eq!(
         scheme(json!({"port": {"bufer": "1MB"}})),
@@ -742,7 +742,7 @@ fn shapers() {
     );
     assert_eq!(
         scheme(json!({"shaper": {"rate": "1Gbps"}})),
-        "scheme.shaper: missing field `bucket`"
+        "scheme.shaper.bucket: is missing and has no default"
     );
     assert_eq!(
         scheme(json!({"shaper": {"rate": "1Gbps", "bucket": "10KB", "per": "flow"}})),

@@ -61,6 +61,15 @@ impl FlowState {
     pub fn total_packets(&self) -> u32 {
         self.total
     }
+    /// What taggers that look at it are told of the bandwidth: the transport's
+    /// alpha, 0 without one, and what is available of the host's link.
+    pub(super) fn bandwidth(&self, now: Time) -> (f64, f64) {
+        let available = match &self.schedule {
+            Some(schedule) => schedule.rate(now) as f64,
+            None => self.capacity,
+        };
+        (self.sender.alpha().unwrap_or(0.0), available)
+    }
     /// Whether the slot holds a flow.
     pub fn is_active(&self) -> bool {
         self.active

@@ -233,6 +233,10 @@ impl Settings {
             Transmit::Again(seq) => (seq, Flags::RETRANSMISSION),
             Transmit::Probe => (state.sender.una(), Flags::PROBE),
         };
+        let (alpha, available) = match self.sees_bandwidth {
+            true => state.bandwidth(now),
+            false => (0.0, state.capacity),
+        };
         let view = View {
             size: state.flow.size.get(),
             written: match state.sender.available() {
@@ -241,17 +245,10 @@ impl Settings {
             },
             acknowledged: u64::from(state.sender.una()) * payload,
             offset: u64::from(seq) * payload,
-            alpha: if self.sees_alpha {
-                state.sender.alpha().unwrap_or(0.0)
-            } else {
-                0.0
-            },
+            alpha,
             capacity: state.capacity,
             class: state.flow.class,
-            available: match &state.schedule {
-                Some(schedule) => schedule.rate(now) as f64,
-                None => state.capacity,
-            },
+            available,
         };
         let (bytes, end) = match transmit {
             Transmit::Probe => (self.format.ack.get() as u16, Flags::NONE),

@@ -68,8 +68,8 @@ pub struct Settings {
     pub spacing: f64,
     /// From which every random stream follows.
     pub seed: Seed,
-    /// Whether the tagger looks at the transport's alpha.
-    pub sees_alpha: bool,
+    /// Whether the tagger looks at the transport's alpha, or what is available.
+    pub sees_bandwidth: bool,
     /// Whether the transport spaces its packets.
     pub paced: bool,
     /// Whether anything comes between the senders and their NICs: pacing or a shaper.

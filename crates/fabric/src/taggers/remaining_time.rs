@@ -53,7 +53,7 @@ pub enum Size {
 
 impl Tag for Spec {
     const IN_BYTES: bool = false;
-    const SEES_ALPHA: bool = true;
+    const SEES_BANDWIDTH: bool = true;
 
     fn tag(&self, view: &View) -> u64 {
         let bytes = match self.size {
