@@ -45,7 +45,7 @@ def test_the_recipe_works_as_written(tmp_path: Path) -> None:
     scenario = tmp_path / "scenario.toml"
     scenario.write_text(
         """
-        scheme = "constant-srpt"
+        scheme = "greedy-srpt"
         [topology]
         kind = "star"
         senders = 4
@@ -79,4 +79,4 @@ def test_the_recipe_works_as_written(tmp_path: Path) -> None:
     )
     assert run.returncode == 0, run.stderr
     assert "flows_finished: 50" in run.stdout
-    assert 'scheme: "constant-srpt"' in run.stdout
+    assert 'scheme: "greedy-srpt"' in run.stdout

@@ -682,6 +682,32 @@ fn a_paced_flow_waits_for_its_rate_as_it_is_when_the_time_comes() {
 }
 
 #[test]
+fn a_paced_flow_goes_sooner_when_its_rate_rises() {
+    // The receiver's link has 8 Gbps (1.5 us a packet) and marks what finds more than
+    // one other waiting; windows of 8 packets at 10 Gbps. A round trip over an idle
+    // path takes 1.2 + 1.5 + 4 us and 72 ns for the ACK, 6.772 us; ACK k < 13 comes
+    // at 6.772 + 1.5 k us. The first mark is packet 11's; its ACK, at 23.272 us, cuts
+    // the rate to 1 - (15/16) / 2 = 0.53125 (one window without marks was over): 1.2 us
+    // / 0.53125 = 2.258824 us from packet to packet, 5 in flight. There is room from
+    // 27.772 us on, where packet 19 starts; 20, 21 and 22 each 2.258824 us later, the last at 34.548472 us. At 35.272 us the
+    // ACK of packet 19 ends a window without a cut, and the rate is 10 Gbps again:
+    // packet 23, due at 36.807296 us until then, starts at 35.748472 us. It
+    // comes to the port at 37.948472 us, waits for 22, which has been sent since
+    // 36.748472 us, and is delivered 2.5 us after that has gone, at 38.248472 us.
+    let mut scenario = star(2, Value::Null);
+    scenario["topology"]["bottleneck_rate"] = json!("8Gbps");
+    scenario["scheme"] = json!({
+        "transport": {"kind": "dctcp-rate", "initial_window": "8pkt", "increase": "100pkt"},
+        "port": {"ecn_threshold": "2pkt"},
+        "nic": {"ecn_threshold": "none"},
+    });
+    for (packets, expected) in [(23, 39_248_472), (24, 40_748_472)] {
+        let played = play(scenario.clone(), &[(0, 0, 2, 1460 * packets)]);
+        assert_eq!(played.fcts(), [expected], "{packets} packets");
+    }
+}
+
+#[test]
 fn paced_flows_share_their_nic() {
     // Both are paced at line rate, so they alternate: 4 packets each over 2 hops,
     // the last of the eight starts after 7 x 1.2 us.

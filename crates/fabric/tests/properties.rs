@@ -125,15 +125,24 @@ fn scheme() -> impl Strategy<Value = Value> {
     ]);
     let routing = prop::sample::select(vec!["ecmp", "spray-random", "spray-round-robin"]);
     let limit = prop_oneof![Just(json!(1)), Just(json!(4)), Just(json!("none"))];
-    (transport, window, tagger, routing, port(), limit).prop_map(
-        |(transport, window, tagger, routing, port, limit)| {
+    let shaper = prop::option::of(prop_oneof![
+        Just(json!({"rate": "2Gbps", "bucket": "1pkt"})),
+        Just(json!({"rate": "9Gbps", "bucket": "30KB", "per": "class"})),
+    ]);
+    let hosts = (limit, shaper);
+    (transport, window, tagger, routing, port(), hosts).prop_map(
+        |(transport, window, tagger, routing, port, (limit, shaper))| {
             let mapped = port["discipline"]["kind"] == "mapped";
             let tagger = if mapped { "outstanding" } else { tagger };
-            json!({
+            let mut scheme = json!({
                 "transport": {"kind": transport, "initial_window": window, "min_rto": "5rtt"},
                 "tagger": tagger, "routing": routing, "port": port,
                 "nic": {"per_flow_limit": limit},
-            })
+            });
+            if let Some(shaper) = shaper {
+                scheme["shaper"] = shaper;
+            }
+            scheme
         },
     )
 }

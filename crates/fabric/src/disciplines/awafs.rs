@@ -11,13 +11,16 @@
 //! no packet can tell from at its end. An empty window keeps the thresholds.
 //! Percentiles are nearest rank. A flow counts when its last packet is queued,
 //! with that packet's header; if it is sent twice without need, it counts twice.
+//!
+//! What thresholds follow instead of fixed percentiles is in [`percentiles`](super::percentiles).
 
 use std::collections::VecDeque;
 
-use fctlab_core::{Bytes, Duration, SpecError, Time, stats};
+use fctlab_core::{Bytes, Duration, SpecError, Time};
 use serde::{Deserialize, Serialize};
 
 use super::adaptive::{Adaptive, Source};
+use super::percentiles::Percentiles;
 use super::{DisciplineSpec, Site};
 use crate::packet::{Flags, Packet};
 
@@ -27,8 +30,8 @@ use crate::packet::{Flags, Packet};
 pub struct Spec {
     /// The thresholds at the start, not decreasing; there is one queue more.
     pub thresholds: Vec<Bytes>,
-    /// The percentile, in (0, 1), that each threshold follows; not decreasing.
-    pub percentiles: Vec<f64>,
+    /// What the thresholds follow.
+    pub percentiles: Percentiles,
     /// How long a completed flow is remembered (W_update).
     pub window: Duration,
     /// Time between two adjustments (T_schedule).
@@ -41,7 +44,7 @@ impl Default for Spec {
     fn default() -> Self {
         Spec {
             thresholds: [7_000, 14_000, 21_000].map(Bytes::new).to_vec(),
-            percentiles: vec![0.1, 0.2, 0.3],
+            percentiles: Percentiles::Given(vec![0.1, 0.2, 0.3]),
             window: Duration::from_ms(1000),
             interval: Duration::from_ms(250),
         }
@@ -53,7 +56,8 @@ const ENTRY_BYTES: u64 = 12;
 
 /// Sensor and actuator: the list of completed flows, and what follows from it.
 pub struct Completed {
-    percentiles: Vec<f64>,
+    percentiles: Percentiles,
+    thresholds: usize,
     window: Duration,
     interval: Duration,
     /// When the actuator runs next.
@@ -65,28 +69,8 @@ pub struct Completed {
 impl DisciplineSpec for Spec {
     type State = Adaptive<Completed>;
     fn build(&self, _: &Site<'_>) -> Result<Adaptive<Completed>, SpecError> {
-        let (cuts, percentiles) = (&self.thresholds, &self.percentiles);
-        if cuts.len() != percentiles.len() {
-            let message = format!(
-                "{} for {} thresholds; each needs one",
-                percentiles.len(),
-                cuts.len()
-            );
-            return Err(SpecError::new("percentiles", message));
-        }
-        for (i, percentile) in percentiles.iter().enumerate() {
-            let at = format!("percentiles[{i}]");
-            if !(*percentile > 0.0 && *percentile < 1.0) {
-                return Err(SpecError::new(at, format!("{percentile} is not in (0, 1)")));
-            }
-            if i > 0 && *percentile < percentiles[i - 1] {
-                let message = format!(
-                    "{percentile} after {}; percentiles must not fall",
-                    percentiles[i - 1]
-                );
-                return Err(SpecError::new(at, message));
-            }
-        }
+        let cuts = &self.thresholds;
+        self.percentiles.check(cuts.len())?;
         if let Some(i) = (1..cuts.len()).find(|&i| cuts[i] < cuts[i - 1]) {
             let message = format!(
                 "{} after {}; thresholds must not fall",
@@ -107,7 +91,8 @@ impl DisciplineSpec for Spec {
         }
         let bytes = |b: &Bytes| u32::try_from(b.get()).unwrap_or(u32::MAX);
         let completed = Completed {
-            percentiles: percentiles.clone(),
+            percentiles: self.percentiles.clone(),
+            thresholds: cuts.len(),
             window: self.window,
             interval: self.interval,
             until: Time::ZERO + self.interval,
@@ -136,11 +121,8 @@ impl Source for Completed {
         while self.flows.front().is_some_and(|&(at, _)| at.ps() < oldest) {
             self.flows.pop_front();
         }
-        let mut sizes: Vec<u32> = self.flows.iter().map(|&(_, size)| size).collect();
-        sizes.sort_unstable();
-        let cut = |&share: &f64| stats::quantile(&sizes, share);
-        // Without any size there is nothing to follow.
-        self.percentiles.iter().map(cut).collect()
+        let sizes = self.flows.iter().map(|&(_, size)| size).collect();
+        self.percentiles.cuts(sizes, self.thresholds)
     }
 
     fn state_bytes(&self) -> u64 {
@@ -202,17 +184,17 @@ mod tests {
         let error = |spec: Spec| spec.build(&TEST_SITE).err().unwrap().to_string();
         let good = Spec::default;
         let message = error(Spec {
-            percentiles: vec![0.1, 0.2],
+            percentiles: Percentiles::Given(vec![0.1, 0.2]),
             ..good()
         });
         assert_eq!(message, "percentiles: 2 for 3 thresholds; each needs one");
         let message = error(Spec {
-            percentiles: vec![0.1, 1.0, 0.3],
+            percentiles: Percentiles::Given(vec![0.1, 1.0, 0.3]),
             ..good()
         });
         assert_eq!(message, "percentiles[1]: 1 is not in (0, 1)");
         let message = error(Spec {
-            percentiles: vec![0.2, 0.1, 0.3],
+            percentiles: Percentiles::Given(vec![0.2, 0.1, 0.3]),
             ..good()
         });
         assert_eq!(
@@ -245,7 +227,7 @@ mod tests {
             let mut percentiles = percentiles;
             percentiles.sort_by(f64::total_cmp);
             let thresholds = vec![Bytes::new(7); percentiles.len()];
-            let spec = Spec { thresholds, percentiles: percentiles.clone(), ..Spec::default() };
+            let spec = Spec { thresholds, percentiles: Percentiles::Given(percentiles.clone()), ..Spec::default() };
             let mut port = spec.build(&TEST_SITE).unwrap();
             let (mut clock, mut all) = (0, Vec::new());
             let mut expected = vec![7; percentiles.len()];

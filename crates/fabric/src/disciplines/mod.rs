@@ -14,6 +14,8 @@ use crate::topology::Fabric;
 
 pub mod adaptive;
 pub mod classes;
+pub mod percentiles;
+pub mod published;
 pub mod rounds;
 
 /// What a discipline may know about the port that it serves.

@@ -9,6 +9,7 @@ use fctlab_core::{SpecError, Time};
 use serde::{Deserialize, Serialize};
 
 use super::fifo::Fifo;
+use super::published;
 use super::{Discipline, DisciplineSpec, Site, is_control};
 use crate::engine::port::DropPolicy;
 use crate::packet::Packet;
@@ -18,7 +19,10 @@ use crate::packet::Packet;
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// The thresholds between queues, increasing, in the tag's unit (bytes);
-    /// there is one queue more than thresholds.
+    /// there is one queue more than thresholds. Or the name of a set that PIAS
+    /// published: `"websearch@0.6"`, `"datamining@0.8"`.
+    #[serde(deserialize_with = "published::thresholds")]
+    #[schemars(schema_with = "published::schema")]
     pub thresholds: Vec<u32>,
 }
 
@@ -127,6 +131,7 @@ mod tests {
     use super::super::TEST_SITE;
     use super::*;
     use crate::packet::Flags;
+    use crate::taggers::{Tagger, View};
     use proptest::prelude::*;
 
     fn data(tag: u32, seq: u32) -> Packet {
@@ -193,6 +198,22 @@ mod tests {
     }
 
     proptest! {
+        /// With fixed thresholds on bytes sent (PIAS) new data of a flow is never promoted.
+        #[test]
+        fn new_data_is_never_promoted(
+            thresholds in prop::sample::subsequence((0u32..40_000_000).step_by(70_000).collect::<Vec<_>>(), 0..16),
+            size in 1u64..40_000_000,
+        ) {
+            let queue = Spec { thresholds }.build(&TEST_SITE).unwrap();
+            let sent = Tagger::Sent(Default::default());
+            let of = |offset| {
+                let view = View { size, written: size, offset, ..View::default() };
+                queue.queue_of(&data(sent.tag(&view), 0))
+            };
+            let queues: Vec<usize> = (0..size).step_by(1460).map(of).collect();
+            prop_assert!(queues.is_sorted());
+        }
+
         /// Against a list in order of arrival from which the answer is searched.
         #[test]
         fn matches_a_search_of_a_list(

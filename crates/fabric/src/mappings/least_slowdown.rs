@@ -22,10 +22,9 @@
 //! queue's part depends on its two borders only, so dynamic programming finds
 //! the best borders exactly.
 //!
-//! B = 27 and e = 1.4 describe TCP in ADS's default setting: with two queues
-//! and one static threshold of 14, 40, 134, 267, 734 or 1183 MTUs the model
-//! says an average slowdown of 1.9, 1.8, 1.6, 1.6, 1.8 and 3.2; measured were
-//! 2.1, 1.9, 1.7, 1.6, 1.8 and 3.4 (docs/decisions/0004-least-slowdown.md).
+//! B = 27 and e = 1.4 are for TCP in ADS's default setting. They put the best
+//! threshold where it was measured; how far the model is off elsewhere is in
+//! docs/decisions/0004-least-slowdown.md, and in a test below.
 
 use fctlab_core::SpecError;
 use serde::{Deserialize, Serialize};
@@ -111,76 +110,95 @@ impl Spec {
     }
 }
 
-impl Map for Spec {
-    fn thresholds(&self, seen: &Histogram<'_>, queues: usize) -> Vec<u32> {
-        let bins = self.bins(seen.packets);
-        let (n, window) = (bins.len(), f64::from(self.initial_window));
-        let ideal = |bin: &Bin| f64::from(bin.value) + self.path_delay;
-        // Work of a flow that starts in `bin` with values up to `b`.
-        let work = |bin: &Bin, b: f64| {
-            let size = f64::from(bin.value);
-            match size <= window {
-                true => {
-                    if size <= b {
-                        size
-                    } else {
-                        0.0
-                    }
-                }
-                false if b < window => 0.0,
-                false => size.min(b),
-            }
-        };
-        // Utilisation by the bins below each border.
+/// What the model makes of a histogram.
+struct Model<'a> {
+    spec: &'a Spec,
+    bins: Vec<Bin>,
+    /// Utilisation by the bins below each border.
+    busy: Vec<f64>,
+}
+
+impl<'a> Model<'a> {
+    fn new(spec: &'a Spec, seen: &Histogram<'_>) -> Self {
+        let bins = spec.bins(seen.packets);
         let mut busy = vec![0.0];
         for bin in &bins {
             busy.push((busy[busy.len() - 1] + bin.packets / seen.capacity).min(FULL));
         }
-        let part = |a: usize, b: usize| {
-            let low = if a == 0 {
-                0.0
-            } else {
-                f64::from(bins[a - 1].value)
-            };
-            let high = f64::from(bins[b - 1].value);
-            let left = 1.0 - busy[b];
-            let wait = self.burst * busy[b].powi(2) / left / (1.0 - busy[a]);
-            let each = left.powf(-self.sharing_exponent);
-            let share = |bin: &Bin| {
-                let here = work(bin, high) - work(bin, low);
-                let visits = if here > 0.0 { wait } else { 0.0 };
-                bin.flows * (visits + here * each) / ideal(bin)
-            };
-            bins[a..].iter().map(share).sum::<f64>()
+        Model { spec, bins, busy }
+    }
+
+    /// Time of a flow that starts in `bin` on an idle path.
+    fn ideal(&self, bin: &Bin) -> f64 {
+        f64::from(bin.value) + self.spec.path_delay
+    }
+
+    /// Work of a flow that starts in `bin` with values up to `limit`.
+    fn work(&self, bin: &Bin, limit: f64) -> f64 {
+        let (size, window) = (f64::from(bin.value), f64::from(self.spec.initial_window));
+        // The first window has the flow's size as its value.
+        if size <= limit {
+            size
+        } else if size <= window || limit < window {
+            0.0
+        } else {
+            limit
+        }
+    }
+
+    /// The largest value below border `border`.
+    fn value_below(&self, border: usize) -> u32 {
+        border
+            .checked_sub(1)
+            .map_or(0, |last| self.bins[last].value)
+    }
+
+    /// What a queue of the bins `a..b` adds to the slowdowns of all flows together.
+    fn part(&self, a: usize, b: usize) -> f64 {
+        let (low, high) = (
+            f64::from(self.value_below(a)),
+            f64::from(self.value_below(b)),
+        );
+        let left = 1.0 - self.busy[b];
+        let wait = self.spec.burst * self.busy[b].powi(2) / left / (1.0 - self.busy[a]);
+        let each = left.powf(-self.spec.sharing_exponent);
+        let share = |bin: &Bin| {
+            let here = self.work(bin, high) - self.work(bin, low);
+            let visits = if here > 0.0 { wait } else { 0.0 };
+            bin.flows * (visits + here * each) / self.ideal(bin)
         };
-        // best[b]: the least sum for the bins below b in so many queues, and its cuts.
-        let mut best: Vec<(f64, Vec<u32>)> = (0..=n)
-            .map(|b| (if b == 0 { 0.0 } else { part(0, b) }, Vec::new()))
-            .collect();
+        self.bins[a..].iter().map(share).sum()
+    }
+
+    /// The borders of `queues` queues with the least sum of parts, ascending.
+    fn best_borders(&self, queues: usize) -> Vec<usize> {
+        let n = self.bins.len();
         let parts: Vec<Vec<f64>> = (0..n)
-            .map(|a| (a + 1..=n).map(|b| part(a, b)).collect())
+            .map(|a| (a + 1..=n).map(|b| self.part(a, b)).collect())
             .collect();
+        // best[b]: the least sum for the bins below b in so many queues, and its borders.
+        let mut best: Vec<(f64, Vec<usize>)> = vec![(0.0, Vec::new())];
+        best.extend((0..n).map(|b| (parts[0][b], Vec::new())));
         for _ in 1..queues {
             let with_one_more = |b: usize| {
                 let options = (0..b).map(|a| (best[a].0 + parts[a][b - a - 1], a));
-                let (cost, a) = options
-                    .min_by(|x, y| x.0.total_cmp(&y.0))
-                    .unwrap_or((0.0, 0));
-                let mut cuts = best[a].1.clone();
-                cuts.push(if a == 0 { 0 } else { bins[a - 1].value });
-                (cost, cuts)
+                let least = options.min_by(|x, y| x.0.total_cmp(&y.0));
+                let (cost, a) = least.unwrap_or((0.0, 0));
+                let mut borders = best[a].1.clone();
+                borders.push(a);
+                (cost, borders)
             };
-            best = (0..=n)
-                .map(|b| {
-                    if b == 0 {
-                        (0.0, vec![0; best[0].1.len() + 1])
-                    } else {
-                        with_one_more(b)
-                    }
-                })
-                .collect();
+            best = (0..=n).map(with_one_more).collect();
         }
-        best.pop().map_or_else(Vec::new, |(_, cuts)| cuts)
+        best.pop().map_or_else(Vec::new, |(_, borders)| borders)
+    }
+}
+
+impl Map for Spec {
+    fn thresholds(&self, seen: &Histogram<'_>, queues: usize) -> Vec<u32> {
+        let model = Model::new(self, seen);
+        let borders = model.best_borders(queues);
+        borders.into_iter().map(|b| model.value_below(b)).collect()
     }
 
     fn check(&self) -> Result<(), SpecError> {
@@ -205,6 +223,8 @@ impl Map for Spec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fctlab_core::random::Seed;
+    use fctlab_workload::SizesSpec;
     use proptest::prelude::*;
 
     #[test]
@@ -247,6 +267,57 @@ mod tests {
             panic!()
         };
         assert!((2..100).contains(&cut), "{cut}");
+    }
+
+    /// The average slowdown that the model predicts with one threshold.
+    fn predicted(model: &Model<'_>, threshold: u32) -> f64 {
+        let n = model.bins.len();
+        let border = model.bins.partition_point(|bin| bin.value <= threshold);
+        let delays = |bin: &Bin| bin.flows * model.spec.path_delay / model.ideal(bin);
+        let flows: f64 = model.bins.iter().map(|bin| bin.flows).sum();
+        let delays: f64 = model.bins.iter().map(delays).sum();
+        (model.part(0, border) + model.part(border, n) + delays) / flows
+    }
+
+    #[test]
+    fn the_model_says_what_static_thresholds_measured() {
+        // imc10 at load 0.7 as ADS's hosts tag it: values of at most 2 MiB.
+        let window = 14;
+        let sizes: SizesSpec = serde_json::from_value("imc10".into()).unwrap();
+        let sizes = sizes.build().unwrap();
+        let mut rng = Seed(1).stream("sizes");
+        let mut packets = vec![0u64; 1400];
+        for _ in 0..200_000 {
+            let size = (sizes.sample(&mut rng).get() + 40).div_ceil(1500).min(1399) as usize;
+            packets[size] += size.min(window) as u64;
+            for value in &mut packets[window.min(size)..size] {
+                *value += 1;
+            }
+        }
+        let total: u64 = packets.iter().sum();
+        let seen = Histogram {
+            packets: &packets,
+            capacity: total as f64 / 0.7,
+        };
+        let spec = Spec::default();
+        let model = Model::new(&spec, &seen);
+        let cuts = [14, 40, 134, 267, 734, 1183];
+        let found = cuts.map(|cut| predicted(&model, cut));
+        // Measured: docs/decisions/0004-least-slowdown.md. Low thresholds come out
+        // within 20%, the best one is the best, and high ones look too bad.
+        let measured = [2.13, 1.90, 1.68, 1.57, 1.76, 3.35];
+        let off: Vec<f64> = found
+            .iter()
+            .zip(measured)
+            .map(|(f, m)| f / m - 1.0)
+            .collect();
+        assert!(off[..4].iter().all(|off| off.abs() < 0.2), "{found:?}");
+        assert!(
+            off[4..].iter().all(|&off| 0.0 < off && off < 0.5),
+            "{found:?}"
+        );
+        let best = model.value_below(model.best_borders(2)[0]);
+        assert!((134..=267).contains(&best), "{best}");
     }
 
     proptest! {
