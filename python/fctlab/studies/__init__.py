@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 STUDIES = {
     "ads": "Scheduling times rate setting, and SRPT on a few priority queues (Mushtaq et al.).",
+    "swp": "SLOs without priorities: scheduling weights, least capacity (Zhao et al.).",
     "bigswitch": "Theorems 1-8 of ASCC on a slotted big switch, and how tight their bounds are.",
 }
 """Names of the studies and what they are about; each is a module of this package."""

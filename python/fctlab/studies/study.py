@@ -86,8 +86,9 @@ class Run:
         return self.counters[counter] / self.counters["flows_started"]
 
 
-Measure: TypeAlias = Callable[..., float]
-"""Runs of one seed, one per cell in the order of the cells -> a number."""
+Measure: TypeAlias = "Callable[..., float] | Callable[[], Sequence[float]]"
+"""Runs of one seed, one per cell in the order of the cells -> a number. Without cells: nothing
+-> a number, or one per seed."""
 
 
 def metric(name: str, size: str = "all") -> Callable[[Run], float]:
@@ -121,7 +122,7 @@ class Results:
         runs = self._runs[cell.id]
         return [runs[seed] for seed in sorted(runs)]
 
-    def measured(self, cells: Sequence[Cell], measure: Measure) -> list[float]:
+    def measured(self, cells: Sequence[Cell], measure: Callable[..., Any]) -> list[float]:
         """`measure` of the cells' runs, seed by seed."""
         return [measure(*runs) for runs in zip(*map(self.of, cells), strict=True)]
 
@@ -140,7 +141,8 @@ class Part:
         paper: the paper's number as people write it.
         expected: the same for `verdict.judge`.
         cells: whose runs `measure` takes.
-        measure: the effect of one seed; a part without cells is computed, not simulated.
+        measure: the effect of one seed; a part without cells has no runs and measures by
+            itself: one number, or one per seed.
         counts: whether the claim's verdict depends on it; others are shown beside.
         percent: write the effect as a change ("+6.6%") instead of a ratio ("1.07x").
     """
@@ -155,8 +157,16 @@ class Part:
 
     def judge(self, results: Results) -> Finding:
         """What the runs say about it."""
-        effects = results.measured(self.cells, self.measure) if self.cells else [self.measure()]
+        if self.cells:
+            return verdict.judge(results.measured(self.cells, self.measure), self.expected)
+        found = self.measure()
+        effects = [found] if isinstance(found, float | int) else list(found)
         return verdict.judge(effects, self.expected)
+
+    @property
+    def computed(self) -> bool:
+        """Whether it is a number without an interval."""
+        return isinstance(self.expected, verdict.Exact | verdict.Within)
 
 
 def ratio(
@@ -294,7 +304,7 @@ def effect(part: Part, finding: Finding) -> str:
 def interval(part: Part, finding: Finding) -> str:
     """The 95% interval: ``"[8.31x, 10.0x]"``; empty for what was computed."""
     found = finding.estimate
-    if found is None or not part.cells:
+    if found is None or part.computed:
         return ""
     return f"[{written(part, found.low)}, {written(part, found.high)}]"
 
@@ -307,7 +317,7 @@ def shown(part: Part, results: Results) -> str:
 
 def written(part: Part, value: float) -> str:
     """An effect as people write it."""
-    if not part.cells:
+    if part.computed:
         return f"{value:,g}"
     if math.isinf(value):
         return "inf"
