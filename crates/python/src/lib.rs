@@ -16,6 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 use arrow::array::{RecordBatchIterator, RecordBatchReader};
+use arrow::datatypes::SchemaRef;
 use arrow::ffi_stream::FFI_ArrowArrayStream;
 use fctlab_core::{SpecError, spec};
 use fctlab_fabric::mappings::{Histogram, MappingPolicy};
@@ -73,6 +74,14 @@ struct Progress {
 #[pyclass(frozen, module = "fctlab._native")]
 struct RunOutcome(Outcome);
 
+impl RunOutcome {
+    /// The columns of this run's records.
+    fn schema(&self) -> SchemaRef {
+        let batch = self.0.flows.first();
+        batch.map_or_else(|| records::schema(false), |b| b.schema())
+    }
+}
+
 #[pymethods]
 impl RunOutcome {
     /// Everything except the flow records, as JSON:
@@ -99,7 +108,7 @@ impl RunOutcome {
     /// Writes the flow records into a Parquet file, the same bytes as `run` streams.
     fn write_flows(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let write = || {
-            let mut table = TableFile::new(File::create(&path)?, records::schema())?;
+            let mut table = TableFile::new(File::create(&path)?, self.schema())?;
             for batch in &self.0.flows {
                 table.write(batch)?;
             }
@@ -120,7 +129,7 @@ impl RunOutcome {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema; // a wish that the protocol lets producers ignore
         let batches: Vec<_> = self.0.flows.iter().cloned().map(Ok).collect();
-        let reader = RecordBatchIterator::new(batches, records::schema());
+        let reader = RecordBatchIterator::new(batches, self.schema());
         let reader: Box<dyn RecordBatchReader + Send> = Box::new(reader);
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(reader), c"arrow_array_stream")
     }
