@@ -20,8 +20,9 @@ pub const FRACTION: u32 = 20;
 pub const ONE: u64 = 1 << WEIGHT_FRACTION;
 const WEIGHT_FRACTION: u32 = 16;
 
-/// A finish tag or a round.
-type Round = u64;
+/// A finish tag or a round; wide enough for the smallest weight and the longest
+/// busy period.
+type Round = u128;
 
 /// Something that waits: its finish tag, order of arrival and bytes.
 struct Waiting<T> {
@@ -45,7 +46,7 @@ struct Conversation<K, T> {
 impl<K, T> Conversation<K, T> {
     /// Rounds that so many bytes take.
     fn rounds(&self, bytes: u16) -> Round {
-        (u64::from(bytes) << (FRACTION + WEIGHT_FRACTION)) / self.weight
+        (Round::from(bytes) << (FRACTION + WEIGHT_FRACTION)) / Round::from(self.weight)
     }
 }
 
@@ -94,9 +95,9 @@ impl<K: Copy + Eq, T> Rounds<K, T> {
             if weight == 0 {
                 break;
             }
-            let until_first = (u128::from(first - round) * weight) >> WEIGHT_FRACTION;
+            let until_first = ((first - round) * weight) >> WEIGHT_FRACTION;
             if until_first > left {
-                self.round += ((left << WEIGHT_FRACTION) / weight) as Round;
+                self.round += (left << WEIGHT_FRACTION) / weight;
                 break;
             }
             left -= until_first;
