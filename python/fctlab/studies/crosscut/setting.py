@@ -54,7 +54,6 @@ SCALES: dict[Mode, Scale] = {
 # flow has one path.
 TRANSPORT: dict[str, Any] = {"initial_window": "1bdp", "min_rto": "2ms"}
 NIC: dict[str, Any] = {"per_flow_limit": "none"}
-PORT: dict[str, Any] = {"initial_window": "10pkt", "min_rto": "2ms"}
 PORT: dict[str, Any] = {"buffer": "240pkt", "ecn_threshold": "65pkt"}
 
 
