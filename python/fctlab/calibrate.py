@@ -81,53 +81,66 @@ def calibrate(
     Raises:
         SpecError: a mistake in the specification, or an unknown scheme.
     """
-    from scipy import optimize
-
     if scheme not in PRESETS:
         raise SpecError("scheme", f"{scheme!r} is not one of {', '.join(PRESETS)}")
     loaded = planning.load(spec)
     names = [each["name"] for each in loaded["classes"]]
-    seeds = (loaded["seed"], loaded["seed"] + 1)
-    samples: list[list[Sample]] = []
-    for seed in seeds:
-        samples.append([])
-        for name in names:
-            for load in loads:
-                tell(f"packet engine: {name} at load {load:g}, seed {seed}")
-                samples[-1].append(_sample(loaded, name, load, seed, flows, scheme))
-    bdp = samples[0][0].bdp
     preset = PRESETS[scheme]
+    with tempfile.TemporaryDirectory(prefix="fctlab-") as folder:
+        samples: list[list[Sample]] = []
+        for seed in (loaded["seed"], loaded["seed"] + 1):
+            samples.append([])
+            for name in names:
+                for load in loads:
+                    tell(f"packet engine: {name} at load {load:g}, seed {seed}")
+                    trace = Path(folder) / f"{len(samples)}-{len(samples[-1])}.csv"
+                    samples[-1].append(_sample(loaded, name, load, seed, flows, scheme, trace))
+        tell(f"model: at most {ROUNDS} sets of parameters")
+        fitted = _fit(samples[0])
+        return {
+            "scheme": scheme,
+            "preset": preset,
+            "cc": fitted,
+            "errors": [
+                _errors(sample, held_out, fitted, preset)
+                for held_out, group in zip((False, True), samples, strict=True)
+                for sample in group
+            ],
+        }
+
+
+def _fit(samples: Sequence[Sample]) -> dict[str, Any]:
+    """The parameters with the least mean loss."""
+    from scipy import optimize
+
+    bdp = samples[0].bdp
 
     def loss(point: NDArray[np.float64]) -> float:
-        return float(np.mean([_loss(s, _control(point, bdp)) for s in samples[0]]))
+        return float(np.mean([_loss(s, _control(point, bdp)) for s in samples]))
 
     # eta, T (in BDPs), U, beta, from the middle of what the paper has.
     start = np.array([math.log(2.0), math.log(1.0), 1.0, 0.3])
     steps = np.array([0.7, 0.7, -0.05, 0.3])
     simplex = np.vstack([start, *(start + np.diag(steps))])
-    tell(f"model: at most {ROUNDS} sets of parameters")
     found = optimize.minimize(
         loss,
         start,
         method="Nelder-Mead",
         options={"initial_simplex": simplex, "maxfev": ROUNDS, "xatol": 0.01, "fatol": 0.0005},
     )
-    fitted = _control(found.x, bdp)
-    return {
-        "scheme": scheme,
-        "preset": preset,
-        "cc": fitted,
-        "errors": [
-            _errors(sample, held_out, fitted, preset)
-            for held_out, group in zip((False, True), samples, strict=True)
-            for sample in group
-        ],
-    }
+    return _control(found.x, bdp)
 
 
 def _sample(
-    loaded: Mapping[str, Any], name: str, load: float, seed: int, flows: int, scheme: str
+    loaded: Mapping[str, Any],
+    name: str,
+    load: float,
+    seed: int,
+    flows: int,
+    scheme: str,
+    trace: Path,
 ) -> Sample:
+    """Draws flows, writes them into `trace`, and runs them at packet level."""
     chosen = next(c for c in loaded["classes"] if c["name"] == name)
     kept = {key: chosen[key] for key in ("name", "flowsizes", "interarrivals") if key in chosen}
     if "flowsizes" not in kept:
@@ -142,27 +155,26 @@ def _sample(
         "classes": [{**kept, "load": load}],
     }
     drawn = planning.flows({**spec, "cc": PRESETS[scheme]}, flows)
+    spec["classes"] = [{"name": name, "trace": str(trace)}]
     sender = np.random.default_rng(seed).integers(0, SENDERS, len(drawn))
-    with tempfile.TemporaryDirectory() as folder:
-        trace = Path(folder) / "flows.csv"
-        rows = zip(drawn["start_s"], sender, drawn["size_bytes"], strict=True)
-        lines = [f"{start:.12f},{host},{SENDERS},{size}" for start, host, size in rows]
-        trace.write_text("\n".join(["start_s,src,dst,size_bytes", *lines]) + "\n")
-        result = run(
-            {
-                "seed": seed,
-                "packet": PACKET,
-                "topology": {
-                    "kind": "star",
-                    "senders": SENDERS,
-                    "host_rate": network["link"],
-                    "base_rtt": {"value": network["rtt"], "includes": "propagation"},
-                },
-                "traffic": {"trace": str(trace)},
-                "measure": {"fct_ends": "ack"},
-                "scheme": scheme,
-            }
-        )
+    rows = zip(drawn["start_s"], sender, drawn["size_bytes"], strict=True)
+    lines = [f"{start:.12f},{host},{SENDERS},{size}" for start, host, size in rows]
+    trace.write_text("\n".join(["start_s,src,dst,size_bytes", *lines]) + "\n")
+    result = run(
+        {
+            "seed": seed,
+            "packet": PACKET,
+            "topology": {
+                "kind": "star",
+                "senders": SENDERS,
+                "host_rate": network["link"],
+                "base_rtt": {"value": network["rtt"], "includes": "propagation"},
+            },
+            "traffic": {"trace": str(trace)},
+            "measure": {"fct_ends": "ack"},
+            "scheme": scheme,
+        }
+    )
     sizes = drawn["size_bytes"].to_numpy().astype(float)
     alone = (drawn["fct_s"] / drawn["slowdown"]).to_numpy()  # RTT + size / rate
     per_byte, rtt = np.polyfit(sizes, alone, 1)

@@ -63,8 +63,8 @@ def across(
 
 
 def geometric_mean(values: Sequence[float]) -> float:
-    """Not a number where a value is none, or not above zero."""
-    if not all(value > 0 for value in values):
+    """Not a number where a value is none, or not above zero, or there are none."""
+    if not values or not all(value > 0 for value in values):
         return math.nan
     return math.exp(math.fsum(map(math.log, values)) / len(values))
 

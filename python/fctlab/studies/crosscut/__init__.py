@@ -238,10 +238,10 @@ def _notes(lab: Lab) -> list[str]:
     scale = lab.scale
     notes = [
         "One setting for all: 10/40 Gbps leaf-spine, base RTT 85.2 us, 240-packet ports with K = "
-        "65, initial window 10 packets, RTO of 2 ms at least, selective ACKs, one path per flow, "
-        "hosts that queue one packet per flow. All run over DCTCP but L2DCT, ASCC (DCTCP with its "
-        "rules) and pFabric (minTCP, 140-packet ports, windows from a BDP to 139 packets, RTO 250 "
-        "us, as PIAS ran it).",
+        "65, windows from a BDP (71 packets) on, RTO of 2 ms at least, selective ACKs, one path "
+        "per flow, hosts' ports as switches'. All run over DCTCP but L2DCT, ASCC (DCTCP with its "
+        "rules) and pFabric (minTCP, 140-packet ports, windows up to 139 packets, RTO 250 us, as "
+        "PIAS ran it).",
         f"A twentieth of the bytes are queries: {scale.fanin} hosts answer one at once, 20 KB "
         "each. Mixed is the four workloads with equal bytes.",
         "PIAS has the thresholds that our solver gives for the workload and load (for the mix: its "

@@ -17,7 +17,7 @@ from fctlab.studies.crosscut.setting import (
     Scheme,
 )
 from fctlab.studies.loads import geometric_mean
-from fctlab.studies.study import Cell, Results
+from fctlab.studies.study import Cell, Results, Run
 from fctlab.studies.verdict import Estimate
 
 # Whom the advice is for: schemes that can be had.
@@ -53,12 +53,13 @@ def relative(
     ours, theirs = lab.row(scheme), lab.row(base)
     for name in only or lab.settings:
         pairs += [ours[name], theirs[name]]
-    ratios = results.measured(
-        pairs,
-        lambda *runs: geometric_mean(
-            [of(a) / of(b) for a, b in zip(runs[::2], runs[1::2], strict=True)]
-        ),
-    )
+
+    def mean(*runs: Run) -> float:
+        # A setting without such flows (no large one in a short run) says nothing.
+        found = [(of(a), of(b)) for a, b in zip(runs[::2], runs[1::2], strict=True)]
+        return geometric_mean([a / b for a, b in found if a > 0 and b > 0])
+
+    ratios = results.measured(pairs, mean)
     return verdict.estimate(ratios)
 
 

@@ -48,9 +48,12 @@ SCALES: dict[Mode, Scale] = {
     "full": Scale(Fabric(), 600, 1600, 32, "1s", "250ms"),
 }
 
-# A host of today: ten packets at first (RFC 6928), one packet of a flow in the NIC at a time
-# (TCP small queues), losses found by selective ACKs, an RTO of 2 ms at least; one path per flow.
-TRANSPORT: dict[str, Any] = {"initial_window": "10pkt", "min_rto": "2ms"}
+# As in most of the papers: windows from a BDP (71 packets) on, so that schemes that ask for it
+# (pFabric, ASCC) have no start over others; a flow puts its window into its host's port, which
+# schedules as switches do. Losses are found by selective ACKs, the RTO is 2 ms at least, and a
+# flow has one path.
+TRANSPORT: dict[str, Any] = {"initial_window": "1bdp", "min_rto": "2ms"}
+NIC: dict[str, Any] = {"per_flow_limit": "none"}
 PORT: dict[str, Any] = {"buffer": "240pkt", "ecn_threshold": "65pkt"}
 
 
@@ -90,6 +93,7 @@ def _over_dctcp(
         "preset": preset,
         "transport": kind | TRANSPORT | transport,
         "port": port,
+        "nic": NIC,
         "routing": "ecmp",
     }
 
@@ -132,7 +136,7 @@ def _ads(queues: int) -> dict[str, Any]:
     return _over_dctcp("ads", {"kind": "mapped", "queues": queues, "mapping": mapping})
 
 
-_PFABRIC = {"preset": "pfabric-pias", "nic": {"per_flow_limit": 1}, "routing": "ecmp"}
+_PFABRIC = {"preset": "pfabric-pias", "nic": NIC, "routing": "ecmp"}
 _ALPHA: dict[str, Any] = {"initial_alpha": 0.0}
 _THRESHOLDS = "thresholds for workload and load"
 SCHEMES = (
