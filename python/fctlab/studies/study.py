@@ -372,6 +372,8 @@ class Check:
     paper: str
     cells: tuple[Cell, ...]
     measure: Callable[[Results], str]
+    claims: tuple[str, ...] = ()
+    """Ids of the claims that it belongs to; without any, it is shown whenever its cells run."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -417,7 +419,12 @@ class Plan:
         figures = [figure for figure in self.figures if any(map(chosen, figure.claims))]
         plan = Plan(claims, figures, (), self.notes)
         needed = set(plan.cells())
-        checks = [check for check in self.checks if needed.issuperset(check.cells)]
+        checks = [
+            check
+            for check in self.checks
+            if needed.issuperset(check.cells)
+            and (not check.claims or any(map(chosen, check.claims)))
+        ]
         return replace(plan, checks=checks)
 
 
