@@ -21,7 +21,7 @@ def test_a_part_may_measure_once_per_seed(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setitem(shaping.MESSAGES, "quick", 40_000)
     report = conduct.study("swp", "quick", only=["swp-5"], out=tmp_path)
     (claim,) = report.json["claims"]
-    parts = {part["name"]: part for part in claim["parts"]}
+    parts = {part["part"]: part for part in claim["parts"]}
     trade = parts["source delay, twice the bucket"]
     assert trade["verdict"] == "agrees"
     worst = parts["worst case of 1,000 senders x 10 KB at 100 Gbps (ms)"]
