@@ -153,7 +153,7 @@ def provision(
 
     Args:
         spec: see `load`; its own link only says what ``load`` is a share of.
-        strategies: a shared FIFO, what each class needs on its own, optimised weights with
+        strategies: a shared FIFO, the sum of what each class needs alone, optimised weights with
             FIFO or fair queueing inside each class, strict priority in the order of classes.
         precision: flows behind each SLI, in multiples of the least (1,000 for a p99).
 

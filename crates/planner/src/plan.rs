@@ -18,7 +18,9 @@ use crate::spec::{Class, ClassSpec, Spec};
 /// Rounds of algorithm 1, of the search on few flows, and on many.
 const ROUNDS: (usize, usize, usize) = (20, 16, 3);
 /// Steps on the grid.
-const GRID_ROUNDS: usize = 1;
+const GRID_ROUNDS: usize = 4;
+/// What rounding may cost before the grid is searched.
+const WORTH_SEARCHING: f64 = 0.01;
 /// How far loads and sigmas are off in the what-ifs.
 const OFF: [(&str, f64); 2] = [("+20%", 1.2), ("-20%", 0.8)];
 
@@ -132,10 +134,20 @@ pub fn plan(spec: &Spec, value: &Value, most_flows: u64, meter: &Meter) -> Resul
         rounds += 1;
         losses(&flows, w)
     });
-    let (grid, rounded) = search_grid(on_grid(&best.weights), GRID_ROUNDS, |w| losses(&flows, w));
-    let weights: Vec<f64> = grid.iter().map(|&g| f64::from(g)).collect();
-    let chosen = candidate.with_weights(&weights, inside);
-    let found = judge(&classes, &chosen.run(&flows, meter).estimates(&classes));
+    let mut grid = on_grid(&best.weights);
+    let run = |grid: &[u32]| {
+        let weights: Vec<f64> = grid.iter().map(|&g| f64::from(g)).collect();
+        let mut found = candidate.with_weights(&weights, inside).run(&flows, meter);
+        let losses = found.losses(&classes);
+        let trial = Trial { weights, losses };
+        (trial, judge(&classes, &found.estimates(&classes)))
+    };
+    let (mut rounded, mut found) = run(&grid);
+    if rounded.worst() > best.worst() + WORTH_SEARCHING {
+        grid = search_grid(grid, GRID_ROUNDS, |w| losses(&flows, w)).0;
+        (rounded, found) = run(&grid);
+    }
+    let weights = &rounded.weights;
     let of = |v: Verdict| found.iter().any(|c| c.verdict == Some(v));
     let verdict = match (of(Verdict::Violated), of(Verdict::Undecided)) {
         (true, _) => Verdict::Violated,
@@ -163,7 +175,7 @@ pub fn plan(spec: &Spec, value: &Value, most_flows: u64, meter: &Meter) -> Resul
             weights: best.weights.clone(),
         },
         rounding_cost: rounded.worst() - best.worst(),
-        off_forecast: off_forecast(spec, value, &weights, meter)?,
+        off_forecast: off_forecast(spec, value, weights, meter)?,
         classes: found,
     })
 }

@@ -26,7 +26,7 @@ const ROUNDS: usize = 10;
 pub enum Strategy {
     /// One queue for all.
     Fifo,
-    /// Each class has what it needs against others that are always backlogged.
+    /// Each class has what it needs on a link of its own; the sum.
     Static,
     /// Optimised weights, FIFO inside each class.
     Weights,
@@ -102,6 +102,9 @@ pub fn provision(
     let offered: f64 = classes.iter().map(|c| c.rate_bps).sum();
     let base = Candidate::of(spec, &classes);
     Ok(parallel::map(strategies, |&strategy| {
+        if strategy == Strategy::Static {
+            return each_alone(&base, &own, meter);
+        }
         let mut warm: Option<Vec<f64>> = None;
         let mut meets = |bps: f64| -> Option<Option<Vec<f64>>> {
             let candidate = base.at_rate(bps);
@@ -118,13 +121,7 @@ pub fn provision(
             match strategy {
                 Strategy::Fifo => simple(Sharing::One),
                 Strategy::Priority => simple(Sharing::Priority),
-                Strategy::Static => {
-                    let candidate = candidate.with_weights(&[1.0], Inside::Fifo);
-                    let shares = baselines(&candidate, &own, meter);
-                    let shares: Option<Vec<f64>> = shares.into_iter().collect();
-                    let shares = shares.filter(|s| s.iter().sum::<f64>() <= 1.0)?;
-                    Some(Some(normalized(&shares)))
-                }
+                Strategy::Static => unreachable!("each class by itself"),
                 Strategy::Weights | Strategy::WeightsFq => {
                     let inside = match strategy {
                         Strategy::Weights => Inside::Fifo,
@@ -145,6 +142,36 @@ pub fn provision(
         };
         least(strategy, offered, &mut meets, meter)
     }))
+}
+
+/// The sum of what each class needs on a link of its own.
+fn each_alone(base: &Candidate, own: &[Flows], meter: &Meter) -> Provision {
+    let alone = |(k, flows): (usize, &Flows)| {
+        let mut candidate = base.clone();
+        candidate.classes = &base.classes[k..=k];
+        candidate.discipline = Discipline {
+            sharing: Sharing::One,
+            inside: Inside::Fifo,
+            always_backlogged: 0.0,
+        };
+        let mut meets = |bps: f64| {
+            let losses = candidate.at_rate(bps).losses(flows, meter);
+            (losses[0] < 0.0).then_some(None)
+        };
+        let offered = candidate.classes[0].rate_bps;
+        least(Strategy::Static, offered, &mut meets, meter)
+    };
+    let found: Vec<Provision> = own.iter().enumerate().map(alone).collect();
+    let capacities: Option<Vec<f64>> = found.iter().map(|p| p.capacity_bps).collect();
+    let total = capacities.as_ref().map(|c| c.iter().sum::<f64>());
+    let offered: f64 = base.classes.iter().map(|c| c.rate_bps).sum();
+    Provision {
+        strategy: Strategy::Static,
+        capacity_bps: total,
+        load: total.map(|t| offered / t),
+        weights: capacities.map(|c| normalized(&c)),
+        tried: found.iter().map(|p| p.tried).sum(),
+    }
 }
 
 /// Bisection; a strategy that meets every SLO at some capacity is taken to do so at every larger one.

@@ -394,6 +394,8 @@ class Check:
     paper: str
     cells: tuple[Cell, ...]
     measure: Callable[[Results], str]
+    claims: tuple[str, ...] = ()
+    """Ids of the claims that it belongs to; without any, it is shown whenever its cells run."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -477,7 +479,12 @@ class Plan:
         tables = [table for table in self.tables if any(map(chosen, table.claims))]
         plan = Plan(claims, figures, (), self.notes, tables)
         needed = set(plan.cells())
-        checks = [check for check in self.checks if needed.issuperset(check.cells)]
+        checks = [
+            check
+            for check in self.checks
+            if needed.issuperset(check.cells)
+            and (not check.claims or any(map(chosen, check.claims)))
+        ]
         advice = self.advice
         if advice and not needed.issuperset(advice.cells):
             advice = None

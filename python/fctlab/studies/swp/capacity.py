@@ -280,7 +280,8 @@ def checks(mode: Mode) -> list[Check]:
                 parts.append(f"{strategy} {mean / 1e9:.1f} Gbps on average")
             return "; ".join(parts)
 
-        return Check(f"least capacity, {classes} classes", "", (), text)
+        claims = {3: ("swp-9", "swp-10", "swp-11"), 5: ("swp-12", "swp-13")}[classes]
+        return Check(f"least capacity, {classes} classes", "", (), text, claims)
 
     return [row(3), row(5)]
 
@@ -349,8 +350,10 @@ def notes(mode: Mode) -> list[str]:
         f"Figures 8 to 10: {COUNT[mode]} scenarios of each kind, "
         f"{PRECISION[mode] * 1000:,.0f} flows or more behind each p99. Averages are geometric over "
         "scenarios, the paper's are arithmetic.",
-        "Static: the least link on which the shares that each class needs against others that "
-        "are always backlogged add up to 1.",
+        "Static: the sum of the least links on which each class meets its SLO alone. Reading "
+        "it as one link on which the shares that each class needs against always backlogged "
+        "others add up to 1 costs several times as much: r_init and the ideal then follow a link "
+        "that the class never gets.",
         "Weights are real numbers, found by balancing the classes' losses from the baselines on, "
         "not by algorithm 1; strict priority is left out, as in the paper.",
     ]

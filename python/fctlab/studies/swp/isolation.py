@@ -21,8 +21,8 @@ TARGET = 2.5
 MARGIN = 0.96
 """A weight is tuned so that the foreground has this share of the target at a background of 80%."""
 LOADS = (20, 40, 60, 80)
-SEEDS: dict[Mode, int] = {"quick": 3, "full": 10}
-FLOWS: dict[Mode, int] = {"quick": 600_000, "full": 4_000_000}
+SEEDS: dict[Mode, int] = {"quick": 5, "full": 10}
+FLOWS: dict[Mode, int] = {"quick": 1_000_000, "full": 4_000_000}
 """Of a run, both classes."""
 
 FIFO = {"kind": "fifo"}
