@@ -1,4 +1,4 @@
-"""``fctlab predict``, ``plan``, ``provision``, ``fit``, ``calibrate``: SLOs without priorities."""
+"""Commands for SLOs without priorities: ``fctlab predict``, ``plan``, ``provision``, ..."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ def register(app: typer.Typer) -> None:
     app.command()(predict)
     app.command()(plan)
     app.command()(provision)
+    app.command()(whatif)
     app.command()(fit)
     app.command()(calibrate)
 
@@ -82,6 +83,38 @@ def provision(
     from fctlab import tables
 
     _show(found, as_json, tables.provisions)
+
+
+def whatif(
+    spec: SpecFile,
+    vary: Annotated[
+        list[str],
+        typer.Option(
+            metavar="PATH=FROM:TO:COUNT", help="One or two values; or PATH=A,B,C; may be repeated."
+        ),
+    ],
+    sets: Sets = None,
+    most_flows: MostFlows = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write whatif.csv and whatif.png into this directory.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Predict over a range of one or two values: SLIs against a load, a region of weights."""
+    from fctlab import cli, store, tables
+    from fctlab import whatif as sweeping
+
+    varied = [sweeping.read(each) for each in vary]
+    found = sweeping.sweep(
+        spec, varied, sets=sets or [], most_flows=_positive(most_flows), tell=cli._say
+    )
+    title = planning.load(spec, sets or [])["name"] or spec.stem
+    if out is not None:
+        drawn = sweeping.plot(found, title)
+        with store.writing(out, len(found)) as draft:
+            found.write_csv(draft.folder / "whatif.csv")
+            drawn.savefig(draft.folder / "whatif.png")
+    _show({"spec": title, "points": found.to_dicts()}, as_json, tables.whatif)
 
 
 def fit(

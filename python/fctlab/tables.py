@@ -169,6 +169,31 @@ def plan(found: dict[str, Any]) -> RenderableType:
     return Group(*parts, Text(_cost(found["cost"]), style="dim"))
 
 
+def whatif(found: dict[str, Any]) -> RenderableType:
+    """SLIs and verdicts at every point."""
+    table = _table(found["spec"])
+    points = found["points"]
+    keys = list(points[0])
+    paths = keys[: keys.index("class")]
+    _numbers(table, *paths)
+    table.add_column("class", no_wrap=True)
+    table.add_column("SLI", no_wrap=True)
+    _numbers(table, "value")
+    table.add_column("95% interval")
+    table.add_column("SLO")
+    for row in points:
+        value, low, high = (row[key] for key in ("value", "low", "high"))
+        table.add_row(
+            *(f"{row[path]:g}" for path in paths),
+            row["class"],
+            row["sli"],
+            _sli(row["attr"], value),
+            f"{_sli(row['attr'], low)} to {_sli(row['attr'], high)}",
+            row["verdict"] or "-",
+        )
+    return _whole(table)
+
+
 def calibration(found: dict[str, Any]) -> RenderableType:
     """Fitted parameters, and how far the model is off with them and with the paper's."""
     table = _table(f"the model against {found['scheme']}")

@@ -1,0 +1,214 @@
+"""What if: a specification's SLIs and SLOs over a range of one or two of its values."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fctlab import planning
+from fctlab.errors import SpecError
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure
+
+VERDICTS = ("met", "undecided", "violated")
+"""From best to worst."""
+
+
+NUMBER = re.compile(r"([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)([A-Za-z]*)")
+
+
+@dataclass(frozen=True)
+class Varied:
+    """A value of the specification that takes several values.
+
+    Attributes:
+        path: keys with dots between, such as ``classes.web.load``.
+        numbers: its values.
+        unit: of each, such as ``Gbps``; empty for plain numbers.
+    """
+
+    path: str
+    numbers: tuple[float, ...]
+    unit: str = ""
+
+    @property
+    def name(self) -> str:
+        """For columns and axes."""
+        return f"{self.path} ({self.unit})" if self.unit else self.path
+
+    def change(self, number: float) -> str:
+        """As `planning.load` takes it."""
+        return f"{self.path}={number:g}{self.unit}"
+
+
+def read(text: str) -> Varied:
+    """``classes.web.load=0.1:0.5:5`` (from, to, how many) or ``classes.web.rate=1Gbps,2Gbps``.
+
+    Raises:
+        SpecError: it is neither, or the units differ.
+    """
+    path, equals, listed = text.partition("=")
+    ranged = listed.split(":")
+    parts = [
+        NUMBER.fullmatch(each.strip())
+        for each in (ranged[:2] if ":" in listed else listed.split(","))
+    ]
+    units = {part[2] for part in parts if part}
+    try:
+        if not equals or not path.strip() or None in parts or len(units) != 1:
+            raise ValueError
+        numbers = [float(part[1]) for part in parts if part]
+        if ":" in listed:
+            _, _, count = ranged
+            first, last = numbers
+            numbers = np.linspace(first, last, int(count)).tolist()
+    except (ValueError, TypeError):
+        message = f"{text!r} is not PATH=FROM:TO:COUNT or PATH=A,B,C with numbers of one unit"
+        raise SpecError("--vary", message) from None
+    if len(numbers) < 2:
+        raise SpecError("--vary", f"{text!r} has fewer than two values")
+    return Varied(path.strip(), tuple(numbers), units.pop())
+
+
+def sweep(
+    spec: planning.Spec,
+    vary: Sequence[Varied],
+    *,
+    sets: Sequence[str] = (),
+    most_flows: int | None = None,
+    tell: Callable[[str], object] = lambda _: None,
+) -> pl.DataFrame:
+    """Predict at every combination of values.
+
+    Args:
+        spec: see `planning.load`.
+        vary: one or two of its values.
+        sets: changes that hold at every point; see `planning.load`.
+        most_flows: see `planning.predict`.
+        tell: is told what is being predicted.
+
+    Returns:
+        A row per point and SLI: the values (columns named after the paths and units), ``class``,
+        ``sli``, ``attr``, ``value``, ``low``, ``high`` (95% interval; null for infinity),
+        ``verdict`` of the class (null without SLO).
+
+    Raises:
+        SpecError: a mistake in the specification at some point, or not one or two paths.
+    """
+    import polars as pl
+
+    if not 1 <= len(vary) <= 2:
+        raise SpecError("--vary", f"{len(vary)} values to vary; one or two can be drawn")
+    rows = []
+    for point in itertools.product(*(each.numbers for each in vary)):
+        here = {each.name: number for each, number in zip(vary, point, strict=True)}
+        changes = [each.change(number) for each, number in zip(vary, point, strict=True)]
+        tell(", ".join(changes))
+        found = planning.predict(planning.load(spec, [*sets, *changes]), most_flows=most_flows)
+        for each in found["classes"]:
+            for sli in each["slis"]:
+                low, high = sli["ci95"] or (None, None)
+                rows.append(
+                    {
+                        **here,
+                        "class": each["name"],
+                        "sli": sli["name"],
+                        "attr": sli["attr"],
+                        "value": sli["value"],
+                        "low": low,
+                        "high": high,
+                        "verdict": each["verdict"],
+                    }
+                )
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def plot(found: pl.DataFrame, title: str) -> Figure:
+    """Of one value, every SLI with its interval; of two, where every SLO is met.
+
+    Args:
+        found: from `sweep`.
+        title: of the figure.
+    """
+    paths = found.columns[: found.columns.index("class")]
+    return _lines(found, paths[0], title) if len(paths) == 1 else _region(found, paths, title)
+
+
+def _lines(found: pl.DataFrame, path: str, title: str) -> Figure:
+    import polars as pl
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    from fctlab.plots import COLOURS, STYLE
+
+    classes = found["class"].unique(maintain_order=True).to_list()
+    with rc_context(STYLE):
+        figure = Figure(figsize=(1.2 + 4.0 * len(classes), 3.6), layout="constrained")
+        axes = figure.subplots(1, len(classes), squeeze=False)[0]
+        for ax, name in zip(axes, classes, strict=True):
+            here = found.filter(pl.col("class") == name)
+            slis = here["sli"].unique(maintain_order=True).to_list()
+            for style, sli in enumerate(slis):
+                rows = here.filter(pl.col("sli") == sli)
+                colour = COLOURS[style % len(COLOURS)]
+                ax.plot(rows[path], rows["value"], color=colour, label=sli)
+                known = rows.drop_nulls(["low", "high"])
+                ax.fill_between(known[path], known["low"], known["high"], color=colour, alpha=0.2)
+            # Where the SLO holds, below the curves.
+            met = here.filter(pl.col("verdict") == "met")[path].unique().to_list()
+            missed = here.filter(pl.col("verdict") == "violated")[path].unique().to_list()
+            bottom = ax.get_xaxis_transform()
+            for xs, colour, words in ((met, "#009E73", "SLO met"), (missed, "#D55E00", "violated")):
+                if xs:
+                    look = {"color": colour, "marker": "s", "linestyle": "none", "clip_on": False}
+                    ax.plot(xs, [0.0] * len(xs), transform=bottom, label=words, **look)
+            ax.set(title=name, xlabel=path)
+            ax.legend(fontsize=8)
+        axes[0].set_ylabel("SLI")
+        figure.suptitle(title, fontsize=11)
+    return figure
+
+
+def _region(found: pl.DataFrame, paths: Sequence[str], title: str) -> Figure:
+    import polars as pl
+    from matplotlib import rc_context
+    from matplotlib.colors import ListedColormap
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+
+    from fctlab.plots import STYLE
+
+    order = {verdict: place for place, verdict in enumerate(VERDICTS)}
+    worst = (
+        found.filter(pl.col("verdict").is_not_null())
+        .with_columns(pl.col("verdict").replace_strict(order, return_dtype=pl.Int64))
+        .group_by(paths)
+        .agg(pl.col("verdict").max())
+    )
+    if worst.is_empty():
+        raise SpecError("classes", "have no SLO; a region needs at least one")
+    xs, ys = (worst[path].unique().sort().to_list() for path in paths)
+    grid = np.full((len(ys), len(xs)), np.nan)
+    for x, y, verdict in worst.select(*paths, "verdict").iter_rows():
+        grid[ys.index(y), xs.index(x)] = verdict
+    colours = ("#009E73", "#BBBBBB", "#D55E00")
+    with rc_context(STYLE):
+        figure = Figure(figsize=(6.0, 4.2), layout="constrained")
+        ax = figure.subplots()
+        ax.pcolormesh(
+            xs, ys, grid, cmap=ListedColormap(colours), vmin=-0.5, vmax=2.5, shading="nearest"
+        )
+        ax.set(xlabel=paths[0], ylabel=paths[1])
+        ax.grid(visible=False)
+        words = ("every SLO met", "undecided", "violated")
+        patches = [Patch(color=c, label=w) for c, w in zip(colours, words, strict=True)]
+        figure.legend(handles=patches, loc="outside right upper", fontsize=8)
+        figure.suptitle(title, fontsize=11)
+    return figure

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from fctlab import whatif
+from fctlab.cli import app
+from fctlab.errors import SpecError
+
+RPC: dict[str, Any] = {
+    "flowsizes": "google_rpc",
+    "slis": [{"name": "tail", "metric": "p99"}],
+    "slo": "tail < 4.0",
+}
+SPEC: dict[str, Any] = {
+    "network": {"link": "100Gbps", "rtt": "10us"},
+    "queue": "wfq",
+    "classes": [{"name": "a", "load": 0.3, **RPC}, {"name": "b", "load": 0.3, **RPC}],
+}
+
+
+def test_values_to_vary() -> None:
+    assert whatif.read("classes.a.load=0.1:0.5:5").numbers == pytest.approx(
+        (0.1, 0.2, 0.3, 0.4, 0.5)
+    )
+    rate = whatif.read("classes.a.rate=5Gbps,20Gbps")
+    assert (rate.numbers, rate.name) == ((5.0, 20.0), "classes.a.rate (Gbps)")
+    assert rate.change(5.0) == "classes.a.rate=5Gbps"
+    for wrong in ("classes.a.load", "=1,2", "a=1:2", "a=1,x", "a=1Gbps,2Mbps", "a=1:2:x"):
+        with pytest.raises(SpecError, match="is not PATH=FROM:TO:COUNT"):
+            whatif.read(wrong)
+    with pytest.raises(SpecError, match="fewer than two values"):
+        whatif.read("a=1")
+
+
+def test_tails_grow_with_the_load() -> None:
+    found = whatif.sweep(SPEC, [whatif.read("classes.a.load=0.1,0.6")], most_flows=60_000)
+    tail = found.filter(pl.col("class") == "a").sort("classes.a.load")["value"]
+    assert tail[0] < tail[1]
+    assert len(whatif.plot(found, "t").axes) == 2
+
+
+def test_more_weight_is_never_worse(tmp_path: Path) -> None:
+    vary = [whatif.read("classes.a.weight=1,8"), whatif.read("classes.b.weight=1,8")]
+    found = whatif.sweep(SPEC, vary, most_flows=60_000)
+    assert len(found) == 4 * 2
+    at = {
+        (row["classes.a.weight"], row["classes.b.weight"], row["class"]): row["value"]
+        for row in found.to_dicts()
+    }
+    assert at[8, 1, "a"] < at[1, 8, "a"]
+    assert at[1, 1, "a"] == at[8, 8, "a"]  # scaling all weights changes nothing
+    whatif.plot(found, "t").savefig(tmp_path / "region.png")
+    three = [*vary, whatif.read("classes.a.load=0.1,0.2")]
+    with pytest.raises(SpecError, match="3 values to vary"):
+        whatif.sweep(SPEC, three)
+
+
+def test_command(tmp_path: Path) -> None:
+    import json
+
+    file = tmp_path / "spec.json"
+    file.write_text(json.dumps(SPEC))
+    arguments = ["--vary", "classes.a.load=0.1,0.2", "--most-flows", "50000"]
+    done = CliRunner().invoke(app, ["whatif", str(file), *arguments, "--out", str(tmp_path / "o")])
+    assert done.exit_code == 0, done.output
+    assert {f.name for f in (tmp_path / "o").iterdir()} == {"whatif.csv", "whatif.png"}
