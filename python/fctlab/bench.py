@@ -18,11 +18,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from fctlab import _native, bigswitch
+from fctlab import _native, bigswitch, planning
 from fctlab.errors import InternalError, SpecError
 from fctlab.scenario import Scenario
 
-AREAS = ("packet", "bigswitch")
+AREAS = ("packet", "bigswitch", "model")
 SCHEMES = ("dctcp", "pfabric")
 FLOWS_UNDER_CALLGRIND = 150
 
@@ -51,7 +51,7 @@ def measure(
     """Run the benchmarks of an area.
 
     Args:
-        area: ``"packet"`` or ``"bigswitch"``.
+        area: ``"packet"``, ``"bigswitch"`` or ``"model"``.
         flows: instead of the reference's 20,000 (``"packet"``).
         runs: of each benchmark; the median counts.
         say: told what is going on, a line at a time.
@@ -70,6 +70,8 @@ def measure(
         raise SpecError("bench", "this is a debug build, whose speed means nothing")
     if area == "bigswitch":
         return _bigswitch(runs, say)
+    if area == "model":
+        return _model(flows or MODEL_FLOWS, runs, say)
     text = (resources.files("fctlab") / "data" / "reference.toml").read_text(encoding="utf-8")
     reference = Scenario(json.loads(_native.parse(text, "toml")))
     if flows is not None:
@@ -119,6 +121,50 @@ def _bigswitch(runs: int, say: Callable[[str], None]) -> list[dict[str, Any]]:
                     "million",
                 }
             )
+    return found
+
+
+MODEL_FLOWS = 50_000
+MODEL_RUNS = {
+    f"{name}{load}": {"flowsizes": sizes, "load": load / 100}
+    for name, sizes in (("websearch", "websearch_bytes"), ("google", "google_rpc"))
+    for load in (30, 60)
+}
+"""swp's table 3: sizes and loads."""
+
+
+def _model(flows: int, runs: int, say: Callable[[str], None]) -> list[dict[str, Any]]:
+    """Wall time of the functional link model, generation included, as in swp's table 3."""
+    found = []
+    for name, traffic in MODEL_RUNS.items():
+        walls, simulated = [], 0
+        for i in range(runs):
+            say(f"{name}: run {i + 1} of {runs}")
+            gaps = {"kind": "lognormal", "sigma": 2.0}
+            spec = {
+                "network": {"link": "100Gbps", "rtt": "10us"},
+                "seed": i + 1,
+                "queue": "fifo",
+                "classes": [{"name": "all", "interarrivals": gaps, **traffic}],
+            }
+            done = planning.ask("speed", spec=spec, flows=flows)
+            walls.append(done["cost"]["wall_s"])
+            simulated = done["flows"]
+        wall = statistics.median(walls)
+        spread = f"median of {runs}, {min(walls):.3g} to {max(walls):.3g} s"
+        size = f"{flows // 1000}k"
+        note = f"one core, flows made and run; SWP-D, FIFO, 100 Gbps, sigma 2; {spread}"
+        found.append(
+            {"name": f"model.{name}_{size}.wall_s", "value": wall, "unit": "s", "note": note}
+        )
+        found.append(
+            {
+                "name": f"model.{name}_{size}.flows_per_s",
+                "value": simulated / wall,
+                "unit": "flows/s",
+                "note": f"{simulated:,} flows",
+            }
+        )
     return found
 
 

@@ -22,7 +22,7 @@ from rich.console import Console, RenderableType
 from typer.core import TyperGroup
 
 import fctlab
-from fctlab import bigswitch, bigswitch_cli, studies
+from fctlab import bigswitch, bigswitch_cli, planning, planning_cli, studies
 from fctlab.errors import InternalError, SpecError
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ app = typer.Typer(
 )
 
 app.add_typer(bigswitch_cli.app, name="bigswitch")
+planning_cli.register(app)
 
 ScenarioFile = Annotated[Path, typer.Argument(help="A scenario in TOML, YAML or JSON.")]
 Sets = Annotated[
@@ -255,6 +256,7 @@ def list_parts(
 ) -> None:
     """Show what there is to choose from."""
     places = fctlab.catalog() | {"studies": studies.catalog(), "policies": bigswitch.policies()}
+    places |= planning.catalog()
     if place is not None and place not in places:
         raise SpecError("list", f"{place!r} is not a place; known: {', '.join(places)}")
     chosen = {name: parts for name, parts in places.items() if place in (None, name)}
@@ -274,7 +276,7 @@ def schema() -> None:
 
 @app.command()
 def bench(
-    area: Annotated[str, typer.Argument(help="packet or bigswitch")] = "packet",
+    area: Annotated[str, typer.Argument(help="packet, bigswitch or model")] = "packet",
     flows: Annotated[int | None, typer.Option(help="Instead of the reference's 20,000.")] = None,
     runs: Annotated[int, typer.Option(help="Runs of each, of which the median counts.")] = 3,
     as_json: AsJson = False,

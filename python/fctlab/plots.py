@@ -115,21 +115,25 @@ def mapping_over_time(series: pl.DataFrame, title: str) -> Figure:
         series: `port_series.parquet` of ports whose queues take tags up to a threshold.
         title: of the figure.
     """
-    packets = series.group_by("port").agg(pl.col("packets").sum()).sort("packets", "port")
-    ports = packets["port"].to_list()[: -MOST_PORTS - 1 : -1]
+    ports = _busiest(series)
+    cuts = series.filter(pl.col("up_to").is_not_null())
+    few = cuts["up_to"].min() in range(100)  # near zero every value counts
     with rc_context(STYLE):
         figure = Figure(figsize=(8.6, 0.8 + 2.1 * len(ports)), layout="constrained")
         axes = figure.subplots(len(ports), 1, sharex=True, squeeze=False)[:, 0]
         for ax, port in zip(axes, ports, strict=True):
-            here = series.filter(pl.col("port") == port, pl.col("up_to").is_not_null())
+            here = cuts.filter(pl.col("port") == port)
             for queue, rows in here.sort("time_s").group_by("queue", maintain_order=True):
                 style = int(str(queue[0]))
                 look = {"color": COLOURS[style % len(COLOURS)], "label": f"queue {style} up to"}
                 ax.step(rows["time_s"], rows["up_to"], where="post", **look)
-            ax.set_yscale("symlog", linthresh=1)
-            ax.set_ylim(bottom=0)
+            if few:
+                ax.set_yscale("symlog", linthresh=1)
+                ax.set_ylim(bottom=0)
+            else:
+                ax.set_yscale("log")
             ax.set(ylabel="tag", title=port)
-            ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
             ax.yaxis.set_minor_formatter(NullFormatter())
         axes[-1].xaxis.set_major_formatter(EngFormatter(unit="s"))
         axes[-1].set_xlabel("time")
@@ -137,6 +141,36 @@ def mapping_over_time(series: pl.DataFrame, title: str) -> Figure:
         figure.legend(handles, labels, loc="outside right upper", fontsize=8)
         figure.suptitle(title, fontsize=11)
     return figure
+
+
+def state_over_time(series: pl.DataFrame, title: str) -> Figure:
+    """The memory of ports whose queues remember packets that have left; busiest ports first.
+
+    Args:
+        series: `port_series.parquet`.
+        title: of the figure.
+    """
+    with rc_context(STYLE):
+        figure = Figure(figsize=(8.6, 3.2), layout="constrained")
+        ax = figure.subplots()
+        for style, port in enumerate(_busiest(series)):
+            here = series.filter(pl.col("port") == port, pl.col("queue") == 0).sort("time_s")
+            look: dict[str, Any] = {"color": COLOURS[style % len(COLOURS)], "label": port}
+            ax.step(here["time_s"], here["state_bytes"], where="post", **look)
+        ax.set_ylim(bottom=0)
+        ax.set(xlabel="time", ylabel="memory")
+        ax.xaxis.set_major_formatter(EngFormatter(unit="s"))
+        ax.yaxis.set_major_formatter(EngFormatter(unit="B"))
+        figure.legend(loc="outside right upper", fontsize=8)
+        figure.suptitle(title, fontsize=11)
+    return figure
+
+
+def _busiest(series: pl.DataFrame) -> list[str]:
+    """The ports with the most packets, at most `MOST_PORTS` of them."""
+    packets = series.group_by("port").agg(pl.col("packets").sum()).sort("packets", "port")
+    ports: list[str] = packets["port"].to_list()[: -MOST_PORTS - 1 : -1]
+    return ports
 
 
 def _binned(

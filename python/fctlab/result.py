@@ -132,15 +132,30 @@ class Result:
 
         It needs ``[record.ports]`` and a discipline whose queues take tags up to a threshold.
         """
-        import polars as pl
-
         from fctlab import plots
 
-        file = next((f for f in self.recordings if f.name == store.PORT_SERIES), None)
-        series = None if file is None else pl.read_parquet(file)
+        series = self._port_series()
         if series is None or series["up_to"].null_count() == len(series):
             return None
         return plots.mapping_over_time(series, self.title)
+
+    def plot_state(self) -> Figure | None:
+        """The memory of the recorded ports over time, if any port remembers packets that left.
+
+        It needs ``[record.ports]`` and a discipline such as ``awafs`` or a dynamic mapping.
+        """
+        from fctlab import plots
+
+        series = self._port_series()
+        if series is None or not series["state_bytes"].sum():
+            return None
+        return plots.state_over_time(series, self.title)
+
+    def _port_series(self) -> pl.DataFrame | None:
+        import polars as pl
+
+        file = next((f for f in self.recordings if f.name == store.PORT_SERIES), None)
+        return None if file is None else pl.read_parquet(file)
 
     @property
     def title(self) -> str:
@@ -154,7 +169,7 @@ class Result:
         It holds ``flows.parquet``, ``summary.csv``, ``scenario.json`` (resolved; running it
         again gives the same ``flows.parquet``), ``report.json``, ``fct_cdf.png``,
         ``slowdown_by_size.png`` and ``recordings/``; ``mapping.png`` where ports whose tags
-        choose the queue were recorded.
+        choose the queue were recorded, and ``state.png`` where ports remember packets.
 
         Raises:
             OutputError: the directory cannot be written or its disk is too small.
@@ -177,6 +192,9 @@ class Result:
         """Write the plots of a result directory."""
         self.plot_fct_cdf().savefig(folder / store.FCT_CDF)
         self.plot_slowdown().savefig(folder / store.SLOWDOWN)
+        state = self.plot_state()
+        if state is not None:
+            state.savefig(folder / store.STATE)
         mapping = self.plot_mapping()
         if mapping is not None:
             mapping.savefig(folder / store.MAPPING)

@@ -30,6 +30,7 @@ SLOWDOWN = "slowdown_by_size.png"
 RECORDINGS = "recordings"
 PORT_SERIES = "port_series.parquet"
 MAPPING = "mapping.png"
+STATE = "state.png"
 RUNS = "runs"
 
 BYTES_PER_FLOW = 100

@@ -74,6 +74,7 @@ def test_the_mapping_in_force_is_recorded_and_drawn(tmp_path: Path) -> None:
     assert series.filter(pl.col("queue") == 1)["up_to"].n_unique() > 3
     assert (tmp_path / "out" / "mapping.png").stat().st_size > 10_000
     assert result.plot_mapping() is not None
+    assert (tmp_path / "out" / "state.png").stat().st_size > 10_000
     assert fctlab.run(SMALL).plot_mapping() is None
 
 

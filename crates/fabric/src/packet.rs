@@ -53,12 +53,14 @@ pub struct Packet {
     pub flow: FlowSlot,
     /// Random bits of flow and direction, for path selection.
     pub hash: u32,
-    /// What the tagger wrote; smaller is more urgent.
+    /// What the tagger wrote; smaller is more urgent. ACK: the slot of the
+    /// telemetry that it brings back (see `engine::telemetry`), 0 without any.
     pub tag: u32,
     /// Data: its number. ACK: first packet of the SACK block that holds the
     /// packet being acknowledged.
     pub seq: u32,
-    /// ACK: end of that SACK block, exclusive.
+    /// ACK: end of that SACK block, exclusive. Data: the slot of its telemetry,
+    /// 0 without any.
     pub sack_end: u32,
     /// ACK: every packet before this one has arrived. Data: a note of the port
     /// that holds it, when marks follow departures.
@@ -79,6 +81,20 @@ impl Packet {
     /// Whether this is an acknowledgement.
     pub fn is_ack(&self) -> bool {
         self.flags.has(Flags::ACK)
+    }
+
+    /// The slot of the telemetry that it carries, 0 without any.
+    pub fn telemetry(&self) -> u32 {
+        if self.is_ack() {
+            self.tag
+        } else {
+            self.sack_end
+        }
+    }
+
+    /// Whether switches write telemetry into it: it carries data.
+    pub fn collects_telemetry(&self) -> bool {
+        !self.flags.has(Flags::ACK) && !self.flags.has(Flags::PROBE)
     }
 }
 

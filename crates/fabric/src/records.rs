@@ -62,6 +62,8 @@ pub struct Record {
     pub fct: Fct,
     /// What it would have taken alone.
     pub ideal: Duration,
+    /// Time during which the shaper held back a packet of it.
+    pub source_delay: Duration,
     /// Whether it started inside the measured window.
     pub measured: bool,
     /// Data packets sent again.
@@ -91,9 +93,14 @@ macro_rules! columns {
         #[derive(Default)]
         struct Builders { $( $field: $builder ),+ }
 
-        /// The schema of flow records.
-        pub fn schema() -> SchemaRef {
-            Arc::new(Schema::new(vec![ $( Field::new($name, DataType::$type, $nullable) ),+ ]))
+        /// The schema of flow records; of a scheme with a shaper, `shaped`, they
+        /// end with the source delay.
+        pub fn schema(shaped: bool) -> SchemaRef {
+            let mut fields = vec![ $( Field::new($name, DataType::$type, $nullable) ),+ ];
+            if shaped {
+                fields.push(Field::new("source_delay_s", DataType::Float64, false));
+            }
+            Arc::new(Schema::new(fields))
         }
 
         impl Builders {
@@ -137,6 +144,8 @@ enum Target {
 /// Collects records into batches.
 pub struct Records {
     builders: Builders,
+    /// Only of a scheme with a shaper.
+    source_delays: Option<Float64Builder>,
     /// Records that wait for earlier flows; the first is of flow `next`.
     waiting: VecDeque<Option<Record>>,
     next: u64,
@@ -149,13 +158,14 @@ impl Records {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn new(classes: Vec<String>, file: Option<File>) -> std::io::Result<Self> {
+    pub fn new(classes: Vec<String>, shaped: bool, file: Option<File>) -> std::io::Result<Self> {
         let target = match file {
             None => Target::Memory(Vec::new()),
-            Some(file) => Target::File(Box::new(TableFile::new(file, schema())?)),
+            Some(file) => Target::File(Box::new(TableFile::new(file, schema(shaped))?)),
         };
         Ok(Records {
             builders: Builders::default(),
+            source_delays: shaped.then(Float64Builder::default),
             waiting: VecDeque::new(),
             next: 0,
             classes,
@@ -175,6 +185,9 @@ impl Records {
         self.waiting[index] = Some(*record);
         while let Some(Some(record)) = self.waiting.front() {
             self.builders.push(record, &self.classes);
+            if let Some(delays) = &mut self.source_delays {
+                delays.append_value(record.source_delay.as_secs_f64());
+            }
             self.waiting.pop_front();
             self.next += 1;
             if self.builders.flow.len() == BATCH {
@@ -185,8 +198,12 @@ impl Records {
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
-        let columns = self.builders.finish();
-        let batch = RecordBatch::try_new(schema(), columns).map_err(std::io::Error::other)?;
+        let mut columns = self.builders.finish();
+        if let Some(delays) = &mut self.source_delays {
+            columns.push(Arc::new(delays.finish()));
+        }
+        let schema = schema(self.source_delays.is_some());
+        let batch = RecordBatch::try_new(schema, columns).map_err(std::io::Error::other)?;
         match &mut self.target {
             Target::Memory(batches) => batches.push(batch),
             Target::File(table) => table.write(&batch)?,

@@ -7,13 +7,13 @@ use std::time::Instant;
 
 use arrow::array::RecordBatch;
 use fctlab_core::units::PathScale;
-use fctlab_core::{SpecError, Time};
+use fctlab_core::{Bytes, PacketFormat, SpecError, Time};
 use fctlab_workload::Traffic;
 use fctlab_workload::sizes::MAX_SIZE;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::engine::{End, Engine, Settings};
+use crate::engine::{End, Engine, NO_LIMIT, Settings};
 use crate::recorders::Recorders;
 use crate::recorders::queries::Queries;
 use crate::records::{Record, Records};
@@ -179,13 +179,15 @@ pub fn run(scenario: &Scenario, mut options: RunOptions<'_>) -> Result<Outcome, 
     let window = settings.window;
     let recorders = Recorders::new(scenario, &fabric, window, options.recordings_out.as_deref())?;
     let classes = traffic.class_names().to_vec();
+    check_classes(scenario, &classes)?;
     let io = |path: &Option<PathBuf>, source| RunError::Io {
         path: path.clone().unwrap_or_default(),
         source,
     };
     let file = options.flows_out.as_ref().map(File::create).transpose();
     let file = file.map_err(|e| io(&options.flows_out, e))?;
-    let mut records = Records::new(classes.clone(), file).map_err(|e| io(&options.flows_out, e))?;
+    let mut records = Records::new(classes.clone(), scenario.scheme.shaper.is_some(), file)
+        .map_err(|e| io(&options.flows_out, e))?;
     let mut summary = Summary::default();
     let mut queries = scenario
         .measure
@@ -261,6 +263,24 @@ pub fn run(scenario: &Scenario, mut options: RunOptions<'_>) -> Result<Outcome, 
     })
 }
 
+/// Checks that ports that serve traffic classes know all of them.
+fn check_classes(scenario: &Scenario, classes: &[String]) -> Result<(), SpecError> {
+    let scheme = &scenario.scheme;
+    for (port, key) in [(&scheme.port, "port"), (&scheme.nic.port, "nic")] {
+        if let Some(known) = port.discipline.classes()
+            && known < classes.len()
+        {
+            let (kind, names) = (port.discipline.kind(), classes.join(", "));
+            let message = format!(
+                "{kind} serves {known} of the {} classes of the traffic ({names})",
+                classes.len()
+            );
+            return Err(SpecError::new(format!("scheme.{key}.discipline"), message));
+        }
+    }
+    Ok(())
+}
+
 /// The measured window as resolved, and the flows that started in it.
 fn measured((from, until): (Time, Time), all: &SummaryRow) -> Value {
     json!({
@@ -278,8 +298,22 @@ fn measured((from, until): (Time, Time), all: &SummaryRow) -> Value {
 pub(crate) fn settings(scenario: &Scenario, fabric: &Fabric) -> Result<Settings, SpecError> {
     let scheme = &scenario.scheme;
     let format = scenario.packet;
+    let telemetry = scheme.transport.rule.telemetry();
+    let int_bytes = telemetry.map_or(0, Bytes::get);
+    let wire = PacketFormat {
+        header: Bytes::new(format.header.get() + int_bytes),
+        ..format
+    };
+    if wire.full() > u64::from(u16::MAX) {
+        let message = format!(
+            "{} with its header and {int_bytes}B of telemetry is above {}B",
+            format.payload,
+            u16::MAX
+        );
+        return Err(SpecError::new("packet.payload", message));
+    }
     let scale = PathScale {
-        packet_bytes: format.full(),
+        packet_bytes: wire.full(),
         host_rate: fabric.layout().host_rate,
         base_rtt: fabric.base_rtt,
     };
@@ -307,20 +341,31 @@ pub(crate) fn settings(scenario: &Scenario, fabric: &Fabric) -> Result<Settings,
         .tagger
         .check()
         .map_err(|e| e.under("tagger").under("scheme"))?;
+    if let Some(shaper) = &scheme.shaper {
+        let checked = shaper.check(&scale);
+        checked.map_err(|e| e.under("scheme.shaper"))?;
+    }
     let sender = scheme.transport.sender.resolve(&scale);
     let rule = scheme.transport.rule.check(&scale);
     rule.map_err(|e| e.under("scheme.transport"))?;
     let window = scenario.measure.window(&scenario.traffic);
     Ok(Settings {
         format,
+        wire,
         scale,
         sender: sender.map_err(|e| e.under("scheme.transport"))?,
         rule: scheme.transport.rule.clone(),
         spacing: scenario.traffic.spacing.unwrap_or(0.0),
         seed: scenario.seed(),
-        sees_alpha: scheme.tagger.sees_alpha(),
+        sees_bandwidth: scheme.tagger.sees_bandwidth(),
         tagger: scheme.tagger.clone(),
-        nic_limit: scheme.nic.per_flow_limit.unwrap_or(u32::MAX),
+        telemetry: telemetry.is_some(),
+        paced: scheme.transport.rule.paced(),
+        spaced: scheme.transport.rule.paced() || scheme.shaper.is_some(),
+        nic_limit: scheme
+            .nic
+            .per_flow_limit
+            .map_or(NO_LIMIT, |n| n.min(NO_LIMIT)),
         fct_ends: scenario.measure.fct_ends,
         window: window.map_err(|e| e.under("measure"))?,
         stop: scenario.measure.stop,

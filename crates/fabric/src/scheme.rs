@@ -13,6 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::engine::port::PortSpec;
+use crate::engine::shaper::ShaperSpec;
 use crate::routing::RoutingSpec;
 use crate::taggers::Tagger;
 use crate::transports::TransportSpec;
@@ -25,6 +26,9 @@ pub struct SchemeSpec {
     pub name: String,
     /// How fast a host sends.
     pub transport: TransportSpec,
+    /// A leaky bucket at every source; none unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shaper: Option<ShaperSpec>,
     /// What the header says.
     pub tagger: Tagger,
     /// The switch ports: what leaves next, what is dropped, what is marked.
@@ -121,6 +125,8 @@ presets! {
     "pias-ns2",
     "las",
     "l2dct",
+    "dctcp-rate",
+    "hpcc",
     "d-srtf",
     "d-srtf-ia",
     "awafs",

@@ -111,8 +111,8 @@ fn keys() {
     );
     assert_eq!(
         scheme(json!({"prot": {}})),
-        "scheme.prot: unknown key; did you mean \"port\"? known here: name, transport, tagger, \
-         port, nic, routing"
+        "scheme.prot: unknown key; did you mean \"port\"? known here: name, transport, shaper, \
+         tagger, port, nic, routing"
     );
     assert_eq!(
         scheme(json!({"port": {"bufer": "1MB"}})),
@@ -700,5 +700,59 @@ fn sets_and_syntax() {
     assert_eq!(
         message,
         "[1] is not a scenario: write tables such as [topology]"
+    );
+}
+
+#[test]
+fn classes_of_a_port() {
+    for (discipline, expected) in [
+        (
+            json!({"kind": "wrr", "weights": [1, 0]}),
+            "weights[1]: 0 is not above zero",
+        ),
+        (
+            json!({"kind": "drr", "weights": [1], "quantum": "1B"}),
+            "quantum: 1B is not in [64B, 1GB]",
+        ),
+        (
+            json!({"kind": "wfq", "weights": []}),
+            "weights: 0 weights; write 1 to 256, one per class",
+        ),
+        (
+            json!({"kind": "strict", "classes": 0}),
+            "classes: 0 is not a whole number in [1, 256]",
+        ),
+        (
+            json!({"kind": "wfq", "weights": [1], "inside": "lifo"}),
+            "inside: unknown variant `lifo`, expected `fifo` or `fq`",
+        ),
+    ] {
+        assert_eq!(
+            scheme(json!({"port": {"discipline": discipline}})),
+            format!("scheme.port.discipline.{expected}")
+        );
+    }
+    let weights =
+        json!({"preset": "dctcp", "port": {"discipline": {"kind": "drr", "weights": [1]}}});
+    let two = json!([{"class": "web"}, {"class": "bulk"}]);
+    assert_eq!(
+        with(&[("scheme", weights), ("traffic.classes", two)]),
+        "scheme.port.discipline: drr serves 1 of the 2 classes of the traffic (web, bulk)"
+    );
+}
+
+#[test]
+fn shapers() {
+    assert_eq!(
+        scheme(json!({"shaper": {"rate": "1Gbps", "bucket": "1KB"}})),
+        "scheme.shaper.bucket: 1KB holds less than one full packet"
+    );
+    assert_eq!(
+        scheme(json!({"shaper": {"rate": "1Gbps"}})),
+        "scheme.shaper.bucket: is missing and has no default"
+    );
+    assert_eq!(
+        scheme(json!({"shaper": {"rate": "1Gbps", "bucket": "10KB", "per": "flow"}})),
+        "scheme.shaper.per: unknown variant `flow`, expected `host` or `class`"
     );
 }

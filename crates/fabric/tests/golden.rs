@@ -189,3 +189,61 @@ warmup = "100us"
 "#,
     );
 }
+
+/// swp's bottleneck, smaller: 100 Gbps, 10 us, bursty arrivals.
+const BOTTLENECK: &str = r#"
+seed = 11
+[packet]
+payload = "1000B"
+header = "48B"
+ack = "60B"
+[topology]
+kind = "star"
+senders = 16
+host_rate = "100Gbps"
+base_rtt = { value = "10us", includes = "propagation" }
+[traffic]
+workload = "websearch_bytes"
+load = 0.6
+load_counts = "payload"
+arrivals = { kind = "lognormal", sigma = 2.0 }
+flows = 300
+[measure]
+fct_ends = "ack"
+"#;
+
+#[test]
+fn dctcp_on_a_rate() {
+    golden(
+        "dctcp-rate",
+        &format!("{BOTTLENECK}\n[scheme]\npreset = \"dctcp-rate\""),
+    );
+}
+
+#[test]
+fn hpcc() {
+    golden(
+        "hpcc",
+        &format!("{BOTTLENECK}\n[scheme]\npreset = \"hpcc\""),
+    );
+}
+
+#[test]
+fn weighted_classes() {
+    let scheme = r#"
+[[traffic.classes]]
+class = "small"
+workload = "google_rpc"
+share = 1
+[[traffic.classes]]
+class = "large"
+share = 200
+[scheme]
+preset = "dctcp-rate"
+port = { discipline = { kind = "wfq", weights = [1, 2], inside = "fq" } }
+nic = { discipline = "fifo" }
+shaper = { rate = "50Gbps", bucket = "200KB" }
+"#;
+    let scenario = BOTTLENECK.replace("[measure]\nfct_ends = \"ack\"\n", "");
+    golden("weighted-classes", &format!("{scenario}{scheme}"));
+}

@@ -9,6 +9,7 @@ use fctlab_fabric::disciplines::Site;
 use fctlab_fabric::engine::events::{EventQueue, NONE as NO_SOURCE};
 use fctlab_fabric::engine::port::{Fate, Port, PortCounters, PortSpec};
 use fctlab_fabric::engine::slab::Slab;
+use fctlab_fabric::engine::telemetry::Hop;
 use fctlab_fabric::packet::{Flags, Packet};
 use fctlab_fabric::topology::Link;
 use proptest::prelude::*;
@@ -34,6 +35,8 @@ struct Seen {
     dropped_packets: u64,
     marked_packets: u64,
     accepted_bytes: u64,
+    /// The telemetry of each packet that arrived, if any is written.
+    telemetry: Vec<Vec<Hop>>,
 }
 
 /// Who comes first when a packet arrives at the instant at which a transmission ends.
@@ -46,7 +49,7 @@ enum Tie {
 const DELAY: u64 = 1_000_000;
 
 /// Offers the packets to a port of 10 Gbps (800 ps per byte) and 1 us.
-fn drive(port: &Value, turns: bool, tie: Tie, offered: &[Offered]) -> Seen {
+fn drive(port: &Value, turns: bool, tie: Tie, telemetry: bool, offered: &[Offered]) -> Seen {
     let spec: PortSpec = spec::read(port.clone()).unwrap();
     let rate = Rate::from_gbps(10);
     let link = Link {
@@ -69,6 +72,9 @@ fn drive(port: &Value, turns: bool, tie: Tie, offered: &[Offered]) -> Seen {
     };
     // Transmissions' ends are source 1, the wire is source 2.
     let mut port = Port::new(&spec, &link, 1, (1, 1), turns, &scale, &site).unwrap();
+    if telemetry {
+        port.write_telemetry(rate);
+    }
     let mut slab = Slab::default();
     let outside = if tie == Tie::ArrivalFirst { 0 } else { 9 };
     let mut queue = EventQueue::new(3, Duration::from_us(3));
@@ -81,6 +87,7 @@ fn drive(port: &Value, turns: bool, tie: Tie, offered: &[Offered]) -> Seen {
         dropped_packets: 0,
         marked_packets: 0,
         accepted_bytes: 0,
+        telemetry: vec![],
     };
     let mut offered = offered.iter().enumerate();
     let mut evicted = vec![];
@@ -93,6 +100,8 @@ fn drive(port: &Value, turns: bool, tie: Tie, offered: &[Offered]) -> Seen {
         if source == 2 {
             let (id, _) = port.arrive(&mut slab, &mut queue);
             let packet = slab.remove(id);
+            let path = slab.telemetry.take(packet.telemetry());
+            seen.telemetry.push(path.hops().to_vec());
             seen.arrived
                 .push((now.ps(), packet.seq, packet.flags.has(Flags::CE)));
         } else if source == 1 {
@@ -115,6 +124,7 @@ fn drive(port: &Value, turns: bool, tie: Tie, offered: &[Offered]) -> Seen {
                 flags,
                 flow,
                 tag,
+                class: flow as u8,
                 ..Packet::default()
             };
             let id = slab.insert(packet);
@@ -197,9 +207,9 @@ proptest! {
     /// The same fates, marks and arrival times, with ties, in the engine's order:
     /// the end of a transmission comes before an arrival at the same instant.
     #[test]
-    fn the_lazy_fifo_is_the_fifo_that_chooses(port in fifo_port(), offered in traffic()) {
-        let lazy = drive(&port, false, Tie::TransmissionEndFirst, &offered);
-        let choosing = drive(&port, true, Tie::TransmissionEndFirst, &offered);
+    fn the_lazy_fifo_is_the_fifo_that_chooses(port in fifo_port(), telemetry in any::<bool>(), offered in traffic()) {
+        let lazy = drive(&port, false, Tie::TransmissionEndFirst, telemetry, &offered);
+        let choosing = drive(&port, true, Tie::TransmissionEndFirst, telemetry, &offered);
         prop_assert_eq!(lazy, choosing);
     }
 
@@ -208,20 +218,20 @@ proptest! {
     /// transmission takes a multiple of 800 ps, and the i-th packet comes i ps
     /// after one.
     #[test]
-    fn in_either_order_without_ties(port in fifo_port(), mut offered in traffic()) {
+    fn in_either_order_without_ties(port in fifo_port(), telemetry in any::<bool>(), mut offered in traffic()) {
         for (i, packet) in offered.iter_mut().enumerate() {
             packet.at += i as u64;
         }
-        let lazy = drive(&port, false, Tie::ArrivalFirst, &offered);
-        let choosing = drive(&port, true, Tie::ArrivalFirst, &offered);
+        let lazy = drive(&port, false, Tie::ArrivalFirst, telemetry, &offered);
+        let choosing = drive(&port, true, Tie::ArrivalFirst, telemetry, &offered);
         prop_assert_eq!(lazy, choosing);
     }
 
     /// Against a FIFO by hand: a list of what waits, with the instant at which
     /// each packet starts.
     #[test]
-    fn the_lazy_fifo_by_hand(port in fifo_port(), offered in traffic()) {
-        let seen = drive(&port, false, Tie::TransmissionEndFirst, &offered);
+    fn the_lazy_fifo_by_hand(port in fifo_port(), telemetry in any::<bool>(), offered in traffic()) {
+        let seen = drive(&port, false, Tie::TransmissionEndFirst, telemetry, &offered);
         let spec: PortSpec = spec::read(port.clone()).unwrap();
         let scale = PathScale { packet_bytes: 1500, host_rate: Rate::from_gbps(10), base_rtt: Duration::ZERO };
         let buffer = spec.buffer.bytes(&scale);
@@ -243,6 +253,8 @@ proptest! {
             taken.push((i, start, bytes, marked));
             busy_until = start + 800 * bytes;
         }
+        let mut sent_bytes = 0;
+        let mut reported: Vec<Vec<Hop>> = vec![];
         let arrived: Vec<_> = taken
             .iter()
             .enumerate()
@@ -253,12 +265,22 @@ proptest! {
                     offered[t.0].at < start || offered[t.0].at == start && t.0 < i
                 };
                 let rest: u64 = taken[place + 1..].iter().filter(arrived).map(|t| t.2).sum();
+                let hop = Hop {
+                    port: 1,
+                    rate: 10_000_000_000,
+                    at: Time::from_ps(start),
+                    queue_bytes: rest,
+                    sent_bytes,
+                };
+                sent_bytes += bytes;
+                reported.push(if telemetry { vec![hop] } else { vec![] });
                 let marked = marked || at_dequeue && offered[i].ect && rest > mark_above;
                 (start + 800 * bytes + DELAY, i as u32, marked)
             })
             .collect();
         prop_assert_eq!(seen.marked_packets, arrived.iter().filter(|a| a.2).count() as u64);
         prop_assert_eq!((seen.dropped, seen.arrived), (dropped, arrived));
+        prop_assert_eq!(seen.telemetry, reported);
     }
 
     /// Every discipline: what comes in goes out or is dropped, once; the wire
@@ -271,23 +293,29 @@ proptest! {
             Just(json!({"kind": "priority", "thresholds": [1, 3]})),
             Just(json!("fq")),
             Just(json!({"kind": "mapped", "queues": 3, "mapping": {"kind": "static", "thresholds": [1, 3]}})),
+            Just(json!({"kind": "wrr", "weights": [1, 4, 2, 1]})),
+            Just(json!({"kind": "drr", "weights": [0.1, 0.4, 0.2, 0.3], "inside": "fq"})),
+            Just(json!({"kind": "wfq", "weights": [0.1, 0.4, 0.5], "inside": "fq"})),
+            Just(json!({"kind": "strict", "classes": 2})),
             Just(json!({"kind": "mapped", "queues": 4, "mapping": {"kind": "dynamic", "interval": "5us", "window": 2}})),
         ],
         evicts in any::<bool>(),
         turns in any::<bool>(),
+        telemetry in any::<bool>(),
         base in fifo_port(),
         per_queue in any::<bool>(),
         offered in traffic(),
     ) {
         let mut port = base;
-        if discipline != "fifo" {
+        let by_class = !(discipline["weights"].is_null() && discipline["classes"].is_null());
+        if discipline != "fifo" && !by_class {
             let policy = if discipline == "fq" { "longest-queue" } else { "lowest-priority" };
             port["drop"] = json!(if evicts { policy } else { "tail" });
         }
         port["discipline"] = discipline;
         port["ecn_scope"] = json!(if per_queue { "queue" } else { "port" });
         for tie in [Tie::ArrivalFirst, Tie::TransmissionEndFirst] {
-            let seen = drive(&port, turns, tie, &offered);
+            let seen = drive(&port, turns, tie, telemetry, &offered);
             let mut all: Vec<u32> = seen.dropped.clone();
             all.extend(seen.arrived.iter().map(|a| a.1));
             all.sort_unstable();
@@ -297,13 +325,18 @@ proptest! {
             // Each transmission takes its time and starts when the one before it
             // has ended; a packet whose start is later than that and than its
             // own arrival at the port has been kept waiting by an idle port.
-            let mut free = 0;
-            for &(arrived, i, _) in &seen.arrived {
+            let (mut free, mut sent) = (0, 0);
+            for (&(arrived, i, _), hops) in seen.arrived.iter().zip(&seen.telemetry) {
                 let Offered { at, bytes, .. } = offered[i as usize];
                 let start = arrived - DELAY - 800 * u64::from(bytes);
                 prop_assert!(start >= free.max(at), "two packets at once");
                 prop_assert_eq!(start, free.max(at), "idle with a packet waiting");
                 free = start + 800 * u64::from(bytes);
+                prop_assert_eq!(hops.len(), usize::from(telemetry));
+                for hop in hops {
+                    prop_assert_eq!((hop.at.ps(), hop.sent_bytes), (start, sent));
+                }
+                sent += u64::from(bytes);
             }
         }
     }

@@ -73,6 +73,10 @@ fn port() -> impl Strategy<Value = Value> {
         Just(json!("fq")),
         Just(json!("ascc")),
         Just(json!({"kind": "awafs", "interval": "100us", "window": "1ms"})),
+        Just(json!({"kind": "wrr", "weights": [2, 1]})),
+        Just(json!({"kind": "drr", "weights": [2, 1], "inside": "fq"})),
+        Just(json!({"kind": "wfq", "weights": [2, 1], "inside": "fq"})),
+        Just(json!({"kind": "strict", "classes": 1, "inside": "fq"})),
         Just(
             json!({"kind": "mapped", "queues": 3, "mapping": {"interval": "50us", "kind": "dynamic"}})
         ),
@@ -84,7 +88,8 @@ fn port() -> impl Strategy<Value = Value> {
     (discipline, buffer, threshold, scope, at, any::<bool>()).prop_map(
         |(discipline, buffer, threshold, scope, at, evicts)| {
             let scope = if at == "departures" { "port" } else { scope };
-            let evicts = evicts && discipline != "fifo";
+            let by_class = !(discipline["weights"].is_null() && discipline["classes"].is_null());
+            let evicts = evicts && discipline != "fifo" && !by_class;
             let policy = if discipline == "fq" {
                 "longest-queue"
             } else {
@@ -100,7 +105,15 @@ fn port() -> impl Strategy<Value = Value> {
 }
 
 fn scheme() -> impl Strategy<Value = Value> {
-    let transport = prop::sample::select(vec!["tcp", "dctcp", "mintcp", "l2dct", "ascc"]);
+    let transport = prop::sample::select(vec![
+        "tcp",
+        "dctcp",
+        "mintcp",
+        "l2dct",
+        "ascc",
+        "dctcp-rate",
+        "hpcc",
+    ]);
     let window = prop::sample::select(vec!["1pkt", "10pkt", "1bdp", "70pkt"]);
     let tagger = prop::sample::select(vec![
         "none",
@@ -112,15 +125,24 @@ fn scheme() -> impl Strategy<Value = Value> {
     ]);
     let routing = prop::sample::select(vec!["ecmp", "spray-random", "spray-round-robin"]);
     let limit = prop_oneof![Just(json!(1)), Just(json!(4)), Just(json!("none"))];
-    (transport, window, tagger, routing, port(), limit).prop_map(
-        |(transport, window, tagger, routing, port, limit)| {
+    let shaper = prop::option::of(prop_oneof![
+        Just(json!({"rate": "2Gbps", "bucket": "1pkt"})),
+        Just(json!({"rate": "9Gbps", "bucket": "30KB", "per": "class"})),
+    ]);
+    let hosts = (limit, shaper);
+    (transport, window, tagger, routing, port(), hosts).prop_map(
+        |(transport, window, tagger, routing, port, (limit, shaper))| {
             let mapped = port["discipline"]["kind"] == "mapped";
             let tagger = if mapped { "outstanding" } else { tagger };
-            json!({
+            let mut scheme = json!({
                 "transport": {"kind": transport, "initial_window": window, "min_rto": "5rtt"},
                 "tagger": tagger, "routing": routing, "port": port,
                 "nic": {"per_flow_limit": limit},
-            })
+            });
+            if let Some(shaper) = shaper {
+                scheme["shaper"] = shaper;
+            }
+            scheme
         },
     )
 }
@@ -167,7 +189,7 @@ fn check(scenario: &Value, played: &Played) -> Result<(), TestCaseError> {
         prop_assert_eq!(c.data_packets, packets + c.retransmissions);
     }
     let kind = scenario["scheme"]["transport"]["kind"].as_str();
-    if !matches!(kind, Some("dctcp" | "l2dct" | "ascc"))
+    if !matches!(kind, Some("dctcp" | "l2dct" | "ascc" | "dctcp-rate"))
         || scenario["scheme"]["port"]["ecn_threshold"] == "none"
     {
         prop_assert_eq!(c.ecn_marks, 0);

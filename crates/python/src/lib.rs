@@ -11,14 +11,19 @@ use std::io;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use arrow::array::{RecordBatchIterator, RecordBatchReader};
+use arrow::datatypes::SchemaRef;
 use arrow::ffi_stream::FFI_ArrowArrayStream;
 use fctlab_core::{SpecError, spec};
 use fctlab_fabric::mappings::{Histogram, MappingPolicy};
 use fctlab_fabric::records;
 use fctlab_fabric::run::{self, Outcome, RunError, RunOptions};
 use fctlab_fabric::scenario::{self, Format};
+use fctlab_planner::evaluate::Meter;
 use fctlab_table::TableFile;
 use fctlab_workload::SizesSpec;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
@@ -36,8 +41,8 @@ mod errors {
 mod _native {
     #[pymodule_export]
     use super::{
-        Progress, RunOutcome, bigswitch, build_profile, catalog, map_values, parse, resolve,
-        run_scenario, schema, size_distribution, version, with_scheme,
+        Progress, RunOutcome, bigswitch, build_profile, catalog, map_values, parse, planning,
+        resolve, run_scenario, schema, size_distribution, version, with_scheme,
     };
 
     use super::{PyModule, PyResult, remember_panics};
@@ -69,6 +74,14 @@ struct Progress {
 #[pyclass(frozen, module = "fctlab._native")]
 struct RunOutcome(Outcome);
 
+impl RunOutcome {
+    /// The columns of this run's records.
+    fn schema(&self) -> SchemaRef {
+        let batch = self.0.flows.first();
+        batch.map_or_else(|| records::schema(false), |b| b.schema())
+    }
+}
+
 #[pymethods]
 impl RunOutcome {
     /// Everything except the flow records, as JSON:
@@ -95,7 +108,7 @@ impl RunOutcome {
     /// Writes the flow records into a Parquet file, the same bytes as `run` streams.
     fn write_flows(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let write = || {
-            let mut table = TableFile::new(File::create(&path)?, records::schema())?;
+            let mut table = TableFile::new(File::create(&path)?, self.schema())?;
             for batch in &self.0.flows {
                 table.write(batch)?;
             }
@@ -116,7 +129,7 @@ impl RunOutcome {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema; // a wish that the protocol lets producers ignore
         let batches: Vec<_> = self.0.flows.iter().cloned().map(Ok).collect();
-        let reader = RecordBatchIterator::new(batches, records::schema());
+        let reader = RecordBatchIterator::new(batches, self.schema());
         let reader: Box<dyn RecordBatchReader + Send> = Box::new(reader);
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(reader), c"arrow_array_stream")
     }
@@ -235,6 +248,43 @@ fn bigswitch(py: Python<'_>, question_json: &str) -> PyResult<String> {
         })
     })
 }
+
+/// Answers a question about SLOs: JSON in, JSON out. The work is done on other
+/// threads while this one looks for Ctrl-C, which ends it.
+#[pyfunction]
+fn planning(py: Python<'_>, question_json: &str) -> PyResult<String> {
+    let question = value(question_json)?;
+    let meter = Meter::default();
+    let answered = AtomicBool::new(false);
+    py.detach(|| {
+        thread::scope(|scope| {
+            let work = scope.spawn(|| {
+                let answer = guarded(|| {
+                    let answer = fctlab_planner::api::answer(question, &meter);
+                    Ok(answer.map_err(spec_error)?.to_string())
+                });
+                answered.store(true, Ordering::Release);
+                answer
+            });
+            let mut stopped = None;
+            while !answered.load(Ordering::Acquire) {
+                thread::park_timeout(LISTEN_EVERY);
+                if let Err(error) = Python::attach(|py| py.check_signals()) {
+                    meter.stop.store(true, Ordering::Relaxed);
+                    stopped.get_or_insert(error);
+                }
+            }
+            match (stopped, work.join()) {
+                (Some(error), _) => Err(error),
+                (None, Ok(answer)) => answer,
+                (None, Err(_)) => Err(errors::InternalError::new_err(LAST_PANIC.take())),
+            }
+        })
+    })
+}
+
+/// How often a question about SLOs looks for Ctrl-C.
+const LISTEN_EVERY: Duration = Duration::from_millis(5);
 
 /// Runs a resolved scenario on the calling thread, with the interpreter released.
 #[pyfunction]

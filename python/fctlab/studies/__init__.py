@@ -22,6 +22,7 @@ STUDIES = {
     "awafs": "Demotion thresholds that follow the traffic, against PIAS (Gutierrez et al.).",
     "ascc": "SRPT for flows whose sizes become known, against PIAS and LAS (Kogan et al.).",
     "crosscut": "Thirteen schemes on the same flows, and advice that follows from the table.",
+    "swp": "SLOs without priorities: scheduling weights, least capacity (Zhao et al.).",
     "bigswitch": "Theorems 1-8 of ASCC on a slotted big switch, and how tight their bounds are.",
 }
 """Names of the studies and what they are about; each is a module of this package."""

@@ -106,8 +106,9 @@ class Run:
         return self.counters[counter] / self.counters["flows_started"]
 
 
-Measure: TypeAlias = Callable[..., float]
-"""Runs of one seed, one per cell in the order of the cells -> a number."""
+Measure: TypeAlias = "Callable[..., float] | Callable[[], Sequence[float]]"
+"""Runs of one seed, one per cell in the order of the cells -> a number. Without cells: nothing
+-> a number, or one per seed."""
 
 
 def metric(name: str, size: str = "all", traffic_class: str = "all") -> Callable[[Run], float]:
@@ -141,7 +142,7 @@ class Results:
         runs = self._runs[cell.id]
         return [runs[seed] for seed in sorted(runs)]
 
-    def measured(self, cells: Sequence[Cell], measure: Measure) -> list[float]:
+    def measured(self, cells: Sequence[Cell], measure: Callable[..., Any]) -> list[float]:
         """`measure` of the cells' runs, seed by seed."""
         return [measure(*runs) for runs in zip(*map(self.of, cells), strict=True)]
 
@@ -160,7 +161,8 @@ class Part:
         paper: the paper's number as people write it.
         expected: the same for `verdict.judge`.
         cells: whose runs `measure` takes.
-        measure: the effect of one seed; a part without cells is computed, not simulated.
+        measure: the effect of one seed; a part without cells has no runs and measures by
+            itself: one number, or one per seed.
         counts: whether the claim's verdict depends on it; others are shown beside.
         percent: write the effect as a change ("+6.6%") instead of a ratio ("1.07x").
     """
@@ -180,7 +182,10 @@ class Part:
 
     def judge(self, results: Results) -> Finding:
         """What the runs say about it."""
-        effects = results.measured(self.cells, self.measure) if self.cells else [self.measure()]
+        if self.cells:
+            return verdict.judge(results.measured(self.cells, self.measure), self.expected)
+        found = self.measure()
+        effects = [found] if isinstance(found, float | int) else list(found)
         return verdict.judge(effects, self.expected)
 
 
@@ -320,7 +325,7 @@ def effect(part: Part, finding: Finding) -> str:
 def interval(part: Part, finding: Finding) -> str:
     """The 95% interval: ``"[8.31x, 10.0x]"``; empty for what was computed."""
     found = finding.estimate
-    if found is None or not part.cells or (part.is_number and found.low == found.high):
+    if found is None or (part.is_number and (not part.cells or found.low == found.high)):
         return ""
     return f"[{written(part, found.low)}, {written(part, found.high)}]"
 
@@ -333,10 +338,9 @@ def shown(part: Part, results: Results) -> str:
 
 def written(part: Part, value: float) -> str:
     """An effect as people write it."""
-    if not part.cells:
-        return f"{value:,g}"
     if part.is_number:
-        return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+        measured = f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+        return measured if part.cells else f"{value:,g}"
     if math.isinf(value):
         return "inf"
     if part.percent:
@@ -390,6 +394,8 @@ class Check:
     paper: str
     cells: tuple[Cell, ...]
     measure: Callable[[Results], str]
+    claims: tuple[str, ...] = ()
+    """Ids of the claims that it belongs to; without any, it is shown whenever its cells run."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -473,7 +479,12 @@ class Plan:
         tables = [table for table in self.tables if any(map(chosen, table.claims))]
         plan = Plan(claims, figures, (), self.notes, tables)
         needed = set(plan.cells())
-        checks = [check for check in self.checks if needed.issuperset(check.cells)]
+        checks = [
+            check
+            for check in self.checks
+            if needed.issuperset(check.cells)
+            and (not check.claims or any(map(chosen, check.claims)))
+        ]
         advice = self.advice
         if advice and not needed.issuperset(advice.cells):
             advice = None

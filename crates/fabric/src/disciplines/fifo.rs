@@ -33,6 +33,10 @@ impl Fifo {
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
+    /// The oldest packet.
+    pub fn first(&self) -> Option<&Packet> {
+        self.packets.front()
+    }
     /// Takes a packet in.
     #[inline]
     pub fn push(&mut self, packet: Packet) {

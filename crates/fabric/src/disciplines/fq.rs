@@ -15,12 +15,11 @@
 //! data, in FIFO order; what they take of the link the emulation does not get,
 //! or its rounds would run ahead of the packets that wait.
 
-use std::collections::VecDeque;
-
-use fctlab_core::{SpecError, Time};
+use fctlab_core::{Rate, SpecError, Time};
 use serde::{Deserialize, Serialize};
 
 use super::fifo::Fifo;
+use super::rounds::{self, Rounds};
 use super::{Discipline, DisciplineSpec, Site, is_control};
 use crate::engine::port::DropPolicy;
 use crate::packet::Packet;
@@ -30,93 +29,48 @@ use crate::packet::Packet;
 #[serde(default, deny_unknown_fields)]
 pub struct Spec {}
 
-/// Rounds count bytes of each conversation in fractions of 2^-20 byte.
-const FRACTION: u32 = 20;
+/// A flow in one direction: slot and hash, since slots are used again and hashes differ.
+type Conversation = (u32, u32);
 
-/// A finish tag or a round.
-type Round = u64;
-
-/// A flow with packets here, or with bits left in the emulation.
-struct Conversation {
-    /// Slot and hash of the flow: slots are used again, hashes differ.
-    id: (u32, u32),
-    /// The finish tag given last.
-    finish: Round,
-    bytes: u64,
-    /// Packets with their finish tags and order of arrival, oldest first.
-    packets: VecDeque<(Round, u64, Packet)>,
+fn conversation(packet: &Packet) -> Conversation {
+    (packet.flow, packet.hash)
 }
 
 /// The queue.
 pub struct Fq {
-    /// Bytes (in fractions) that the port sends in 2^20 ps.
-    rate: u128,
     control: Fifo,
-    /// Bytes (in fractions) that control packets took of the link since `since`.
-    taken: u128,
-    round: Round,
-    /// The instant of `round`.
-    since: Time,
-    arrivals: u64,
-    conversations: Vec<Conversation>,
+    data: Rounds<Conversation, Packet>,
 }
 
 impl DisciplineSpec for Spec {
     type State = Fq;
     fn build(&self, site: &Site<'_>) -> Result<Fq, SpecError> {
-        // bits/s / 8 = bytes/s; x 2^20 fractions, x 2^20 ps / 10^12 ps.
-        let rate = (u128::from(site.rate.bps()) << (2 * FRACTION)) / (8 * 1_000_000_000_000);
-        Ok(Fq {
-            rate,
-            control: Fifo::default(),
-            taken: 0,
-            round: 0,
-            since: Time::ZERO,
-            arrivals: 0,
-            conversations: Vec::new(),
-        })
+        Ok(Fq::new(site.rate))
     }
 }
 
 impl Fq {
-    /// Moves the emulation on to `now`: conversations leave it one after the
-    /// other, and those that remain share the rate.
-    fn advance(&mut self, now: Time) {
-        let sent = (u128::from(now.since(self.since).ps()) * self.rate) >> FRACTION;
-        let mut left = sent.saturating_sub(self.taken);
-        self.taken = self.taken.saturating_sub(sent);
-        self.since = now;
-        loop {
-            let round = self.round;
-            let sharing = self.conversations.iter().filter(|c| c.finish > round);
-            let (mut count, mut first) = (0u128, Round::MAX);
-            for conversation in sharing {
-                count += 1;
-                first = first.min(conversation.finish);
-            }
-            if count == 0 {
-                break;
-            }
-            let until_first = u128::from(first - round) * count;
-            if until_first > left {
-                self.round += (left / count) as Round;
-                break;
-            }
-            left -= until_first;
-            self.round = first;
-        }
-        let round = self.round;
-        self.conversations
-            .retain(|c| c.finish > round || !c.packets.is_empty());
-        if self.conversations.is_empty() {
-            self.round = 0; // Nothing refers to it any more.
-            self.taken = 0;
+    /// An empty queue at a port of `rate`.
+    pub fn new(rate: Rate) -> Self {
+        Fq {
+            control: Fifo::default(),
+            data: Rounds::new(rate),
         }
     }
 
-    fn find(&self, packet: &Packet) -> Option<usize> {
-        let id = (packet.flow, packet.hash);
-        self.conversations.iter().position(|c| c.id == id)
+    /// The packet that leaves next.
+    pub fn first(&self) -> Option<&Packet> {
+        self.control.first().or_else(|| self.data.first())
+    }
+
+    /// The link is about to carry so many bytes of others.
+    pub fn took(&mut self, bytes: u16) {
+        self.data.took(bytes);
+    }
+
+    /// Bytes waiting.
+    pub fn bytes(&self) -> u64 {
+        self.control.bytes() + self.data.bytes()
     }
 }
 
@@ -125,77 +79,40 @@ impl Discipline for Fq {
     const REMEMBERS: bool = true;
 
     fn enqueue(&mut self, packet: Packet, now: Time) {
-        let bytes = u64::from(packet.bytes);
         if is_control(&packet) {
             return self.control.push(packet);
         }
-        self.advance(now);
-        let index = self.find(&packet).unwrap_or_else(|| {
-            self.conversations.push(Conversation {
-                id: (packet.flow, packet.hash),
-                finish: 0,
-                bytes: 0,
-                packets: VecDeque::new(),
-            });
-            self.conversations.len() - 1
-        });
-        let conversation = &mut self.conversations[index];
-        conversation.finish = conversation.finish.max(self.round) + (bytes << FRACTION);
-        conversation.bytes += bytes;
-        let entry = (conversation.finish, self.arrivals, packet);
-        conversation.packets.push_back(entry);
-        self.arrivals += 1;
+        let id = conversation(&packet);
+        self.data.push(id, rounds::ONE, packet.bytes, packet, now);
     }
 
     fn dequeue(&mut self) -> Option<Packet> {
         if let Some(packet) = self.control.pop() {
-            self.taken += u128::from(packet.bytes) << FRACTION;
+            self.data.took(packet.bytes);
             return Some(packet);
         }
-        let tag =
-            |c: &&mut Conversation| c.packets.front().map(|&(finish, order, _)| (finish, order));
-        let waiting = self
-            .conversations
-            .iter_mut()
-            .filter(|c| !c.packets.is_empty());
-        let first = waiting.min_by_key(tag)?;
-        let (_, _, packet) = first.packets.pop_front()?;
-        first.bytes -= u64::from(packet.bytes);
-        Some(packet)
+        self.data.pop().map(|(_, packet)| packet)
     }
 
     fn evict_for(&mut self, arriving: &Packet) -> Option<Packet> {
-        let longest = (0..self.conversations.len())
-            .filter(|&i| !self.conversations[i].packets.is_empty())
-            .max_by_key(|&i| (self.conversations[i].bytes, std::cmp::Reverse(i)))?;
-        if !is_control(arriving) {
-            let own = self
-                .find(arriving)
-                .map_or(0, |i| self.conversations[i].bytes);
-            if own + u64::from(arriving.bytes) > self.conversations[longest].bytes
-                || self.find(arriving) == Some(longest)
-            {
-                return None;
-            }
+        let (longest, bytes) = self.data.longest()?;
+        let own = conversation(arriving);
+        let longer = self.data.bytes_of(own) + u64::from(arriving.bytes) > bytes;
+        if !is_control(arriving) && (longer || own == longest) {
+            return None;
         }
-        let longest = &mut self.conversations[longest];
-        let (_, _, packet) = longest.packets.pop_back()?;
-        longest.bytes -= u64::from(packet.bytes);
-        // As if it had never come; what it has had of the emulation is gone.
-        longest.finish -= u64::from(packet.bytes) << FRACTION;
-        Some(packet)
+        self.data.pop_newest(longest)
     }
 
     fn queue_bytes(&self, packet: &Packet) -> u64 {
         match is_control(packet) {
             true => self.control.bytes(),
-            false => self.find(packet).map_or(0, |i| self.conversations[i].bytes),
+            false => self.data.bytes_of(conversation(packet)),
         }
     }
 
     fn bytes_by_queue(&self) -> Vec<u64> {
-        let data = self.conversations.iter().map(|c| c.bytes).sum();
-        vec![self.control.bytes(), data]
+        vec![self.control.bytes(), self.data.bytes()]
     }
 }
 
@@ -221,7 +138,7 @@ mod tests {
     fn the_round_number_by_hand() {
         let mut fq = Spec {}.build(&TEST_SITE).unwrap();
         let at = |bytes: u64| Time::from_ps(bytes * PS_PER_BYTE);
-        let rounds = |fq: &Fq| fq.round as f64 / f64::from(1 << FRACTION);
+        let rounds = |fq: &Fq| fq.data.rounds_made();
         // Alone: a round per byte. Flow 1 gets F = 1000.
         fq.enqueue(data(1, 0, 1000), at(0));
         // At byte 500, R = 500; flow 2 gets F = 500 + 300 = 800.

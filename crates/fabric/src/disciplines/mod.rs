@@ -13,8 +13,10 @@ use crate::packet::Packet;
 use crate::topology::Fabric;
 
 pub mod adaptive;
+pub mod classes;
 pub mod percentiles;
 pub mod published;
+pub mod rounds;
 
 /// What a discipline may know about the port that it serves.
 #[derive(Clone, Copy, Debug)]
@@ -85,6 +87,11 @@ pub trait DisciplineSpec {
         Ok(())
     }
 
+    /// How many traffic classes it tells apart, where it does.
+    fn classes(&self) -> Option<usize> {
+        None
+    }
+
     /// Builds an empty one for a port.
     ///
     /// # Errors
@@ -120,6 +127,10 @@ macro_rules! disciplines {
             /// When parameters do not fit each other.
             pub fn build(&self, site: &Site<'_>) -> Result<Queue, SpecError> {
                 Ok(match self { $( QueueSpec::$variant(spec) => Queue::$variant(spec.build(site)?) ),+ })
+            }
+            /// See [`DisciplineSpec::classes`].
+            pub fn classes(&self) -> Option<usize> {
+                match self { $( QueueSpec::$variant(spec) => spec.classes() ),+ }
             }
             /// See [`Discipline::EVICTS`].
             pub fn evicts(&self) -> Option<DropPolicy> {
@@ -174,6 +185,10 @@ disciplines! {
     "mapped" => Mapped(mapped),
     "awafs" => Awafs(awafs),
     "ascc" => Ascc(ascc),
+    "wrr" => Wrr(wrr),
+    "drr" => Drr(drr),
+    "wfq" => Wfq(wfq),
+    "strict" => Strict(strict),
 }
 
 /// Packets that go before all data: ACKs and probes (pFabric, section 4.2; ADS, footnote 3).

@@ -4,8 +4,9 @@
 
 use std::sync::Arc;
 
-use fctlab_core::Time;
 use fctlab_core::random::mix;
+use fctlab_core::units::PathScale;
+use fctlab_core::{Duration, Time};
 use fctlab_workload::Flow;
 
 use super::Engine;
@@ -60,6 +61,15 @@ impl FlowState {
     pub fn total_packets(&self) -> u32 {
         self.total
     }
+    /// What taggers that look at it are told of the bandwidth: the transport's
+    /// alpha, 0 without one, and what is available of the host's link.
+    pub(super) fn bandwidth(&self, now: Time) -> (f64, f64) {
+        let available = match &self.schedule {
+            Some(schedule) => schedule.rate(now) as f64,
+            None => self.capacity,
+        };
+        (self.sender.alpha().unwrap_or(0.0), available)
+    }
     /// Whether the slot holds a flow.
     pub fn is_active(&self) -> bool {
         self.active
@@ -84,19 +94,22 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
         let total = self.settings.format.packets(flow.size) as u32;
         let payload = self.settings.format.payload.get();
         let last = flow.size.get() - u64::from(total - 1) * payload;
-        let rule = self
-            .settings
-            .rule
-            .start(self.settings.sender.initial_window, &self.settings.scale);
         let nic = self.fabric.nics[flow.src as usize];
+        let line_rate = self.fabric.links[nic as usize].rate;
+        let scale = PathScale {
+            host_rate: line_rate,
+            ..self.settings.scale
+        };
+        let initial_window = self.settings.sender.initial_window;
+        let rule = self.settings.rule.start(initial_window, &scale);
         let state = FlowState {
             sender: Sender::new(total, rule, &self.settings.sender),
             receiver: Receiver::default(),
             total,
-            last_bytes: (last + self.settings.format.header.get()) as u16,
+            last_bytes: (last + self.settings.wire.header.get()) as u16,
             ack_hash: mix(u64::from(flow.path_hash)) as u32,
             nics: (nic, self.fabric.nics[flow.dst as usize]),
-            capacity: self.fabric.links[nic as usize].rate.bps() as f64,
+            capacity: line_rate.bps() as f64,
             schedule: self.fabric.links[nic as usize].schedule.clone(),
             in_network: 0,
             in_nic: 0,
@@ -119,6 +132,12 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
                 self.flows.len() as FlowSlot - 1
             }
         };
+        if self.settings.paced {
+            self.grow_pacers(slot);
+        }
+        if let Some(shaper) = &mut self.shaper {
+            shaper.start(slot);
+        }
         self.counters.flows_started += 1;
         self.in_flight += 1;
         self.counters.peak_flows_in_flight = self.counters.peak_flows_in_flight.max(self.in_flight);
@@ -160,6 +179,9 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
         if let Err(error) = (self.sink)(&record) {
             self.failed.get_or_insert(error);
         }
+        if self.settings.paced {
+            self.let_go(slot);
+        }
         self.flows[slot as usize].active = false;
         self.free.push(slot);
         self.in_flight -= 1;
@@ -194,6 +216,10 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
             ideal: match &state.feed {
                 Some(feed) => feed.ideal(&flow),
                 None => self.ideal.fct(self.fabric, flow.src, flow.dst, flow.size),
+            },
+            source_delay: match &self.shaper {
+                Some(shaper) => shaper.delay(slot, self.events.now()),
+                None => Duration::ZERO,
             },
             measured: state.measured,
             retransmissions: state.sender.retransmissions(),

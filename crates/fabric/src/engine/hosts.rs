@@ -3,11 +3,12 @@
 
 use fctlab_core::Time;
 
+use super::events::Source;
 use super::flows::FlowState;
 use super::index::{at, at_mut};
 use super::port::Fate;
-use super::slab::PacketId;
-use super::{Engine, Settings};
+use super::slab::{PacketId, Slab};
+use super::{Engine, NO_LIMIT, Settings};
 use crate::packet::{Flags, FlowSlot, Packet, Stamp};
 use crate::scenario::FctEnds;
 use crate::taggers::View;
@@ -40,6 +41,18 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
         if RECORD {
             self.recorders.on_send(now, slot, state, packet);
         }
+        if self.settings.spaced {
+            self.space(slot, nic, id, bytes);
+        } else {
+            self.hand_to_nic(slot, nic, id, bytes);
+        }
+        true
+    }
+
+    /// Gives a packet of the flow to its NIC, where it may have to wait.
+    #[inline(always)]
+    pub(super) fn hand_to_nic(&mut self, slot: FlowSlot, nic: u32, id: PacketId, bytes: u16) {
+        let now = self.now();
         let port = at(&self.ports, nic);
         let (start, holds_back) = (port.next_start(now), port.is_choosing());
         let fate = self.hand_over(nic, id, bytes);
@@ -48,13 +61,12 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
         } else if start > now && !holds_back && fate == Fate::Sent {
             self.wait_for_turn(slot, nic, start);
         }
-        true
     }
 
     /// A packet of the flow waits in FIFO NIC `nic` until `start`.
     #[inline(always)]
     fn wait_for_turn(&mut self, slot: FlowSlot, nic: u32, start: Time) {
-        if self.settings.nic_limit == u32::MAX {
+        if self.settings.nic_limit == NO_LIMIT {
             return;
         }
         at_mut(&mut self.flows, slot).in_nic += 1;
@@ -81,12 +93,16 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
         let deadline = state.sender.deadline().min(state.wake);
         if deadline < state.timer {
             state.timer = deadline;
-            self.events
-                .schedule_far(self.timer_source() + slot, deadline);
+            self.events.schedule_far(self.timer_source(slot), deadline);
         }
     }
 
-    pub(super) fn on_timer(&mut self, slot: FlowSlot) {
+    /// The timer of a flow, or its pacer: source `number` from the first timer on.
+    pub(super) fn on_timer(&mut self, number: Source) {
+        let slot = number / 2;
+        if number % 2 == 1 {
+            return self.on_pacer(slot);
+        }
         let now = self.now();
         let state = at_mut(&mut self.flows, slot);
         if !state.active || state.timer != now {
@@ -127,13 +143,21 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
                 marked: packet.flags.has(Flags::CE),
                 stamp: packet.stamp,
             };
+            let echo = packet.tag;
             self.slab.remove(id);
             state.in_network -= 1;
+            if echo != 0 {
+                hear_telemetry(&mut self.slab, state, echo);
+            }
             state.sender.on_ack(now, &ack, &self.settings.sender);
             if RECORD {
                 self.recorders.on_window(now, slot, state);
             }
             let busy = state.in_nic >= self.settings.nic_limit;
+            if busy && self.settings.paced {
+                self.pace_anew(slot);
+                return self.after_ack(slot);
+            }
             if busy && !state.sender.is_done() && state.sender.deadline() >= state.timer {
                 return; // Neither to send nor to schedule.
             }
@@ -145,9 +169,9 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
             state.receiver.on_data(packet.seq)
         };
         let completes = state.receiver.distinct() == state.total && state.delivered_at.is_none();
-        // The packet becomes its acknowledgement, where it is; stamp and class stay.
+        // The packet becomes its acknowledgement, where it is; stamp, class and telemetry stay.
         packet.hash = state.ack_hash;
-        packet.tag = 0;
+        packet.tag = packet.sack_end; // 0 without telemetry
         packet.seq = heard.block.0;
         packet.sack_end = heard.block.1;
         packet.cumulative = heard.cumulative;
@@ -186,6 +210,13 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
     }
 }
 
+/// An ACK of the flow brings what is in slot `echo` of the telemetry.
+#[cold]
+#[inline(never)]
+fn hear_telemetry(slab: &mut Slab, state: &mut FlowState, echo: u32) {
+    state.sender.on_telemetry(&slab.telemetry.take(echo));
+}
+
 impl Settings {
     /// The packet for what a sender wants on the wire.
     #[inline(always)]
@@ -202,6 +233,10 @@ impl Settings {
             Transmit::Again(seq) => (seq, Flags::RETRANSMISSION),
             Transmit::Probe => (state.sender.una(), Flags::PROBE),
         };
+        let (alpha, available) = match self.sees_bandwidth {
+            true => state.bandwidth(now),
+            false => (0.0, state.capacity),
+        };
         let view = View {
             size: state.flow.size.get(),
             written: match state.sender.available() {
@@ -210,21 +245,15 @@ impl Settings {
             },
             acknowledged: u64::from(state.sender.una()) * payload,
             offset: u64::from(seq) * payload,
-            alpha: if self.sees_alpha {
-                state.sender.alpha().unwrap_or(0.0)
-            } else {
-                0.0
-            },
+            alpha,
             capacity: state.capacity,
-            available: match &state.schedule {
-                Some(schedule) => schedule.rate(now) as f64,
-                None => state.capacity,
-            },
+            class: state.flow.class,
+            available,
         };
         let (bytes, end) = match transmit {
             Transmit::Probe => (self.format.ack.get() as u16, Flags::NONE),
             _ if seq + 1 == state.total => (state.last_bytes, Flags::END),
-            _ => (self.format.full() as u16, Flags::NONE),
+            _ => (self.wire.full() as u16, Flags::NONE),
         };
         Packet {
             flow: slot,

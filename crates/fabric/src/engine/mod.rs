@@ -17,8 +17,11 @@ mod flows;
 mod hosts;
 pub mod index;
 mod network;
+mod pacing;
 pub mod port;
+pub mod shaper;
 pub mod slab;
+pub mod telemetry;
 mod turns;
 
 use std::ops::ControlFlow;
@@ -30,7 +33,9 @@ use fctlab_workload::{Flow, Traffic};
 
 use self::events::{EventQueue, Source};
 pub use self::flows::FlowState;
+use self::pacing::Pacer;
 use self::port::Port;
+use self::shaper::Shaper;
 use self::slab::Slab;
 use self::turns::Turns;
 use crate::ideal::Ideal;
@@ -49,6 +54,8 @@ use crate::transports::sender::SenderConfig;
 pub struct Settings {
     /// Bytes of packets.
     pub format: PacketFormat,
+    /// The same with telemetry in the header of data.
+    pub wire: PacketFormat,
     /// Facts for relative units.
     pub scale: PathScale,
     /// What all senders share.
@@ -61,9 +68,15 @@ pub struct Settings {
     pub spacing: f64,
     /// From which every random stream follows.
     pub seed: Seed,
-    /// Whether the tagger looks at the transport's alpha.
-    pub sees_alpha: bool,
-    /// Data packets that a flow may have waiting in its NIC.
+    /// Whether the tagger looks at the transport's alpha, or what is available.
+    pub sees_bandwidth: bool,
+    /// Whether the transport spaces its packets.
+    pub paced: bool,
+    /// Whether anything comes between the senders and their NICs: pacing or a shaper.
+    pub spaced: bool,
+    /// Whether switch ports write telemetry.
+    pub telemetry: bool,
+    /// Data packets that a flow may have waiting in its NIC; at most [`NO_LIMIT`].
     pub nic_limit: u32,
     /// Where FCT ends.
     pub fct_ends: FctEnds,
@@ -74,6 +87,9 @@ pub struct Settings {
     /// The run ends at this instant at the latest.
     pub end_at: Time,
 }
+
+/// A flow may have any number of packets waiting in its NIC.
+pub const NO_LIMIT: u32 = pacing::HELD;
 
 /// One run. `RECORD` is whether any recorder is on; without, none costs anything.
 pub struct Engine<'a, const RECORD: bool> {
@@ -88,6 +104,9 @@ pub struct Engine<'a, const RECORD: bool> {
     traffic: Traffic,
     next_flow: Option<Flow>,
     flows: Vec<FlowState>,
+    /// Empty unless the transport paces.
+    pacers: Vec<Pacer>,
+    shaper: Option<Shaper>,
     free: Vec<FlowSlot>,
     in_flight: u64,
     /// Measured flows that have not finished.
@@ -139,10 +158,15 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
             } else {
                 (&scheme.port, "scheme.port")
             };
-            Port::of(spec, fabric, number, &settings.scale).map_err(|e| e.under(key))
+            let mut port =
+                Port::of(spec, fabric, number, &settings.scale).map_err(|e| e.under(key))?;
+            if settings.telemetry && !nic {
+                port.write_telemetry(link.rate);
+            }
+            Ok(port)
         });
         let ports = ports.collect::<Result<Vec<_>, _>>()?;
-        let full = settings.format.full();
+        let full = settings.wire.full();
         let latencies = fabric
             .links
             .iter()
@@ -157,10 +181,15 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
             fabric,
             router,
             ideal: Ideal::new(&settings.format, scheme.routing.sprays(), settings.fct_ends),
-            settings,
             traffic,
             next_flow: None,
             flows: Vec::new(),
+            pacers: Vec::new(),
+            shaper: scheme
+                .shaper
+                .as_ref()
+                .map(|spec| Shaper::new(spec, fabric.hosts, &settings.scale)),
+            settings,
             free: Vec::new(),
             in_flight: 0,
             measured_open: 0,
@@ -202,15 +231,19 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
     fn end_source(&self) -> Source {
         self.flow_source() + 2
     }
-    fn timer_source(&self) -> Source {
+    fn shaper_source(&self) -> Source {
         self.flow_source() + 3
+    }
+    /// The timer of a flow; its pacer is the next source.
+    fn timer_source(&self, slot: FlowSlot) -> Source {
+        self.flow_source() + 4 + 2 * slot
     }
 
     /// Runs to the end; `observe` is called now and then.
     pub fn run(&mut self, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> End {
         let ports = self.ports.len() as Source;
         let (flow_source, sample_source) = (self.flow_source(), self.sample_source());
-        let end_source = self.end_source();
+        let (end_source, shaper_source) = (self.end_source(), self.shaper_source());
         self.fetch_flow();
         self.check_over();
         if self.settings.end_at != Time::NEVER {
@@ -244,8 +277,10 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
                 self.on_sample();
             } else if source == end_source || source == events::NONE {
                 break End::Complete;
+            } else if source == shaper_source {
+                self.on_shaper();
             } else {
-                self.on_timer(source - self.timer_source());
+                self.on_timer(source - self.timer_source(0));
             }
         };
         self.counters.events -= self.until_look;
@@ -307,6 +342,8 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
                 c.accepted_packets - c.delivered_packets - port.packets_inside(&self.slab);
             assert!(evicted <= c.dropped_packets, "port {id} lost packets");
         }
+        let kept = self.slab.telemetry.in_use();
+        assert!(self.in_flight > 0 || kept == 0, "telemetry of no packet");
     }
 
     fn on_sample(&mut self) {

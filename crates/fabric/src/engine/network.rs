@@ -58,6 +58,7 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
         if RECORD {
             self.recorders.on_drop(self.now(), port, packet);
         }
+        self.slab.telemetry.take(packet.telemetry());
         self.flows[packet.flow as usize].in_network -= 1;
         self.release_if_done(packet.flow);
     }
@@ -76,6 +77,9 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
         }
         if !packet.is_ack() && self.fabric.links[port as usize].from < self.fabric.hosts {
             self.flows[packet.flow as usize].in_nic -= 1;
+            if self.settings.paced {
+                self.pace(packet.flow, now, packet.bytes);
+            }
             self.pump(packet.flow);
         }
     }

@@ -27,11 +27,12 @@ use std::sync::Arc;
 
 use fctlab_core::spec::OrNone;
 use fctlab_core::units::{DataLength, PathScale};
-use fctlab_core::{Duration, SpecError, Time, spec};
+use fctlab_core::{Duration, Rate, SpecError, Time, spec};
 use serde::{Deserialize, Serialize};
 
 use super::events::{EventQueue, Source};
 use super::slab::{InFlight, NONE, PacketId, Slab};
+use super::telemetry::Hop;
 use crate::capacity::Schedule;
 use crate::disciplines::{Discipline, Queue, QueueSpec, Site};
 use crate::packet::{Flags, Packet};
@@ -207,8 +208,8 @@ pub struct Port {
     direct: bool,
     choosing: Option<Box<Choosing>>,
     limits: Box<Limits>,
-    /// FIFO, and marks are set when a transmission starts.
-    marks_on_start: bool,
+    /// FIFO, and marks or telemetry are written when a transmission starts.
+    writes_on_start: bool,
     /// What was counted.
     pub counters: PortCounters,
 }
@@ -219,6 +220,8 @@ struct Limits {
     buffer: u64,
     mark_above: u64,
     mark_at_dequeue: bool,
+    /// Bits per second that telemetry reports; 0 when none is written.
+    telemetry_rate: u64,
     /// Packets that may overtake one before it is marked on dequeue.
     mark_after: u32,
     /// FIFO: packets known to have started, and the last of them, which
@@ -349,13 +352,46 @@ impl Port {
                 buffer,
                 mark_above,
                 mark_at_dequeue,
+                telemetry_rate: 0,
                 mark_after: u32::try_from(threshold / scale.packet_bytes).unwrap_or(u32::MAX),
                 started: 0,
                 last_started: NONE,
             }),
-            marks_on_start: mark_at_dequeue && fifo && !choosing,
+            writes_on_start: mark_at_dequeue && fifo && !choosing,
             counters: PortCounters::default(),
         })
+    }
+
+    /// From now on data packets carry what this port of `rate` sees.
+    pub fn write_telemetry(&mut self, rate: Rate) {
+        self.limits.telemetry_rate = rate.bps();
+        self.quiet = 0;
+        self.writes_on_start = self.choosing.is_none();
+    }
+
+    /// What the port writes into a packet that starts at `at`, `queue_bytes`
+    /// waiting and `sent_bytes` sent before it; the slot of the telemetry.
+    #[inline(never)]
+    fn telemetry(
+        &self,
+        packet: &Packet,
+        at: u64,
+        (queue_bytes, sent_bytes): (u64, u64),
+        slab: &mut Slab,
+    ) -> u32 {
+        let schedule = self.choosing.as_ref().and_then(|c| c.schedule.as_ref());
+        let available = schedule.map(|s| s.rate(Time::from_ps(at)).max(1));
+        let hop = Hop {
+            port: self.transmitter,
+            rate: available.unwrap_or(self.limits.telemetry_rate),
+            at: Time::from_ps(at),
+            queue_bytes,
+            sent_bytes,
+        };
+        match packet.collects_telemetry() {
+            true => slab.telemetry.record(packet.sack_end, hop),
+            false => packet.sack_end,
+        }
     }
 
     /// Time to put `bytes` on the wire, rounded up to a picosecond.
@@ -439,6 +475,11 @@ impl Port {
         if occupancy > self.limits.mark_above && !self.limits.mark_at_dequeue {
             self.counters.marked_packets += u64::from(mark(&mut slab.get_mut(id).packet));
         }
+        if self.limits.telemetry_rate > 0 && self.choosing.is_some() {
+            let sent = self.counters.accepted_bytes - self.counters.evicted_bytes;
+            let packet = slab.get(id).packet;
+            slab.get_mut(id).packet.sack_end = self.telemetry(&packet, now, (0, sent), slab);
+        }
         true
     }
 
@@ -467,12 +508,16 @@ impl Port {
         self.limits.started = self.limits.started.max(self.counters.delivered_packets);
         while self.limits.started < self.counters.accepted_packets {
             let first = slab.get(self.first_unstarted(slab));
-            let start = first.arrival - self.delay - self.transmission(first.packet.bytes);
-            if start > now {
+            if self.start_of(first) > now {
                 return;
             }
             self.start_one(slab);
         }
+    }
+
+    /// FIFO: when the transmission of a packet on the wire started, or will.
+    fn start_of(&self, slot: &InFlight) -> u64 {
+        slot.arrival - self.delay - self.transmission(slot.packet.bytes)
     }
 
     /// FIFO: the first waiting packet starts.
@@ -483,13 +528,21 @@ impl Port {
         if self.limits.mark_at_dequeue && self.waiting_bytes(slab) > self.limits.mark_above {
             self.counters.marked_packets += u64::from(mark(&mut slab.get_mut(first).packet));
         }
+        if self.limits.telemetry_rate > 0 {
+            let slot = *slab.get(first);
+            let accepted = self.counters.accepted_bytes;
+            let sent = accepted - u64::from((accepted as u32).wrapping_sub(slot.before));
+            let seen = (self.waiting_bytes(slab), sent);
+            let written = self.telemetry(&slot.packet, self.start_of(&slot), seen, slab);
+            slab.get_mut(first).packet.sack_end = written;
+        }
     }
 
     /// The packet at the head of the wire reaches the far end; the next one,
     /// if any, becomes the wire's event.
     #[inline(always)]
     pub fn arrive(&mut self, slab: &mut Slab, events: &mut EventQueue) -> (PacketId, Header) {
-        if self.marks_on_start && self.limits.started <= self.counters.delivered_packets {
+        if self.writes_on_start && self.limits.started <= self.counters.delivered_packets {
             self.limits.started = self.counters.delivered_packets;
             self.start_one(slab);
         }
@@ -598,6 +651,7 @@ impl Port {
                 self.counters.marked_packets += u64::from(mark(&mut packet));
             }
         }
+        let waiting = c.waiting_bytes;
         if let Some(departed) = &mut c.departed {
             if departed.wrapping_sub(packet.cumulative) > self.limits.mark_after {
                 self.counters.marked_packets += u64::from(mark(&mut packet));
@@ -606,8 +660,13 @@ impl Port {
         }
         let more = self.waiting_packets > 0;
         c.pending = more;
-        let schedule = c.schedule.as_ref().map(|s| s.end(now.ps(), packet.bytes));
-        self.busy_until = schedule.unwrap_or(now.ps() + self.transmission(packet.bytes));
+        let end = c.schedule.as_ref().map(|s| s.end(now.ps(), packet.bytes));
+        if self.limits.telemetry_rate > 0 {
+            let taken = self.counters.accepted_bytes - self.counters.evicted_bytes;
+            let seen = (waiting, taken - waiting - u64::from(packet.bytes));
+            packet.sack_end = self.telemetry(&packet, now.ps(), seen, slab);
+        }
+        self.busy_until = end.unwrap_or(now.ps() + self.transmission(packet.bytes));
         self.put_on_wire(slab.insert(packet), 0, slab, events);
         if more {
             events.schedule(self.transmitter, Time::from_ps(self.busy_until));

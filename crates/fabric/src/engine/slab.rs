@@ -5,6 +5,7 @@
 //! hop changes a few words of it and copies nothing.
 
 use super::index::{at, at_mut};
+use super::telemetry::Telemetry;
 use crate::packet::Packet;
 
 /// Number of a slot.
@@ -33,6 +34,8 @@ pub struct InFlight {
 pub struct Slab {
     slots: Vec<InFlight>,
     free: PacketId,
+    /// What packets carry beside themselves.
+    pub telemetry: Telemetry,
 }
 
 impl Default for Slab {
@@ -40,6 +43,7 @@ impl Default for Slab {
         Slab {
             slots: Vec::new(),
             free: NONE,
+            telemetry: Telemetry::default(),
         }
     }
 }

@@ -23,7 +23,10 @@ pub struct View {
     pub alpha: f64,
     /// Bits per second of the host's link.
     pub capacity: f64,
-    /// Bits per second that are available of it now.
+    /// Index of the flow's traffic class.
+    pub class: u16,
+    /// Bits per second that are available of it now; all of them for taggers
+    /// that do not ask.
     pub available: f64,
 }
 
@@ -32,8 +35,8 @@ pub trait Tag {
     /// Whether the tag counts bytes.
     const IN_BYTES: bool = true;
 
-    /// Whether it looks at `alpha`, which others do not pay for.
-    const SEES_ALPHA: bool = false;
+    /// Whether it looks at `alpha` or `available`, which others do not pay for.
+    const SEES_BANDWIDTH: bool = false;
 
     /// The tag of the packet about to be sent; values beyond 32 bits saturate.
     fn tag(&self, view: &View) -> u64;
@@ -78,9 +81,9 @@ macro_rules! taggers {
             pub fn check(&self) -> Result<(), SpecError> {
                 match self { $( Tagger::$variant(t) => t.check() ),+ }
             }
-            /// See [`Tag::SEES_ALPHA`].
-            pub fn sees_alpha(&self) -> bool {
-                match self { $( Tagger::$variant(_) => <$file::Spec as Tag>::SEES_ALPHA ),+ }
+            /// See [`Tag::SEES_BANDWIDTH`].
+            pub fn sees_bandwidth(&self) -> bool {
+                match self { $( Tagger::$variant(_) => <$file::Spec as Tag>::SEES_BANDWIDTH ),+ }
             }
             /// The tag of the packet about to be sent.
             #[inline]
@@ -100,4 +103,5 @@ taggers! {
     "outstanding" => Outstanding(outstanding),
     "remaining-time" => RemainingTime(remaining_time),
     "complete" => Complete(complete),
+    "class" => Class(class),
 }

@@ -53,7 +53,7 @@ pub enum Size {
 
 impl Tag for Spec {
     const IN_BYTES: bool = false;
-    const SEES_ALPHA: bool = true;
+    const SEES_BANDWIDTH: bool = true;
 
     fn tag(&self, view: &View) -> u64 {
         let bytes = match self.size {
@@ -84,6 +84,7 @@ mod tests {
             acknowledged,
             offset,
             alpha,
+            class: 0,
             capacity: 10e9,
             available: 2.5e9,
         };

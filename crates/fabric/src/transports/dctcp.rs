@@ -83,8 +83,17 @@ impl Marks {
         }
     }
 
+    /// The end of the window of data that is being observed.
+    pub fn window_end(&self) -> u32 {
+        self.window_end
+    }
+
+    /// Whether there has been a reduction for the packets in flight at `una`.
+    pub fn has_reduced(&self, una: u32) -> bool {
+        una < self.reduce_from
+    }
+
     /// No new estimate before `una` has passed `end`.
-    #[cfg(test)]
     pub fn window_end_at(&mut self, end: u32) {
         self.window_end = end;
     }

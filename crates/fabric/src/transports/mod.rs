@@ -17,12 +17,13 @@ pub mod sender;
 use std::borrow::Cow;
 
 use fctlab_core::units::PathScale;
-use fctlab_core::{SpecError, Time, spec};
+use fctlab_core::{Bytes, SpecError, Time, spec};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 pub use sender::SenderSpec;
 
+use crate::engine::telemetry::Path;
 use crate::packet::Stamp;
 
 /// What an ACK told the sender, after its bookkeeping is done.
@@ -61,8 +62,13 @@ pub struct TimeoutEvent {
 pub trait CongestionControl {
     /// Data packets may be marked (ECT).
     const ECN: bool;
+    /// Packets are spaced by [`pacing_rate`](Self::pacing_rate).
+    const PACED: bool = false;
     /// An ACK has arrived.
     fn on_ack(&mut self, ack: &AckEvent);
+    /// An ACK is about to be heard that brings this telemetry; only told to
+    /// transports that ask for it (see [`TransportPart::telemetry`]).
+    fn on_telemetry(&mut self, _path: &Path) {}
     /// A loss was detected by duplicate or selective ACKs; `flight` packets
     /// were sent and not acknowledged cumulatively. Once per window of data.
     fn on_loss(&mut self, flight: u32);
@@ -76,6 +82,10 @@ pub trait CongestionControl {
     }
     /// The congestion window in packets.
     fn window(&self) -> f64;
+    /// Bits per second of a paced flow, headers included; the window holds too.
+    fn pacing_rate(&self) -> f64 {
+        f64::INFINITY
+    }
     /// The estimate of the share of marked packets, where there is one.
     fn alpha(&self) -> Option<f64> {
         None
@@ -88,6 +98,11 @@ pub trait TransportPart {
     type State: CongestionControl;
     /// What the transport presumes about the sender; a scenario can change any of it.
     fn sender_defaults() -> SenderSpec;
+    /// Bytes that telemetry adds to every data packet; `None` for a transport
+    /// that does not use it.
+    fn telemetry(&self) -> Option<Bytes> {
+        None
+    }
     /// Checks its own parameters.
     ///
     /// # Errors
@@ -95,7 +110,8 @@ pub trait TransportPart {
     fn check(&self, _scale: &PathScale) -> Result<(), SpecError> {
         Ok(())
     }
-    /// The state at the start of a flow with this initial window (packets).
+    /// The state at the start of a flow with this initial window (packets);
+    /// `scale.host_rate` is the rate of the sender's own link.
     fn start(&self, initial_window: f64, scale: &PathScale) -> Self::State;
 }
 
@@ -128,6 +144,17 @@ macro_rules! transports {
                         <<$file::Spec as TransportPart>::State as CongestionControl>::ECN ),+
                 }
             }
+            /// See [`TransportPart::telemetry`].
+            pub fn telemetry(&self) -> Option<Bytes> {
+                match self { $( RuleSpec::$variant(spec) => spec.telemetry() ),+ }
+            }
+            /// Whether packets are spaced.
+            pub fn paced(&self) -> bool {
+                match self {
+                    $( RuleSpec::$variant(_) =>
+                        <<$file::Spec as TransportPart>::State as CongestionControl>::PACED ),+
+                }
+            }
             /// See [`TransportPart::check`].
             ///
             /// # Errors
@@ -149,6 +176,10 @@ macro_rules! transports {
             pub fn on_ack(&mut self, ack: &AckEvent) {
                 match self { $( Rule::$variant(r) => r.on_ack(ack) ),+ }
             }
+            /// See [`CongestionControl::on_telemetry`].
+            pub fn on_telemetry(&mut self, path: &Path) {
+                match self { $( Rule::$variant(r) => r.on_telemetry(path) ),+ }
+            }
             /// See [`CongestionControl::on_loss`].
             pub fn on_loss(&mut self, flight: u32) {
                 match self { $( Rule::$variant(r) => r.on_loss(flight) ),+ }
@@ -166,6 +197,10 @@ macro_rules! transports {
             pub fn window(&self) -> f64 {
                 match self { $( Rule::$variant(r) => r.window() ),+ }
             }
+            /// See [`CongestionControl::pacing_rate`].
+            pub fn pacing_rate(&self) -> f64 {
+                match self { $( Rule::$variant(r) => r.pacing_rate() ),+ }
+            }
             /// See [`CongestionControl::alpha`].
             pub fn alpha(&self) -> Option<f64> {
                 match self { $( Rule::$variant(r) => r.alpha() ),+ }
@@ -179,6 +214,8 @@ transports! {
     "dctcp" => Dctcp(dctcp),
     "mintcp" => MinTcp(mintcp),
     "l2dct" => L2dct(l2dct),
+    "dctcp-rate" => DctcpRate(dctcp_rate),
+    "hpcc" => Hpcc(hpcc),
     "ascc" => Ascc(ascc),
     "fixed-window" => FixedWindow(fixed_window),
 }

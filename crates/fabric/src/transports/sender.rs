@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::scoreboard::Scoreboard;
 use super::{AckEvent, Rule, TimeoutEvent};
+use crate::engine::telemetry::Path;
 use crate::packet::Stamp;
 
 /// What all transports share; the defaults differ by transport.
@@ -287,6 +288,10 @@ impl Sender {
     pub fn congestion_window(&self) -> f64 {
         self.rule.window()
     }
+    /// Bits per second at which a paced flow sends.
+    pub fn pacing_rate(&self) -> f64 {
+        self.rule.pacing_rate()
+    }
     /// Packets in flight.
     pub fn in_flight(&self) -> u32 {
         self.pipe
@@ -378,6 +383,11 @@ impl Sender {
         self.pipe += in_flight;
         self.retransmissions += 1;
         Transmit::Again(self.una + index as u32)
+    }
+
+    /// The ACK that arrives next brings this telemetry.
+    pub fn on_telemetry(&mut self, path: &Path) {
+        self.rule.on_telemetry(path);
     }
 
     /// The first `packets` packets of the flow are available from now on.

@@ -57,6 +57,8 @@ pub struct Row {
     pub reason: Option<String>,
     pub retransmissions: u32,
     pub timeouts: u32,
+    /// Only of a scheme with a shaper, picoseconds.
+    pub source_delay: Option<u64>,
 }
 
 /// What a run gave.
@@ -99,6 +101,9 @@ fn rows(batch: &RecordBatch) -> Vec<Row> {
             reason: reasons.is_valid(i).then(|| reasons.value(i).to_owned()),
             retransmissions: u32s("retransmissions").value(i),
             timeouts: u32s("timeouts").value(i),
+            source_delay: batch
+                .column_by_name("source_delay_s")
+                .map(|c| ps(c.as_primitive::<Float64Type>().value(i))),
         })
         .collect()
 }

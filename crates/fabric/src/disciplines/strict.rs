@@ -1,0 +1,71 @@
+//! Strict priority over traffic classes: a class is served only when no class
+//! before it has anything to send (swp, section 2.1: "PQ").
+
+use fctlab_core::{SpecError, Time, spec};
+use serde::{Deserialize, Serialize};
+
+use super::classes::{ByClass, Classes, Inside, Schedule};
+use super::{DisciplineSpec, Site};
+
+/// Strict priority over traffic classes, the first before all others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// How many classes there are.
+    #[serde(deserialize_with = "spec::whole::<_, 1, 256>")]
+    pub classes: u32,
+    /// What leaves a class next.
+    #[serde(default)]
+    pub inside: Inside,
+}
+
+/// The order of the classes.
+pub struct Strict(usize);
+
+impl DisciplineSpec for Spec {
+    type State = ByClass<Strict>;
+    fn build(&self, site: &Site<'_>) -> Result<ByClass<Strict>, SpecError> {
+        let count = self.classes as usize;
+        let classes = Classes::new(count, self.inside, site);
+        Ok(ByClass::new(classes, Strict(count)))
+    }
+    fn classes(&self) -> Option<usize> {
+        Some(self.classes as usize)
+    }
+}
+
+impl Schedule for Strict {
+    fn arrived(&mut self, _: usize, _: u16, _: bool, _: Time) {}
+    fn choose(&mut self, classes: &Classes) -> Option<usize> {
+        (0..self.0).find(|&class| classes.is_backlogged(class))
+    }
+    fn sent(&mut self, _: usize, _: u16, _: bool) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Discipline;
+    use super::super::classes::tests::{build, data};
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    proptest! {
+        /// Against a search of a list: the smallest class, then the oldest.
+        #[test]
+        fn the_first_class_first(ops in prop::collection::vec((0u8..5, 0u8..4), 0..200)) {
+            let mut queue = build(json!({"kind": "strict", "classes": 4}));
+            let mut list: Vec<(u8, u32)> = vec![];
+            for (i, (op, class)) in ops.into_iter().enumerate() {
+                if op < 3 {
+                    queue.enqueue(data(class, 0, i as u32, 100), Time::ZERO);
+                    list.push((class, i as u32));
+                } else {
+                    let first = list.iter().min().copied();
+                    list.retain(|&p| Some(p) != first);
+                    prop_assert_eq!(queue.dequeue().map(|p| (p.class, p.seq)), first);
+                }
+            }
+        }
+    }
+}

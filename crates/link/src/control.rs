@@ -1,0 +1,265 @@
+//! Congestion control as a function (swp, section 4.2, tables 1 and 2).
+
+use std::borrow::Cow;
+
+use fctlab_core::parts::PartInfo;
+use fctlab_core::spec::{half_open_unit, nearest, non_negative, positive, read};
+use fctlab_core::{Bytes, Rate, SpecError};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+/// The parameters of table 1, named as in figure 4.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Control {
+    /// r_init: the rate of a flow during its first round trip.
+    pub r_init: InitialRate,
+    /// U: the share of the capacity that controlled flows aim at.
+    pub u_target: f64,
+    /// T: the queue that is not reacted to.
+    pub thresh: Bytes,
+    /// Beta: how much controlled flows make room for uncontrolled traffic (0 or 1 in the paper).
+    pub beta: f64,
+    /// Eta: rates approach their ideal within eta x tau.
+    pub eta: f64,
+}
+
+/// The same with the bounds of each key, as it is read once the preset is merged in.
+#[derive(Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    /// r_init: `"line"`, or a rate.
+    r_init: InitialRate,
+    /// U, in (0, 1].
+    #[serde(deserialize_with = "half_open_unit")]
+    u_target: f64,
+    /// T: the queue that is not reacted to.
+    thresh: Bytes,
+    /// Beta: how much controlled flows make room for uncontrolled traffic.
+    #[serde(deserialize_with = "non_negative")]
+    beta: f64,
+    /// Eta: rates approach their ideal within eta x tau.
+    #[serde(deserialize_with = "positive")]
+    eta: f64,
+}
+
+/// A rate that may follow the link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum InitialRate {
+    /// The link's rate.
+    Line,
+    /// A rate of its own, at most the link's.
+    Fixed(Rate),
+}
+
+impl Serialize for InitialRate {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self {
+            InitialRate::Line => s.serialize_str("line"),
+            InitialRate::Fixed(rate) => rate.serialize(s),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for InitialRate {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(d)?;
+        if value == "line" {
+            return Ok(InitialRate::Line);
+        }
+        read(value)
+            .map(InitialRate::Fixed)
+            .map_err(SpecError::into_serde)
+    }
+}
+
+impl schemars::JsonSchema for InitialRate {
+    fn schema_name() -> Cow<'static, str> {
+        "InitialRate".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let rate = generator.subschema_for::<Rate>();
+        schemars::json_schema!({"anyOf": [{"const": "line"}, rate]})
+    }
+}
+
+/// Declares the presets: one line each, naming the file in `presets/`.
+macro_rules! presets {
+    ($( $name:literal ),+ $(,)?) => {
+        /// Names of the presets.
+        pub const PRESETS: &[&str] = &[$($name),+];
+        fn preset_text(name: &str) -> Option<&'static str> {
+            match name {
+                $( $name => Some(include_str!(concat!("../presets/", $name, ".toml"))), )+
+                _ => None,
+            }
+        }
+    };
+}
+
+presets! {
+    "swp-d",
+    "swp-h",
+}
+
+/// A preset's table.
+fn preset(name: &str) -> Result<Map<String, Value>, SpecError> {
+    let Some(text) = preset_text(name) else {
+        let hint = match nearest(name, PRESETS) {
+            Some(near) => format!("did you mean {near:?}? "),
+            None => String::new(),
+        };
+        let message = format!(
+            "{name:?} is not a preset; {hint}known: {}",
+            PRESETS.join(", ")
+        );
+        return Err(SpecError::new("", message));
+    };
+    let table = toml::from_str(text);
+    Ok(table.unwrap_or_else(|e| unreachable!("presets/{name}.toml is checked by a test: {e}")))
+}
+
+impl Control {
+    /// Every preset, described by the comment at the top of its file.
+    pub fn catalog() -> Vec<PartInfo> {
+        let describe = |name: &&'static str| PartInfo {
+            name,
+            description: preset_text(name)
+                .and_then(|text| text.lines().next())
+                .unwrap_or_default()
+                .trim_start_matches(['#', ' '])
+                .to_owned(),
+        };
+        PRESETS.iter().map(describe).collect()
+    }
+
+    /// The preset called `name`.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn preset(name: &str) -> Result<Self, SpecError> {
+        read(Value::String(name.to_owned()))
+    }
+
+    /// r_init in bytes per second on a link of `capacity` bytes per second.
+    pub fn initial_rate_on(&self, capacity: f64) -> f64 {
+        match self.r_init {
+            InitialRate::Line => capacity,
+            InitialRate::Fixed(rate) => (rate.bps() as f64 / 8.0).min(capacity),
+        }
+    }
+}
+
+/// `"swp-d"`, or a table: a preset (swp-d unless given) and what differs from it.
+impl<'de> Deserialize<'de> for Control {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let merged = || {
+            let mut given = match Value::deserialize(d).map_err(|e| e.to_string()) {
+                Ok(Value::String(name)) => {
+                    Map::from_iter([("preset".to_owned(), Value::String(name))])
+                }
+                Ok(Value::Object(table)) => table,
+                Ok(other) => {
+                    let message = format!(
+                        "{other} is not a congestion control: write a preset's name or a table"
+                    );
+                    return Err(SpecError::new("", message));
+                }
+                Err(message) => return Err(SpecError::new("", message)),
+            };
+            let mut table = match given.shift_remove("preset") {
+                None => preset(PRESETS[0])?,
+                Some(Value::String(name)) => preset(&name)?,
+                Some(other) => {
+                    return Err(SpecError::new("preset", format!("{other} is not a name")));
+                }
+            };
+            for (key, value) in given {
+                table.insert(key, value);
+            }
+            let t: Table = read(Value::Object(table))?;
+            Ok(Control {
+                r_init: t.r_init,
+                u_target: t.u_target,
+                thresh: t.thresh,
+                beta: t.beta,
+                eta: t.eta,
+            })
+        };
+        merged().map_err(SpecError::into_serde)
+    }
+}
+
+impl schemars::JsonSchema for Control {
+    fn schema_name() -> Cow<'static, str> {
+        "Control".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let mut table = fctlab_core::parts::schema_of::<Table>(generator);
+        table["properties"]["preset"] = serde_json::json!({"enum": PRESETS});
+        if let Some(object) = table.as_object_mut() {
+            object.remove("required");
+        }
+        schemars::json_schema!({"anyOf": [{"enum": PRESETS}, table]})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn presets_are_table_2() {
+        let d = Control::preset("swp-d").unwrap();
+        let expected = Control {
+            r_init: InitialRate::Line,
+            u_target: 1.0,
+            thresh: Bytes::new(100_000),
+            beta: 0.0,
+            eta: 5.5,
+        };
+        assert_eq!(d, expected);
+        let h = Control::preset("swp-h").unwrap();
+        let expected = Control {
+            u_target: 0.9,
+            thresh: Bytes::new(0),
+            beta: 1.0,
+            eta: 5.0,
+            ..expected
+        };
+        assert_eq!(h, expected);
+        for control in [d, h] {
+            let written = serde_json::to_value(&control).unwrap();
+            assert_eq!(read::<Control>(written).unwrap(), control);
+        }
+        assert_eq!(
+            Control::catalog()[0].description,
+            "DCTCP as swp's table 2 has it (SWP-D)."
+        );
+    }
+
+    #[test]
+    fn a_table_changes_a_preset() {
+        let c: Control = read(json!({"preset": "swp-h", "eta": 0.5, "r_init": "50Gbps"})).unwrap();
+        assert_eq!((c.eta, c.u_target), (0.5, 0.9));
+        assert_eq!(c.initial_rate_on(12.5e9), 6.25e9);
+        assert_eq!(c.initial_rate_on(1e9), 1e9);
+        let c: Control = read(json!({"eta": 0.5})).unwrap();
+        assert_eq!(c.u_target, 1.0);
+    }
+
+    #[test]
+    fn mistakes() {
+        let error = |value| read::<Control>(value).unwrap_err().to_string();
+        assert_eq!(
+            error(json!("swp-x")),
+            "\"swp-x\" is not a preset; did you mean \"swp-d\"? known: swp-d, swp-h"
+        );
+        assert_eq!(
+            error(json!({"u_target": 1.5})),
+            "u_target: 1.5 is not in (0, 1]"
+        );
+        assert!(error(json!({"smooth": 1})).starts_with("smooth: unknown key; "));
+        assert!(error(json!(3)).starts_with("3 is not a congestion control"));
+    }
+}

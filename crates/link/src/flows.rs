@@ -1,0 +1,160 @@
+//! The flows of several classes as one list in order of start.
+//!
+//! Every class has a stream of its own, from a seed that follows from the run's
+//! and the class's name: changing one class leaves the others' flows as they were.
+
+use std::path::Path;
+
+use fctlab_core::random::{Seed, mix};
+use fctlab_core::{PacketFormat, Rate, SpecError, Time};
+use fctlab_workload::{ArrivalsSpec, HostLayout, LoadCounts, SizesSpec, Traffic, TrafficSpec};
+
+use crate::model::Arrival;
+
+/// The load at which a stream is generated; the layout's rate is chosen to fit.
+const LOAD: f64 = 0.5;
+
+/// Where the flows of one class come from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// Drawn: sizes, inter-arrival times, and the bytes per second they add up to.
+    Drawn {
+        /// The distribution of sizes.
+        sizes: SizesSpec,
+        /// The arrival process.
+        arrivals: ArrivalsSpec,
+        /// Payload bytes per second, as a rate.
+        rate: Rate,
+    },
+    /// Replayed from a file, as often as it takes; see `fctlab_workload::trace`.
+    Trace(std::path::PathBuf),
+}
+
+/// The traffic of one class.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClassTraffic {
+    /// Its name, from which its random stream follows.
+    pub name: String,
+    /// Where its flows come from.
+    pub source: Source,
+}
+
+impl ClassTraffic {
+    /// Its stream of flows before `until`.
+    ///
+    /// # Errors
+    /// A size table or trace that cannot be read, with its path.
+    fn stream(&self, seed: u64, until: Time) -> Result<Traffic, SpecError> {
+        let mut spec = TrafficSpec {
+            duration: Some(until.since(Time::ZERO)),
+            ..TrafficSpec::default()
+        };
+        let mut layout = HostLayout {
+            rack_of: vec![0, 1],
+            host_rate: Rate::from_gbps(1),
+            sink: Some(1),
+        };
+        match &self.source {
+            Source::Drawn {
+                sizes,
+                arrivals,
+                rate,
+            } => {
+                layout.host_rate = Rate::from_bps((rate.bps() as f64 / LOAD).round() as u64);
+                spec.workload = Some(sizes.clone());
+                spec.arrivals = Some(arrivals.clone());
+                spec.load = Some(LOAD);
+                spec.load_counts = Some(LoadCounts::Payload);
+            }
+            Source::Trace(file) => {
+                layout.rack_of = vec![0; usize::from(u16::MAX)];
+                layout.sink = None;
+                spec.trace = Some(file.clone());
+            }
+        }
+        spec.resolve(Path::new(""))?;
+        let name = self.name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| {
+            (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
+        });
+        spec.build(&layout, &PacketFormat::default(), Seed(mix(seed) ^ name))
+    }
+}
+
+/// One flow, as small as millions of them should be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Packed {
+    start: Time,
+    /// Size in the lower 48 bits, class above.
+    size_and_class: u64,
+}
+
+/// The flows of all classes, in order of start (ties: by class).
+#[derive(Clone, Debug, Default)]
+pub struct FlowList {
+    flows: Vec<Packed>,
+    counts: Vec<u64>,
+}
+
+impl FlowList {
+    /// All flows of `classes` that start before `until`.
+    ///
+    /// # Errors
+    /// As the class's stream, under `classes[i]`.
+    pub fn generate(classes: &[ClassTraffic], seed: u64, until: Time) -> Result<Self, SpecError> {
+        let mut streams = Vec::new();
+        for (i, class) in classes.iter().enumerate() {
+            let stream = class.stream(seed, until);
+            let mut stream = stream.map_err(|e| e.under(&format!("classes[{i}]")))?;
+            let first = stream.next();
+            streams.push((stream, first));
+        }
+        let mut list = FlowList {
+            flows: Vec::new(),
+            counts: vec![0; classes.len()],
+        };
+        loop {
+            let starts = streams.iter().enumerate();
+            let starts = starts.filter_map(|(i, (_, next))| Some((next.as_ref()?.start, i)));
+            let Some((start, class)) = starts.min() else {
+                return Ok(list);
+            };
+            let (stream, next) = &mut streams[class];
+            let flow = std::mem::replace(next, stream.next());
+            let size = flow.map_or(1, |f| f.size.get());
+            list.flows.push(Packed {
+                start,
+                size_and_class: size | (class as u64) << 48,
+            });
+            list.counts[class] += 1;
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.flows.is_empty()
+    }
+
+    /// When the last one starts; the start of the run if there is none.
+    pub fn last_start(&self) -> Time {
+        self.flows.last().map_or(Time::ZERO, |f| f.start)
+    }
+
+    /// How many there are of each class.
+    pub fn counts(&self) -> &[u64] {
+        &self.counts
+    }
+
+    /// The flows, for the model.
+    pub fn iter(&self) -> impl Iterator<Item = Arrival> + '_ {
+        self.flows.iter().map(|f| Arrival {
+            start_s: f.start.as_secs_f64(),
+            size_bytes: (f.size_and_class & ((1 << 48) - 1)) as f64,
+            class: (f.size_and_class >> 48) as u16,
+        })
+    }
+}

@@ -1,0 +1,494 @@
+//! From one event to the next: senders, bottleneck, signals.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+
+use fctlab_core::{Duration, Rate};
+
+use crate::control::Control;
+use crate::fair::Fair;
+use crate::queues::{Discipline, Inside, Sharing};
+use crate::sender::{Sender, Step};
+use crate::signal::Signal;
+
+/// The longest step, in one-way delays, that is usual; what it costs in accuracy is in
+/// `docs/planning.md`.
+pub const LONGEST_STEP: f64 = 1.0;
+
+/// The shortest step to the end of a controlled flow, in one-way delays: what it
+/// would have sent beyond that is taken back.
+const SHORTEST_STEP: f64 = 1e-4;
+
+/// The bottleneck.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Link {
+    /// Its rate.
+    pub rate: Rate,
+    /// 2 tau: propagation from a sender to the bottleneck and back.
+    pub rtt: Duration,
+}
+
+impl Link {
+    /// Bytes per second.
+    pub fn bytes_per_s(&self) -> f64 {
+        self.rate.bps() as f64 / 8.0
+    }
+    /// The time that a flow takes alone, in seconds, its ACK's return included:
+    /// RTT + size / rate (swp, section 2).
+    pub fn ideal_s(&self, size_bytes: f64) -> f64 {
+        self.rtt.as_secs_f64() + size_bytes / self.bytes_per_s()
+    }
+}
+
+/// Everything that the model needs to know.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setup {
+    /// The bottleneck.
+    pub link: Link,
+    /// How flows send.
+    pub control: Control,
+    /// How the bottleneck serves classes.
+    pub discipline: Discipline,
+    /// How many classes there are.
+    pub classes: usize,
+    /// The longest step, in one-way delays; in (0, 2], usually [`LONGEST_STEP`].
+    pub longest_step: f64,
+}
+
+/// A flow that will start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arrival {
+    /// Seconds since the start of the run.
+    pub start_s: f64,
+    /// Its bytes; at least 1.
+    pub size_bytes: f64,
+    /// Its class, from 0.
+    pub class: u16,
+}
+
+/// A flow that has ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Done {
+    /// Its place among the arrivals, from 0.
+    pub index: u64,
+    /// What it was.
+    pub arrival: Arrival,
+    /// From its start until the ACK of its last byte is back, in seconds; half
+    /// an RTT less is when that byte was received.
+    pub fct_s: f64,
+}
+
+/// What a run did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Counters {
+    /// Flows that ended.
+    pub flows: u64,
+    /// Steps taken.
+    pub steps: u64,
+    /// Simulated seconds.
+    pub simulated_s: f64,
+    /// Bytes served by the bottleneck.
+    pub served_bytes: f64,
+}
+
+/// A flow on its way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InFlight {
+    pub index: u64,
+    pub start: f64,
+    pub size: f64,
+    /// When its last byte is sent, once that is known.
+    pub arrives: f64,
+    pub class: u16,
+    /// Its place among the flows that go on sending (fair queueing).
+    pub slot: u32,
+}
+
+/// Flows whose bytes wait, in the order in which the last ones leave.
+#[derive(Debug)]
+enum Waiting {
+    /// Ends of flows, by the bytes that had arrived before them and with them.
+    Fifo(VecDeque<(f64, InFlight)>),
+    Fair(Fair),
+}
+
+/// One queue at the bottleneck, with the senders that fill it.
+#[derive(Debug)]
+struct Queue {
+    sender: Sender,
+    signal: Signal,
+    /// Flows that outlast their first round trip and have not sent everything.
+    listeners: usize,
+    waiting: Waiting,
+    arrived: f64,
+    backlog: f64,
+    /// Integrals over the step so far: capacity that it may count on, and backlog above T.
+    available: f64,
+    excess: f64,
+    /// Flows that sent their last byte in the step, with their bytes in it.
+    ended: Vec<(InFlight, f64)>,
+}
+
+/// Runs flows, in order of start, until all have ended or `done` breaks off.
+pub fn simulate(
+    setup: &Setup,
+    arrivals: impl IntoIterator<Item = Arrival>,
+    done: impl FnMut(&Done) -> ControlFlow<()>,
+) -> Counters {
+    Model::new(setup, done).run(arrivals.into_iter())
+}
+
+struct Model<'a, F> {
+    setup: &'a Setup,
+    capacity: f64,
+    round_trip: f64,
+    relax: f64,
+    /// No step ends earlier because a flow has sent everything.
+    shortest: f64,
+    threshold: f64,
+    queues: Vec<Queue>,
+    /// By queue, during a step.
+    inflow: Vec<f64>,
+    demands: Vec<f64>,
+    shares: Vec<f64>,
+    active: Vec<f64>,
+    available: Vec<f64>,
+    done: F,
+    stopped: bool,
+    counters: Counters,
+    /// exp(-span / relax) for the span that was asked last.
+    decay: (f64, f64),
+}
+
+impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
+    fn new(setup: &'a Setup, done: F) -> Self {
+        let capacity = setup.link.bytes_per_s();
+        let round_trip = setup.link.rtt.as_secs_f64();
+        let control = &setup.control;
+        let relax = control.eta * round_trip / 2.0;
+        let r_init = control.initial_rate_on(capacity);
+        let fair = setup.discipline.inside == Inside::Fq;
+        let queues = match setup.discipline.sharing {
+            Sharing::One => 1,
+            _ => setup.classes,
+        };
+        let queue = |_| Queue {
+            sender: Sender::new(r_init, round_trip, relax, fair, control.beta),
+            signal: Signal::default(),
+            listeners: 0,
+            waiting: match fair {
+                true => Waiting::Fair(Fair::default()),
+                false => Waiting::Fifo(VecDeque::new()),
+            },
+            arrived: 0.0,
+            backlog: 0.0,
+            available: 0.0,
+            excess: 0.0,
+            ended: Vec::new(),
+        };
+        Model {
+            setup,
+            capacity,
+            round_trip,
+            relax,
+            shortest: SHORTEST_STEP * round_trip / 2.0,
+            threshold: control.thresh.get() as f64,
+            queues: (0..queues).map(queue).collect(),
+            inflow: vec![0.0; queues],
+            demands: vec![0.0; queues],
+            shares: vec![0.0; queues],
+            active: vec![0.0; queues],
+            available: vec![0.0; queues],
+            done,
+            stopped: false,
+            counters: Counters::default(),
+            decay: (0.0, 1.0),
+        }
+    }
+
+    fn run(mut self, mut arrivals: impl Iterator<Item = Arrival>) -> Counters {
+        let longest = self.setup.longest_step.min(2.0) * self.round_trip / 2.0;
+        let mut now = 0.0;
+        let mut sent = Vec::new();
+        let mut next = arrivals.next();
+        let mut index = 0;
+        while !self.stopped {
+            while let Some(arrival) = next
+                && arrival.start_s <= now
+            {
+                self.start(index, &arrival, now);
+                index += 1;
+                next = arrivals.next();
+            }
+            for q in 0..self.queues.len() {
+                self.queues[q].sender.end_bursts(now, &mut sent);
+                for flow in sent.drain(..) {
+                    self.last_byte(q, flow, now);
+                }
+            }
+            let start = next.map_or(f64::INFINITY, |a| a.start_s);
+            let idle = |q: &Queue| q.backlog == 0.0 && q.sender.is_idle();
+            let end = match self.queues.iter().all(idle) {
+                true if next.is_none() => break,
+                true => start,
+                false => {
+                    let bursts = self.queues.iter().map(|q| q.sender.next_burst_end());
+                    bursts.fold(start.min(now + longest), f64::min)
+                }
+            };
+            now = self.step(now, end);
+        }
+        self.counters.simulated_s = now;
+        self.counters
+    }
+
+    fn start(&mut self, index: u64, arrival: &Arrival, now: f64) {
+        let q = match self.setup.discipline.sharing {
+            Sharing::One => 0,
+            _ => usize::from(arrival.class),
+        };
+        let queue = &mut self.queues[q];
+        let burst = queue.sender.burst_bytes();
+        let mut flow = InFlight {
+            index,
+            start: now,
+            size: arrival.size_bytes,
+            arrives: queue.sender.burst_end(now, arrival.size_bytes),
+            class: arrival.class,
+            slot: 0,
+        };
+        if let Waiting::Fair(fair) = &mut queue.waiting {
+            fair.start(&mut flow, burst);
+        }
+        if flow.size > burst {
+            if queue.listeners == 0 {
+                queue.signal.restart(now);
+            }
+            queue.listeners += 1;
+        }
+        queue.sender.start(flow);
+    }
+
+    /// The last byte of `flow` was sent at `now`.
+    fn last_byte(&mut self, q: usize, mut flow: InFlight, now: f64) {
+        let queue = &mut self.queues[q];
+        if flow.size > queue.sender.burst_bytes() {
+            queue.listeners -= 1;
+        }
+        match &mut queue.waiting {
+            Waiting::Fifo(_) if queue.backlog == 0.0 => self.end(flow, now),
+            Waiting::Fifo(ends) => ends.push_back((queue.arrived, flow)),
+            Waiting::Fair(fair) if flow.size > queue.sender.burst_bytes() => {
+                flow.arrives = now;
+                if fair.last_byte(flow, queue.backlog == 0.0) {
+                    self.end(flow, now);
+                }
+            }
+            Waiting::Fair(_) => {} // known since its start
+        }
+    }
+
+    fn end(&mut self, flow: InFlight, at: f64) {
+        end(
+            &mut self.counters,
+            &mut self.done,
+            &mut self.stopped,
+            self.round_trip,
+            flow,
+            at,
+        );
+    }
+
+    /// Takes a step from `now` to `end` or to an earlier event; returns where it ended.
+    fn step(&mut self, now: f64, end: f64) -> f64 {
+        self.counters.steps += 1;
+        let mut span = end - now;
+        let controlled = |q: &Queue| q.sender.controlled() > 0;
+        let busy = self.queues.iter().any(controlled);
+        if busy {
+            let decay = self.decay_over(span);
+            let whole = span;
+            for queue in self.queues.iter().filter(|q| controlled(q)) {
+                let ideal = queue.signal.average(now + whole - self.round_trip);
+                let step = Step::new(whole, ideal, decay, self.relax);
+                span = span.min(queue.sender.first_end(&step).max(self.shortest));
+            }
+        }
+        let end = match span < end - now {
+            true => now + span,
+            false => end,
+        };
+        let span = end - now;
+        let decay = match busy {
+            true => self.decay_over(span),
+            false => 1.0,
+        };
+        for (queue, inflow) in self.queues.iter_mut().zip(&mut self.inflow) {
+            let mut bytes = queue.sender.burst_sent(span);
+            if queue.sender.controlled() > 0 {
+                let ideal = queue.signal.average(end - self.round_trip);
+                let step = Step::new(span, ideal, decay, self.relax);
+                bytes += queue.sender.advance(&step, &mut queue.ended);
+                if let Waiting::Fair(fair) = &mut queue.waiting {
+                    for young in queue.sender.young() {
+                        fair.set_input(&young.flow, young.sent / span);
+                    }
+                    for (flow, bytes) in &queue.ended {
+                        fair.set_input(flow, bytes / span);
+                    }
+                }
+            }
+            *inflow = bytes / span;
+        }
+        self.serve(now, span);
+        for q in 0..self.queues.len() {
+            self.signal(q, end, span);
+            let mut ended = std::mem::take(&mut self.queues[q].ended);
+            for (flow, _) in ended.drain(..) {
+                self.last_byte(q, flow, end);
+            }
+            self.queues[q].ended = ended;
+        }
+        end
+    }
+
+    fn decay_over(&mut self, span: f64) -> f64 {
+        if self.decay.0 != span {
+            self.decay = (span, libm::exp(-span / self.relax));
+        }
+        self.decay.1
+    }
+
+    /// The bottleneck serves for `span` from `now` on, inflows being constant.
+    fn serve(&mut self, now: f64, span: f64) {
+        let heard = self.queues.iter().any(|q| q.listeners > 0);
+        let (mut at, mut left) = (now, span);
+        while left > 0.0 {
+            for ((demand, queue), inflow) in
+                self.demands.iter_mut().zip(&self.queues).zip(&self.inflow)
+            {
+                *demand = match queue.backlog > 0.0 {
+                    true => f64::INFINITY,
+                    false => *inflow,
+                };
+            }
+            let discipline = &self.setup.discipline;
+            discipline.share(self.capacity, &self.demands, &mut self.shares);
+            // Until the first queue is empty.
+            let (mut part, mut first) = (left, None);
+            for (q, queue) in self.queues.iter().enumerate() {
+                let falls = self.shares[q] - self.inflow[q];
+                if queue.backlog > 0.0 && falls > 0.0 && queue.backlog <= falls * part {
+                    part = queue.backlog / falls;
+                    first = Some(q);
+                }
+            }
+            if heard {
+                for (q, active) in self.active.iter_mut().enumerate() {
+                    let waits = self.queues[q].backlog > 0.0 || self.inflow[q] > self.shares[q];
+                    *active = match waits {
+                        true => 1.0,
+                        false => self.inflow[q] / self.capacity,
+                    };
+                }
+                discipline.available(
+                    self.capacity,
+                    &self.shares,
+                    &self.active,
+                    &mut self.available,
+                );
+            }
+            for (q, queue) in self.queues.iter_mut().enumerate() {
+                let (share, inflow) = (self.shares[q], self.inflow[q]);
+                let before = queue.backlog;
+                let waits = before > 0.0 || inflow > share;
+                let after = match first == Some(q) || !waits {
+                    true => 0.0,
+                    false => (before + (inflow - share) * part).max(0.0),
+                };
+                let served_before = queue.arrived - before;
+                queue.arrived += inflow * part;
+                queue.backlog = after;
+                if queue.listeners > 0 {
+                    queue.available += self.available[q] * part;
+                    let excess = |backlog: f64| (backlog - self.threshold).max(0.0);
+                    queue.excess += (excess(before) + excess(after)) / 2.0 * part;
+                }
+                let served = queue.arrived - after;
+                self.counters.served_bytes += served - served_before;
+                let mut depart = |flow, at| {
+                    end(
+                        &mut self.counters,
+                        &mut self.done,
+                        &mut self.stopped,
+                        self.round_trip,
+                        flow,
+                        at,
+                    );
+                };
+                match &mut queue.waiting {
+                    Waiting::Fifo(ends) => {
+                        while let Some(&(mark, flow)) = ends.front()
+                            && mark <= served
+                        {
+                            ends.pop_front();
+                            let into = ((mark - served_before) / share).clamp(0.0, part);
+                            depart(flow, at + into);
+                        }
+                    }
+                    Waiting::Fair(fair) => {
+                        fair.serve(at, part, served - served_before, after == 0.0, &mut depart);
+                    }
+                }
+            }
+            at += part;
+            left = match first {
+                Some(_) => left - part,
+                None => 0.0,
+            };
+        }
+    }
+
+    /// Equations 6 and 11: what the senders of queue `q` will hear of the step.
+    fn signal(&mut self, q: usize, end: f64, span: f64) {
+        let control = &self.setup.control;
+        let queue = &mut self.queues[q];
+        let uncontrolled = match control.beta != 0.0 {
+            true => control.beta * queue.sender.uncontrolled(end, span),
+            false => 0.0,
+        };
+        if queue.listeners == 0 {
+            return;
+        }
+        let mut room = control.u_target * queue.available / span;
+        room -= queue.excess / span / self.round_trip + uncontrolled;
+        // Before its own flows are counted (N one round trip ago is 0) a flow counts itself.
+        let controlled = (queue.sender.controlled() + queue.ended.len()).max(1);
+        let ideal = (room.max(0.0) / controlled as f64).min(self.capacity);
+        queue.signal.push(end, span, ideal);
+        queue.signal.seek(end - self.round_trip);
+        (queue.available, queue.excess) = (0.0, 0.0);
+    }
+}
+
+/// Reports a flow whose last byte leaves the bottleneck `at`, on the senders' clock.
+fn end(
+    counters: &mut Counters,
+    done: &mut impl FnMut(&Done) -> ControlFlow<()>,
+    stopped: &mut bool,
+    round_trip: f64,
+    flow: InFlight,
+    at: f64,
+) {
+    counters.flows += 1;
+    let ended = Done {
+        index: flow.index,
+        arrival: Arrival {
+            start_s: flow.start,
+            size_bytes: flow.size,
+            class: flow.class,
+        },
+        fct_s: at - flow.start + round_trip,
+    };
+    *stopped |= done(&ended).is_break();
+}

@@ -1,0 +1,155 @@
+//! Everything with JSON on both sides, for the binding.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use fctlab_core::{SpecError, spec};
+use fctlab_link::{Control, QueueSpec};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::change;
+use crate::evaluate::{Candidate, Flows, MOST_FLOWS, Meter, span};
+use crate::plan::plan;
+use crate::predict::{Length, predict};
+use crate::provision::{Strategy, provision};
+use crate::spec::{Spec, schema};
+
+/// A question, told apart by its key `ask`.
+#[derive(Deserialize)]
+#[serde(tag = "ask", rename_all = "kebab-case", deny_unknown_fields)]
+enum Question {
+    Resolve {
+        spec: Value,
+        #[serde(default)]
+        sets: Vec<(String, String)>,
+        #[serde(default)]
+        base_dir: PathBuf,
+    },
+    Predict {
+        spec: Value,
+        most_flows: Option<u64>,
+        #[serde(default)]
+        fixed: bool,
+    },
+    Plan {
+        spec: Value,
+        most_flows: Option<u64>,
+    },
+    Provision {
+        spec: Value,
+        strategies: Option<Vec<Strategy>>,
+        precision: Option<f64>,
+    },
+    Speed {
+        spec: Value,
+        flows: u64,
+    },
+    Flows {
+        spec: Value,
+        flows: u64,
+    },
+    Catalog {},
+    Schema {},
+}
+
+/// Answers a question; `meter` counts, and stops it from outside.
+///
+/// # Errors
+/// A mistake in it, with its path.
+pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
+    let question: Question = spec::read(question)?;
+    let begin = Instant::now();
+    let read = |value: &Value| Spec::read(value.clone(), Path::new(""));
+    let cost = || {
+        json!({
+            "wall_s": begin.elapsed().as_secs_f64(),
+            "evaluations": meter.evaluations.load(Ordering::Relaxed),
+            "flows": meter.flows.load(Ordering::Relaxed),
+        })
+    };
+    match question {
+        Question::Resolve {
+            mut spec,
+            sets,
+            base_dir,
+        } => {
+            for (path, text) in sets {
+                change::set(&mut spec, &path, &text)?;
+            }
+            Ok(json!(Spec::read(spec, &base_dir)?))
+        }
+        Question::Predict {
+            spec,
+            most_flows,
+            fixed,
+        } => {
+            let spec = read(&spec)?;
+            let classes = spec.classes()?;
+            let candidate = Candidate::of(&spec, &classes);
+            let most = most_flows.unwrap_or(MOST_FLOWS);
+            let length = match fixed {
+                true => Length::Exactly(most),
+                false => Length::UntilTight(most),
+            };
+            let (found, flows) = predict(&candidate, spec.seed, length, meter)?;
+            Ok(json!({
+                "spec": spec,
+                "classes": found,
+                "flows": flows.len(),
+                "simulated_s": flows.until().as_secs_f64(),
+                "cost": cost(),
+            }))
+        }
+        Question::Plan { spec, most_flows } => {
+            let resolved = read(&spec)?;
+            let most = most_flows.unwrap_or(MOST_FLOWS);
+            let found = plan(&resolved, &spec, most, meter)?;
+            Ok(json!({"spec": resolved, "plan": found, "cost": cost()}))
+        }
+        Question::Provision {
+            spec,
+            strategies,
+            precision,
+        } => {
+            let spec = read(&spec)?;
+            let strategies = strategies.unwrap_or_else(|| Strategy::ALL.to_vec());
+            let precision = precision.unwrap_or(1.0);
+            if !(precision > 0.0 && precision.is_finite()) {
+                let message = format!("{precision} is not in (0, inf)");
+                return Err(SpecError::new("precision", message));
+            }
+            let found = provision(&spec, &strategies, precision, meter)?;
+            Ok(json!({"spec": spec, "strategies": found, "cost": cost()}))
+        }
+        Question::Speed { spec, flows } => {
+            let spec = read(&spec)?;
+            let classes = spec.classes()?;
+            let flows = Flows::generate(&classes, spec.seed, span(&classes, flows))?;
+            Candidate::of(&spec, &classes).run(&flows, meter);
+            Ok(json!({"flows": flows.len(), "cost": cost()}))
+        }
+        Question::Flows { spec, flows } => {
+            let spec = read(&spec)?;
+            let classes = spec.classes()?;
+            let candidate = Candidate::of(&spec, &classes);
+            let flows = Flows::generate(&classes, spec.seed, span(&classes, flows))?;
+            let mut done = candidate.flows(&flows, meter);
+            done.sort_unstable_by_key(|d| d.index);
+            Ok(json!({
+                "start_s": done.iter().map(|d| d.arrival.start_s).collect::<Vec<_>>(),
+                "size_bytes": done.iter().map(|d| d.arrival.size_bytes).collect::<Vec<_>>(),
+                "class": done.iter().map(|d| d.arrival.class).collect::<Vec<_>>(),
+                "fct_s": done.iter().map(|d| d.fct_s).collect::<Vec<_>>(),
+                "slowdown": done.iter().map(|d| candidate.slowdown(d)).collect::<Vec<_>>(),
+                "cost": cost(),
+            }))
+        }
+        Question::Catalog {} => Ok(json!({
+            "congestion controls": Control::catalog(),
+            "queues": QueueSpec::catalog(),
+        })),
+        Question::Schema {} => Ok(schema()),
+    }
+}

@@ -1,0 +1,255 @@
+//! One run of the model: flows and weights in, SLIs and losses out.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use fctlab_core::{Duration, Rate, SpecError, Time};
+use fctlab_link::model::LONGEST_STEP;
+use fctlab_link::queues::{Discipline, Sharing};
+use fctlab_link::{Control, Done, FlowList, Inside, Link, Setup, simulate};
+
+use crate::sli::{Attr, BATCHES, Estimate, Sample};
+use crate::spec::{Class, FctEnds, Spec};
+
+/// Flows that a run may have at most.
+pub const MOST_FLOWS: u64 = 40_000_000;
+
+/// What a question costs, and whether it goes on.
+#[derive(Debug, Default)]
+pub struct Meter {
+    /// Runs of the model.
+    pub evaluations: AtomicU64,
+    /// Flows simulated.
+    pub flows: AtomicU64,
+    /// Set from outside to stop everything.
+    pub stop: AtomicBool,
+}
+
+impl Meter {
+    /// Whether to stop.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Flows of all classes over some time, made once.
+#[derive(Clone, Debug)]
+pub struct Flows {
+    list: FlowList,
+    until: Duration,
+}
+
+impl Flows {
+    /// The flows of `classes` that start before `until`.
+    ///
+    /// # Errors
+    /// A trace or table that cannot be read; more than [`MOST_FLOWS`].
+    pub fn generate(classes: &[Class], seed: u64, until: Duration) -> Result<Self, SpecError> {
+        let expected: f64 =
+            classes.iter().map(|c| c.flows_per_s).sum::<f64>() * until.as_secs_f64();
+        if expected > MOST_FLOWS as f64 {
+            let message = format!(
+                "{expected:.3e} flows would be needed for the SLIs; at most {MOST_FLOWS} are simulated: \
+                 widen the size range of the rarest, or lower its percentile"
+            );
+            return Err(SpecError::new("classes", message));
+        }
+        let traffic: Vec<_> = classes.iter().map(|c| c.traffic.clone()).collect();
+        let list = FlowList::generate(&traffic, seed, Time::ZERO + until)?;
+        // A trace may be over long before.
+        let drawn = classes.iter().all(|c| c.flows_per_s > 0.0);
+        let over = list.last_start().since(Time::ZERO) + Duration::from_ps(1);
+        let until = if drawn { until } else { over };
+        Ok(Flows { list, until })
+    }
+
+    /// The time over which they start.
+    pub fn until(&self) -> Duration {
+        self.until
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> u64 {
+        self.list.len() as u64
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+}
+
+/// The time over which every SLI has at least `flows` flows for each that it
+/// takes at least ([`crate::sli::SliSpec::least_flows`]).
+pub fn horizon(classes: &[Class], factor: f64) -> Duration {
+    let mut longest = 1e-3_f64;
+    for class in classes.iter().filter(|c| c.flows_per_s > 0.0) {
+        for (sli, share) in class.slis.iter().zip(&class.shares) {
+            let needed = factor * sli.least_flows() as f64;
+            longest = longest.max(needed / (class.flows_per_s * share));
+        }
+    }
+    Duration::from_secs_f64(longest).unwrap_or(Duration::from_ms(1))
+}
+
+/// The time in which about `flows` flows start; of traces alone, all of them.
+pub fn span(classes: &[Class], flows: u64) -> Duration {
+    let per_s: f64 = classes.iter().map(|c| c.flows_per_s).sum();
+    let span = if per_s > 0.0 {
+        flows as f64 / per_s
+    } else {
+        1e6
+    };
+    Duration::from_secs_f64(span).unwrap_or(Duration::from_ms(1))
+}
+
+/// A link, its discipline, and the classes that use it: one candidate.
+#[derive(Clone, Debug)]
+pub struct Candidate<'a> {
+    /// The classes.
+    pub classes: &'a [Class],
+    /// The bottleneck.
+    pub link: Link,
+    /// How flows send.
+    pub control: &'a Control,
+    /// How the bottleneck serves classes.
+    pub discipline: Discipline,
+    /// Where FCTs end.
+    pub fct_ends: FctEnds,
+}
+
+/// What a run found, by class and SLI.
+#[derive(Clone, Debug)]
+pub struct Found {
+    samples: Vec<Vec<Sample>>,
+}
+
+impl<'a> Candidate<'a> {
+    /// The specification as it stands.
+    pub fn of(spec: &'a Spec, classes: &'a [Class]) -> Self {
+        Candidate {
+            classes,
+            link: spec.link(),
+            control: &spec.cc,
+            discipline: spec.queue.discipline(&spec.weights()),
+            fct_ends: spec.network.fct_ends,
+        }
+    }
+
+    /// The same on a link of another rate.
+    pub fn at_rate(&self, bps: f64) -> Self {
+        let mut other = self.clone();
+        other.link.rate = Rate::from_bps(bps.round() as u64);
+        other
+    }
+
+    /// The same with weighted queues.
+    pub fn with_weights(&self, weights: &[f64], inside: Inside) -> Self {
+        let mut other = self.clone();
+        other.discipline = Discipline {
+            sharing: Sharing::Weights(weights.to_vec()),
+            inside,
+            always_backlogged: 0.0,
+        };
+        other
+    }
+
+    /// Runs the flows, telling `done` of each.
+    fn simulate(&self, flows: &Flows, meter: &Meter, mut done: impl FnMut(&Done)) {
+        let setup = Setup {
+            link: self.link,
+            control: self.control.clone(),
+            discipline: self.discipline.clone(),
+            classes: self.classes.len(),
+            longest_step: LONGEST_STEP,
+        };
+        let one_way = self.one_way_s();
+        let mut ended = 0u64;
+        simulate(&setup, flows.list.iter(), |flow| {
+            let fct_s = flow.fct_s - one_way;
+            done(&Done { fct_s, ..*flow });
+            ended += 1;
+            match ended.is_multiple_of(4096) && meter.stopped() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        });
+        meter.evaluations.fetch_add(1, Ordering::Relaxed);
+        meter.flows.fetch_add(ended, Ordering::Relaxed);
+    }
+
+    /// What a completion time ends earlier than with the ACK's return.
+    fn one_way_s(&self) -> f64 {
+        match self.fct_ends {
+            FctEnds::Ack => 0.0,
+            FctEnds::Delivery => self.link.rtt.as_secs_f64() / 2.0,
+        }
+    }
+
+    /// A flow's completion time over the one that it has alone.
+    pub fn slowdown(&self, flow: &Done) -> f64 {
+        flow.fct_s / (self.link.ideal_s(flow.arrival.size_bytes) - self.one_way_s())
+    }
+
+    /// Runs the flows and returns each, in the order in which they end.
+    pub fn flows(&self, flows: &Flows, meter: &Meter) -> Vec<Done> {
+        let mut all = Vec::with_capacity(flows.list.len());
+        self.simulate(flows, meter, |done| all.push(*done));
+        all
+    }
+
+    /// Runs the flows and keeps what the SLIs need.
+    pub fn run(&self, flows: &Flows, meter: &Meter) -> Found {
+        let per_s = BATCHES as f64 / flows.until.as_secs_f64();
+        let classes = self.classes.iter();
+        let mut samples: Vec<Vec<Sample>> = classes
+            .map(|c| vec![Sample::default(); c.slis.len()])
+            .collect();
+        self.simulate(flows, meter, |flow| {
+            let k = usize::from(flow.arrival.class);
+            let size = flow.arrival.size_bytes;
+            for (sli, sample) in self.classes[k].slis.iter().zip(&mut samples[k]) {
+                if sli.includes(size) {
+                    let value = match sli.attr {
+                        Attr::Slowdown => self.slowdown(flow),
+                        Attr::Fct => flow.fct_s,
+                        Attr::Throughput => size * 8.0 / flow.fct_s,
+                    };
+                    sample.push(value, (flow.arrival.start_s * per_s) as usize);
+                }
+            }
+        });
+        Found { samples }
+    }
+
+    /// The loss of each class; a class without an SLO has minus infinity.
+    pub fn losses(&self, flows: &Flows, meter: &Meter) -> Vec<f64> {
+        self.run(flows, meter).losses(self.classes)
+    }
+}
+
+impl Found {
+    /// The loss of each class; a class without an SLO has minus infinity.
+    pub fn losses(&mut self, classes: &[Class]) -> Vec<f64> {
+        let each = classes.iter().zip(&mut self.samples);
+        each.map(|(class, samples)| {
+            let values = class.slis.iter().zip(samples);
+            let values: Vec<f64> = values.map(|(sli, s)| s.value(sli.metric)).collect();
+            class
+                .slo
+                .as_ref()
+                .map_or(f64::NEG_INFINITY, |slo| slo.loss(&values))
+        })
+        .collect()
+    }
+
+    /// Every SLI with its interval, by class.
+    pub fn estimates(&mut self, classes: &[Class]) -> Vec<Vec<Estimate>> {
+        let each = classes.iter().zip(&mut self.samples);
+        each.map(|(class, samples)| {
+            let slis = class.slis.iter().zip(samples);
+            slis.map(|(sli, s)| s.estimate(sli.metric)).collect()
+        })
+        .collect()
+    }
+}

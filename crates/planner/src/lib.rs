@@ -1,0 +1,28 @@
+//! SLOs without priorities ("SWP", section 3): predict, plan, provision.
+//!
+//! 1. [`spec`]: a network, traffic classes, their SLIs ([`sli`]) and SLOs
+//!    ([`slo`]); one type, one validator. [`change`] applies what-ifs to it.
+//! 2. [`evaluate`]: one run of the functional model ([`fctlab_link`]) with given
+//!    weights, reduced to each SLI with its 95% interval and each class's loss.
+//! 3. [`predict`]: simulates until every interval is tight, or says that it is not.
+//! 4. [`optimize`]: weights: baselines, algorithm 1, and a search that balances
+//!    the classes' losses on common random numbers, over the device's grid too.
+//! 5. [`plan`] and [`provision`]: what the commands print.
+//! 6. [`api`]: all of it with JSON on both sides, for the binding.
+//!
+//! Flows are made once per question and shared by all candidates: two weights,
+//! or two capacities, differ only in what the link does with the same flows.
+
+pub mod api;
+pub mod change;
+pub mod evaluate;
+pub mod optimize;
+mod parallel;
+pub mod plan;
+pub mod predict;
+pub mod provision;
+pub mod sli;
+pub mod slo;
+pub mod spec;
+
+pub use spec::Spec;

@@ -1,0 +1,322 @@
+//! Weights: where to start, the paper's loop, and a search that does better.
+//!
+//! A class's loss falls with its own weight and rises with the others', so the
+//! worst loss is least where all are equal (or where a class gains nothing from
+//! more weight). [`balance`] goes there directly: each round moves the logarithm
+//! of every weight in proportion to the class's distance from the mean loss, by
+//! the slope that the last rounds have shown. It goes on after all losses are
+//! negative, which is how spare capacity is spread. All rounds run the same flows.
+
+use crate::evaluate::{Candidate, Flows, Meter};
+use crate::parallel;
+
+/// Weights above this do not exist on the device, below 1 neither.
+pub const GRID: u32 = 100;
+
+/// Weights, and the loss of each class with them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trial {
+    /// Positive, sum 1.
+    pub weights: Vec<f64>,
+    /// By class.
+    pub losses: Vec<f64>,
+}
+
+impl Trial {
+    /// The largest loss; negative when every SLO is met.
+    pub fn worst(&self) -> f64 {
+        self.losses
+            .iter()
+            .copied()
+            .fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    /// The class with the largest loss.
+    pub fn binding(&self) -> usize {
+        let losses = self.losses.iter().enumerate();
+        losses
+            .max_by(|a, b| a.1.total_cmp(b.1))
+            .map_or(0, |(k, _)| k)
+    }
+}
+
+/// `weights` such that they sum to 1.
+pub fn normalized(weights: &[f64]) -> Vec<f64> {
+    let total: f64 = weights.iter().sum();
+    weights.iter().map(|w| w / total).collect()
+}
+
+/// The least share of the link with which each class, alone against others that
+/// always have bytes waiting, meets its SLO (swp, section 3.3); nothing where
+/// the whole link does not do. `flows` are each class's own.
+pub fn baselines(candidate: &Candidate, flows: &[Flows], meter: &Meter) -> Vec<Option<f64>> {
+    let classes: Vec<usize> = (0..candidate.classes.len()).collect();
+    parallel::map(&classes, |&k| baseline(candidate, k, &flows[k], meter))
+}
+
+/// How far a baseline may be from the least share, as a share of it.
+const BASELINE_TOLERANCE: f64 = 0.01;
+
+fn baseline(candidate: &Candidate, k: usize, flows: &Flows, meter: &Meter) -> Option<f64> {
+    let class = &candidate.classes[k..=k];
+    let inside = candidate.discipline.inside;
+    let mut alone = candidate.with_weights(&[1.0], inside);
+    alone.classes = class;
+    let mut meets = |share: f64| {
+        alone.discipline = alone.with_weights(&[share], inside).discipline;
+        alone.discipline.always_backlogged = 1.0 - share;
+        alone.losses(flows, meter)[0] <= 0.0
+    };
+    class[0].slo.as_ref()?;
+    if !meets(1.0) {
+        return None;
+    }
+    // With less than what it offers its queue would only grow.
+    let offered = class[0].rate_bps / candidate.link.rate.bps() as f64;
+    let (mut low, mut high) = (offered.clamp(1e-3, 1.0), 1.0);
+    while high / low > 1.0 + BASELINE_TOLERANCE && !meter.stopped() {
+        let middle = (low * high).sqrt();
+        if meets(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    Some(high)
+}
+
+/// Algorithm 1 of the paper, for at most `rounds` rounds; every round is
+/// returned, and whether the last met every SLO.
+pub fn algorithm_1(
+    start: &[f64],
+    rounds: usize,
+    mut losses_of: impl FnMut(&[f64]) -> Vec<f64>,
+) -> (Vec<Trial>, bool) {
+    let mut weights = normalized(start);
+    let mut trials: Vec<Trial> = Vec::new();
+    for _ in 0..rounds {
+        let losses = losses_of(&weights);
+        trials.push(Trial {
+            weights: weights.clone(),
+            losses: losses.clone(),
+        });
+        if losses.iter().all(|l| *l < 0.0) {
+            return (trials, true);
+        }
+        let mut order: Vec<usize> = (0..losses.len()).collect();
+        order.sort_by(|&a, &b| losses[a].total_cmp(&losses[b]));
+        if losses[order[0]] > 0.0 {
+            break;
+        }
+        for (&k, &q) in order.iter().zip(order.iter().rev()) {
+            if losses[k] >= 0.0 || losses[q] <= 0.0 {
+                break;
+            }
+            // At most all that it has, whatever its loss: a class without an SLO has no end to it.
+            let moved = (losses[k] / 2.0).abs().min(0.5) * weights[k];
+            weights[k] -= moved;
+            weights[q] += moved;
+        }
+    }
+    (trials, false)
+}
+
+/// When [`balance`] may stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// Losses are balanced: spare capacity is spread.
+    Balanced,
+    /// Every SLO is met, or it looks as if it could not be.
+    Met,
+}
+
+/// Losses closer together than this are balanced.
+const BALANCED: f64 = 0.02;
+/// Rounds without gain after which the search ends.
+const PATIENCE: usize = 3;
+
+/// Moves weights from classes with little loss to those with much; the best trial comes first.
+pub fn balance(
+    start: &[f64],
+    rounds: usize,
+    until: Until,
+    mut losses_of: impl FnMut(&[f64]) -> Vec<f64>,
+) -> Trial {
+    let mut weights = normalized(start);
+    let n = weights.len();
+    let mut slopes = vec![-1.0; n];
+    let mut best: Option<Trial> = None;
+    let mut last: Option<Trial> = None;
+    let mut without_gain = 0;
+    for _ in 0..rounds.max(1) {
+        let trial = Trial {
+            losses: losses_of(&weights),
+            weights: weights.clone(),
+        };
+        let worst = trial.worst();
+        let gain = best.as_ref().map_or(f64::INFINITY, |b| b.worst() - worst);
+        without_gain = if gain > BALANCED / 4.0 {
+            0
+        } else {
+            without_gain + 1
+        };
+        // The slope of each loss in the logarithm of the class's weight.
+        if let Some(last) = &last {
+            for (k, known) in slopes.iter_mut().enumerate() {
+                let moved = (trial.weights[k] / last.weights[k]).ln();
+                let slope = (trial.losses[k] - last.losses[k]) / moved;
+                if moved.abs() > 1e-3 && slope.is_finite() {
+                    *known = (*known + slope.clamp(-8.0, -0.25)) / 2.0;
+                }
+            }
+        }
+        if gain > 0.0 {
+            best = Some(trial.clone());
+        }
+        let finite: Vec<f64> = trial.losses.iter().map(|l| l.clamp(-1.0, 4.0)).collect();
+        let mean = finite.iter().sum::<f64>() / n as f64;
+        let spread = finite.iter().map(|l| (l - mean).abs()).fold(0.0, f64::max);
+        let met = until == Until::Met && worst < 0.0;
+        if met || spread < BALANCED || without_gain >= PATIENCE || n == 1 {
+            break;
+        }
+        // From the best so far, more carefully, when the last step did not help.
+        let care = 0.5f64.powi(without_gain as i32);
+        let from = match (&best, without_gain) {
+            (Some(best), 1..) => best.clone(),
+            _ => trial.clone(),
+        };
+        let finite: Vec<f64> = from.losses.iter().map(|l| l.clamp(-1.0, 4.0)).collect();
+        let mean = finite.iter().sum::<f64>() / n as f64;
+        for k in 0..n {
+            let step = (care * (mean - finite[k]) / slopes[k]).clamp(-0.7, 0.7);
+            weights[k] = from.weights[k] * step.exp();
+        }
+        weights = normalized(&weights);
+        last = Some(trial);
+    }
+    best.unwrap_or(Trial {
+        losses: vec![f64::INFINITY; n],
+        weights,
+    })
+}
+
+/// The integers in `1..=GRID` whose ratios are closest to those of `weights`.
+pub fn on_grid(weights: &[f64]) -> Vec<u32> {
+    let largest = weights.iter().copied().fold(0.0, f64::max);
+    let rounded = |top: u32| -> Vec<u32> {
+        let each = weights.iter();
+        each.map(|w| ((w / largest * f64::from(top)).round() as u32).max(1))
+            .collect()
+    };
+    let error = |grid: &[u32]| {
+        let grid: Vec<f64> = grid.iter().map(|&g| f64::from(g)).collect();
+        let pairs = normalized(&grid).into_iter().zip(normalized(weights));
+        pairs.map(|(g, w)| (g / w).ln().abs()).fold(0.0, f64::max)
+    };
+    let candidates = (1..=GRID).map(rounded);
+    let best = candidates.min_by(|a, b| error(a).total_cmp(&error(b)));
+    best.unwrap_or_default()
+}
+
+/// Improves integer weights by single steps of one class, as long as one helps
+/// and at most `rounds` times; neighbours are evaluated at once.
+pub fn search_grid(
+    start: Vec<u32>,
+    rounds: usize,
+    losses_of: impl Fn(&[f64]) -> Vec<f64> + Sync,
+) -> (Vec<u32>, Trial) {
+    let trial = |grid: &Vec<u32>| {
+        let weights: Vec<f64> = grid.iter().map(|&g| f64::from(g)).collect();
+        Trial {
+            losses: losses_of(&weights),
+            weights: normalized(&weights),
+        }
+    };
+    let mut best = (start.clone(), trial(&start));
+    for _ in 0..rounds {
+        // More for the class that binds, or less for the one with most to spare.
+        let binding = best.1.binding();
+        let losses = best.1.losses.iter().enumerate();
+        let slack = losses
+            .min_by(|a, b| a.1.total_cmp(b.1))
+            .map_or(0, |(k, _)| k);
+        let step = (best.0[binding] / 20).max(1);
+        let mut up = best.0.clone();
+        up[binding] = (up[binding] + step).min(GRID);
+        let mut down = best.0.clone();
+        down[slack] = down[slack].saturating_sub((down[slack] / 20).max(1)).max(1);
+        let neighbours: Vec<_> = [up, down].into_iter().filter(|g| *g != best.0).collect();
+        let trials = parallel::map(&neighbours, trial);
+        let found = neighbours.into_iter().zip(trials);
+        let Some(next) = found.min_by(|a, b| a.1.worst().total_cmp(&b.1.worst())) else {
+            break;
+        };
+        if next.1.worst() >= best.1.worst() {
+            break;
+        }
+        best = next;
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Losses of classes that each need a share of the link: a caricature of the model.
+    fn losses(needs: &[f64], weights: &[f64]) -> Vec<f64> {
+        let pairs = normalized(weights).into_iter().zip(needs);
+        pairs.map(|(w, need)| need / w - 1.0).collect()
+    }
+
+    #[test]
+    fn algorithm_1_by_hand() {
+        // Losses -0.5, 1: the first gives a quarter of its weight.
+        let mut seen = Vec::new();
+        let table = [vec![-0.5, 1.0], vec![-0.1, -0.2]];
+        let (trials, success) = algorithm_1(&[3.0, 1.0], 10, |w| {
+            seen.push(w.to_vec());
+            table[seen.len() - 1].clone()
+        });
+        assert!(success);
+        assert_eq!(trials.len(), 2);
+        assert_eq!(seen, [[0.75, 0.25], [0.5625, 0.4375]]);
+        // All positive: it gives up.
+        let (trials, success) = algorithm_1(&[1.0, 1.0], 10, |_| vec![0.1, 0.2]);
+        assert!(!success && trials.len() == 1);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn balance_finds_the_least_worst_loss(needs in prop::collection::vec(0.02..1.0f64, 2..6)) {
+            let trial = balance(&vec![1.0; needs.len()], 40, Until::Balanced, |w| losses(&needs, w));
+            // With weights in proportion to the needs all losses are sum - 1.
+            let least = needs.iter().sum::<f64>() - 1.0;
+            prop_assert!(trial.worst() <= least + 0.03 * (2.0 + least), "{} {}", trial.worst(), least);
+            prop_assert!((trial.weights.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+            prop_assert!(trial.weights.iter().all(|w| *w > 0.0));
+        }
+
+        #[test]
+        fn the_grid_is_near(weights in prop::collection::vec(0.02..1.0f64, 1..6)) {
+            let grid = on_grid(&weights);
+            prop_assert!(grid.iter().all(|g| (1..=GRID).contains(g)));
+            let exact = normalized(&weights);
+            let rounded = normalized(&grid.iter().map(|&g| f64::from(g)).collect::<Vec<_>>());
+            for (a, b) in exact.iter().zip(&rounded) {
+                prop_assert!((a / b).ln().abs() < 0.25, "{:?} {:?}", exact, grid);
+            }
+        }
+    }
+
+    #[test]
+    fn grid_search_improves() {
+        let needs = [0.3, 0.1, 0.2];
+        let (grid, trial) = search_grid(vec![10, 10, 10], 50, |w| losses(&needs, w));
+        assert!(trial.worst() < -0.3, "{grid:?} {trial:?}");
+    }
+}

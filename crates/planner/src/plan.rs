@@ -1,0 +1,267 @@
+//! `plan`: weights that meet every SLO, how safe they are, and what would break them.
+
+use std::path::Path;
+
+use fctlab_core::{Rate, SpecError};
+use fctlab_workload::ArrivalsSpec;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::evaluate::{Candidate, Flows, Meter, horizon};
+use crate::optimize::{
+    Trial, Until, algorithm_1, balance, baselines, normalized, on_grid, search_grid,
+};
+use crate::parallel;
+use crate::predict::{ClassFound, Length, Verdict, judge, predict};
+use crate::spec::{Class, ClassSpec, Spec};
+
+/// Rounds of algorithm 1, of the search on few flows, and on many.
+const ROUNDS: (usize, usize, usize) = (20, 16, 3);
+/// Steps on the grid.
+const GRID_ROUNDS: usize = 4;
+/// What rounding may cost before the grid is searched.
+const WORTH_SEARCHING: f64 = 0.01;
+/// How far loads and sigmas are off in the what-ifs.
+const OFF: [(&str, f64); 2] = [("+20%", 1.2), ("-20%", 0.8)];
+
+/// Weights and how they were found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Plan {
+    /// Whether every SLO is met with the integer weights.
+    pub success: bool,
+    /// The same with intervals taken into account, for all classes together.
+    pub verdict: Verdict,
+    /// Integer weights, by class.
+    pub weights: Vec<u32>,
+    /// The classes as predicted with them.
+    pub classes: Vec<ClassFound>,
+    /// The least share of the link with which each meets its SLO against others
+    /// that are always backlogged; null where the whole link does not do.
+    pub baselines: Vec<Option<f64>>,
+    /// How far the worst class is on the right side, as a share of its threshold.
+    pub margin: f64,
+    /// The class that has it.
+    pub binding: String,
+    /// What algorithm 1 of the paper comes to.
+    pub algorithm_1: Search,
+    /// What the search comes to, before rounding.
+    pub search: Search,
+    /// What rounding adds to the worst loss.
+    pub rounding_cost: f64,
+    /// What happens when a class's forecast is off, the worst first.
+    pub off_forecast: Vec<OffForecast>,
+}
+
+/// The end of a search.
+#[derive(Clone, Debug, Serialize)]
+pub struct Search {
+    /// Whether every loss is negative.
+    pub success: bool,
+    /// Runs of the model.
+    pub rounds: usize,
+    /// Weights that sum to 1.
+    pub weights: Vec<f64>,
+    /// The largest loss.
+    pub worst_loss: f64,
+}
+
+/// A forecast that is off.
+#[derive(Clone, Debug, Serialize)]
+pub struct OffForecast {
+    /// Whose.
+    pub class: String,
+    /// What: `load` or `sigma`.
+    pub what: &'static str,
+    /// By how much.
+    pub change: &'static str,
+    /// The largest loss then; null when the link is overloaded.
+    pub worst_loss: Option<f64>,
+    /// Classes whose SLO is then violated.
+    pub broken: Vec<String>,
+}
+
+/// Finds weights for `spec`, whose own weights are ignored.
+///
+/// # Errors
+/// Flows that cannot be made; a queue without weights.
+pub fn plan(spec: &Spec, value: &Value, most_flows: u64, meter: &Meter) -> Result<Plan, SpecError> {
+    let classes = spec.classes()?;
+    if !spec.queue.is_weighted() {
+        let message = format!(
+            "{:?} has no weights to plan; write wfq, drr or wrr",
+            spec.queue.kind()
+        );
+        return Err(SpecError::new("queue", message));
+    }
+    if let Some(i) = classes.iter().position(|c| c.slo.is_none()) {
+        let message = "is missing; a plan needs the SLO of every class";
+        return Err(SpecError::new(format!("classes[{i}].slo"), message));
+    }
+    let candidate = Candidate::of(spec, &classes);
+    let inside = candidate.discipline.inside;
+    let losses = |flows: &Flows, weights: &[f64]| {
+        candidate.with_weights(weights, inside).losses(flows, meter)
+    };
+
+    let coarse = Flows::generate(&classes, spec.seed, horizon(&classes, 1.0))?;
+    let mut own = Vec::new();
+    for class in &classes {
+        let class = std::slice::from_ref(class);
+        own.push(Flows::generate(class, spec.seed, horizon(class, 1.0))?);
+    }
+    let baselines = baselines(&candidate, &own, meter);
+    let start: Vec<f64> = baselines.iter().map(|b| b.unwrap_or(1.0)).collect();
+    let (trials, success) = algorithm_1(&start, ROUNDS.0, |w| losses(&coarse, w));
+    let by_paper = trials.iter().min_by(|a, b| a.worst().total_cmp(&b.worst()));
+    let by_paper = by_paper.cloned().unwrap_or(Trial {
+        weights: normalized(&start),
+        losses: vec![f64::INFINITY; start.len()],
+    });
+    let mut rounds = 0;
+    let rough = balance(&by_paper.weights, ROUNDS.1, Until::Balanced, |w| {
+        rounds += 1;
+        losses(&coarse, w)
+    });
+
+    // As many flows as a verdict takes.
+    let (_, flows) = predict(
+        &candidate.with_weights(&rough.weights, inside),
+        spec.seed,
+        Length::UntilTight(most_flows),
+        meter,
+    )?;
+    let best = balance(&rough.weights, ROUNDS.2, Until::Balanced, |w| {
+        rounds += 1;
+        losses(&flows, w)
+    });
+    let mut grid = on_grid(&best.weights);
+    let run = |grid: &[u32]| {
+        let weights: Vec<f64> = grid.iter().map(|&g| f64::from(g)).collect();
+        let mut found = candidate.with_weights(&weights, inside).run(&flows, meter);
+        let losses = found.losses(&classes);
+        let trial = Trial { weights, losses };
+        (trial, judge(&classes, &found.estimates(&classes)))
+    };
+    let (mut rounded, mut found) = run(&grid);
+    if rounded.worst() > best.worst() + WORTH_SEARCHING {
+        grid = search_grid(grid, GRID_ROUNDS, |w| losses(&flows, w)).0;
+        (rounded, found) = run(&grid);
+    }
+    let weights = &rounded.weights;
+    let of = |v: Verdict| found.iter().any(|c| c.verdict == Some(v));
+    let verdict = match (of(Verdict::Violated), of(Verdict::Undecided)) {
+        (true, _) => Verdict::Violated,
+        (_, true) => Verdict::Undecided,
+        _ => Verdict::Met,
+    };
+    let binding = &classes[rounded.binding()];
+    Ok(Plan {
+        success: rounded.worst() < 0.0,
+        verdict,
+        weights: grid,
+        margin: -rounded.worst(),
+        binding: binding.name.clone(),
+        baselines,
+        algorithm_1: Search {
+            success,
+            rounds: trials.len(),
+            worst_loss: by_paper.worst(),
+            weights: by_paper.weights,
+        },
+        search: Search {
+            success: best.worst() < 0.0,
+            rounds,
+            worst_loss: best.worst(),
+            weights: best.weights.clone(),
+        },
+        rounding_cost: rounded.worst() - best.worst(),
+        off_forecast: off_forecast(spec, value, weights, meter)?,
+        classes: found,
+    })
+}
+
+/// Multiplies a class's load or sigma, the other staying as it is; false where it has none.
+fn scale(value: &mut Value, class: &ClassSpec, what: &str, factor: f64) -> bool {
+    let mu = class.interarrivals.as_ref().and_then(|a| a.mu);
+    let sigma = match class.interarrivals.as_ref().map(|a| &a.process) {
+        Some(ArrivalsSpec::Lognormal(process)) => Some(process.sigma),
+        _ => None,
+    };
+    match (what, sigma) {
+        ("load", _) => {
+            if let Some(load) = class.load {
+                value["load"] = json!(load * factor);
+            } else if let Some(rate) = class.rate {
+                let scaled = Rate::from_bps((rate.bps() as f64 * factor).round() as u64);
+                value["rate"] = json!(scaled);
+            } else if let Some(mu) = mu {
+                value["interarrivals"]["mu"] = json!(mu - factor.ln());
+            } else {
+                return false;
+            }
+        }
+        (_, Some(sigma)) => {
+            value["interarrivals"] = json!(class.interarrivals);
+            value["interarrivals"]["sigma"] = json!(sigma * factor);
+            if let Some(mu) = mu {
+                // The mean gap is exp(mu + sigma^2 / 2).
+                let mean = mu + sigma * sigma / 2.0;
+                value["interarrivals"]["mu"] = json!(mean - (sigma * factor).powi(2) / 2.0);
+            }
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// Each class's load and sigma, off by 20% either way.
+fn off_forecast(
+    spec: &Spec,
+    value: &Value,
+    weights: &[f64],
+    meter: &Meter,
+) -> Result<Vec<OffForecast>, SpecError> {
+    let mut cases = Vec::new();
+    for (i, class) in spec.classes.iter().enumerate() {
+        for (change, factor) in OFF {
+            for what in ["load", "sigma"] {
+                let mut value = value.clone();
+                if scale(&mut value["classes"][i], class, what, factor) {
+                    cases.push((i, what, change, value));
+                }
+            }
+        }
+    }
+    let results = parallel::map(&cases, |(i, what, change, value)| {
+        let mut found = OffForecast {
+            class: spec.classes[*i].name.clone(),
+            what,
+            change,
+            worst_loss: None,
+            broken: Vec::new(),
+        };
+        // File names in `value` are absolute. The only mistake left is too high a load.
+        let changed = match Spec::read(value.clone(), Path::new("")) {
+            Ok(changed) => changed,
+            Err(_) => {
+                found.broken = spec.classes.iter().map(|c| c.name.clone()).collect();
+                return Ok(found);
+            }
+        };
+        let classes: Vec<Class> = changed.classes()?;
+        let flows = Flows::generate(&classes, spec.seed, horizon(&classes, 1.0))?;
+        let candidate = Candidate::of(&changed, &classes);
+        let inside = candidate.discipline.inside;
+        let losses = candidate
+            .with_weights(weights, inside)
+            .losses(&flows, meter);
+        let names = classes.iter().zip(&losses).filter(|(_, l)| **l >= 0.0);
+        found.broken = names.map(|(c, _)| c.name.clone()).collect();
+        found.worst_loss = Some(losses.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+        Ok(found)
+    });
+    let mut found = results.into_iter().collect::<Result<Vec<_>, SpecError>>()?;
+    let key = |o: &OffForecast| o.worst_loss.unwrap_or(f64::INFINITY);
+    found.sort_by(|a, b| key(b).total_cmp(&key(a)));
+    Ok(found)
+}

@@ -1,0 +1,207 @@
+//! `predict`: every SLI with its interval, every SLO met, violated or undecided.
+
+use fctlab_core::{Duration, SpecError};
+use serde::Serialize;
+
+use crate::evaluate::{Candidate, Flows, MOST_FLOWS, Meter, horizon};
+use crate::sli::Estimate;
+use crate::spec::Class;
+
+/// An interval may be so wide, to either side and as a share of the value, in a verdict.
+pub const TIGHT: f64 = 0.10;
+/// Flows behind an SLI in the first run, in multiples of the least that it takes.
+const FIRST: f64 = 2.0;
+
+/// What became of an SLO.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// It holds for all values inside the intervals.
+    Met,
+    /// It holds for none.
+    Violated,
+    /// Neither, or an interval is too wide or rests on too few flows.
+    Undecided,
+}
+
+/// An SLI as predicted.
+#[derive(Clone, Debug, Serialize)]
+pub struct SliFound {
+    /// Its name.
+    pub name: String,
+    /// What is measured: slowdown, fct (seconds), throughput (bits per second).
+    pub attr: crate::sli::Attr,
+    /// The value.
+    pub value: f64,
+    /// Its 95% interval; the upper end is null where flows are too few.
+    pub ci95: [Option<f64>; 2],
+    /// Flows behind it.
+    pub flows: u64,
+    /// Flows that it takes at least.
+    pub flows_needed: u64,
+    /// Whether flows and interval are good enough for a verdict.
+    pub tight: bool,
+}
+
+/// A class as predicted.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClassFound {
+    /// Its name.
+    pub name: String,
+    /// What became of its SLO; nothing without one.
+    pub verdict: Option<Verdict>,
+    /// Why.
+    pub why: String,
+    /// Equation 1: negative when met. Nothing without an SLO.
+    pub loss: Option<f64>,
+    /// Its SLIs.
+    pub slis: Vec<SliFound>,
+}
+
+/// How long to simulate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// Until every interval is tight, with at most so many flows at once.
+    UntilTight(u64),
+    /// So many flows, once.
+    Exactly(u64),
+}
+
+/// Predicts, with as many flows as `length` says.
+///
+/// # Errors
+/// Flows that cannot be made.
+pub fn predict(
+    candidate: &Candidate,
+    seed: u64,
+    length: Length,
+    meter: &Meter,
+) -> Result<(Vec<ClassFound>, Flows), SpecError> {
+    let classes = candidate.classes;
+    let (Length::UntilTight(most) | Length::Exactly(most)) = length;
+    let most = most.min(MOST_FLOWS) as f64;
+    let per_s: f64 = classes.iter().map(|c| c.flows_per_s).sum();
+    let mut until = match length {
+        _ if per_s == 0.0 => 1e6, // traces only: all of them
+        Length::UntilTight(_) => horizon(classes, FIRST).as_secs_f64().min(most / per_s),
+        Length::Exactly(_) => most / per_s,
+    };
+    loop {
+        let length = Duration::from_secs_f64(until).unwrap_or(Duration::from_ms(1));
+        let flows = Flows::generate(classes, seed, length)?;
+        let estimates = candidate.run(&flows, meter).estimates(classes);
+        let found = judge(classes, &estimates);
+        let slis = found.iter().flat_map(|c| &c.slis);
+        let widest = slis
+            .filter(|s| !s.tight)
+            .map(|s| s.half_width().max(TIGHT * 1.2))
+            .fold(0.0, f64::max);
+        if widest == 0.0 || meter.stopped() || per_s == 0.0 || until >= 0.999 * most / per_s {
+            return Ok((found, flows));
+        }
+        // The width falls with the root of the length.
+        let longer = (widest / TIGHT).powi(2) * 1.2;
+        until = (until * longer.clamp(1.5, 6.0)).min(most / per_s);
+    }
+}
+
+impl SliFound {
+    fn half_width(&self) -> f64 {
+        match self.ci95 {
+            [Some(low), Some(high)] if self.value > 0.0 => {
+                (high - self.value).max(self.value - low) / self.value
+            }
+            _ => f64::INFINITY,
+        }
+    }
+}
+
+/// Verdicts from estimates.
+pub fn judge(classes: &[Class], estimates: &[Vec<Estimate>]) -> Vec<ClassFound> {
+    let each = classes.iter().zip(estimates);
+    each.map(|(class, estimates)| judge_class(class, estimates))
+        .collect()
+}
+
+fn judge_class(class: &Class, estimates: &[Estimate]) -> ClassFound {
+    let pairs = class.slis.iter().zip(estimates);
+    let slis: Vec<SliFound> = pairs
+        .map(|(sli, e)| {
+            let finite = |x: f64| x.is_finite().then_some(x);
+            let mut found = SliFound {
+                name: sli.name.clone(),
+                attr: sli.attr,
+                value: e.value,
+                ci95: [finite(e.low), finite(e.high)],
+                flows: e.flows,
+                flows_needed: sli.least_flows(),
+                tight: false,
+            };
+            found.tight = e.flows >= sli.least_flows() && found.half_width() <= TIGHT;
+            found
+        })
+        .collect();
+    let Some(slo) = &class.slo else {
+        return ClassFound {
+            name: class.name.clone(),
+            verdict: None,
+            why: "no SLO".into(),
+            loss: None,
+            slis,
+        };
+    };
+    let values: Vec<f64> = estimates.iter().map(|e| e.value).collect();
+    let intervals: Vec<(f64, f64)> = estimates.iter().map(|e| (e.low, e.high)).collect();
+    let named = slo.slis();
+    let loose = named.iter().map(|&i| &slis[i]).find(|s| !s.tight);
+    let decided = slo.decide(&intervals);
+    let decisive = &slis[slo.decisive(&values)];
+    let shown = |s: &SliFound| {
+        let end = |x: Option<f64>| x.map_or("inf".into(), |x| format!("{x:.4}"));
+        format!(
+            "{} is {:.4} [{}, {}]",
+            s.name,
+            s.value,
+            end(s.ci95[0]),
+            end(s.ci95[1])
+        )
+    };
+    let (verdict, why) = match (decided, loose) {
+        (_, Some(s)) if s.flows < s.flows_needed => {
+            let why = format!(
+                "{} rests on {} flows; it takes {}",
+                s.name, s.flows, s.flows_needed
+            );
+            (Verdict::Undecided, why)
+        }
+        (_, Some(s)) => {
+            let times = (s.half_width() / TIGHT).powi(2);
+            let why = match times.is_finite() {
+                true => format!(
+                    "{} is known to {:.0}% only; {:.1} times as many flows would do",
+                    s.name,
+                    s.half_width() * 100.0,
+                    times.max(1.1)
+                ),
+                false => format!("{} has too few flows for an interval", s.name),
+            };
+            (Verdict::Undecided, why)
+        }
+        (Some(true), _) => (Verdict::Met, shown(decisive)),
+        (Some(false), _) => (Verdict::Violated, shown(decisive)),
+        (None, _) => {
+            let why = format!(
+                "the threshold lies inside the interval: {}",
+                shown(decisive)
+            );
+            (Verdict::Undecided, why)
+        }
+    };
+    ClassFound {
+        name: class.name.clone(),
+        verdict: Some(verdict),
+        why,
+        loss: Some(slo.loss(&values)).filter(|l| l.is_finite()),
+        slis,
+    }
+}

@@ -1,0 +1,219 @@
+//! `provision`: the least capacity with which each strategy meets every SLO (swp, section 5.2).
+//!
+//! The same flows at every capacity; r_init follows the link, RTT, T and the
+//! sizes that SLIs split at stay, and slowdowns are relative to the capacity in question.
+
+use fctlab_core::SpecError;
+use fctlab_link::Inside;
+use fctlab_link::queues::{Discipline, Sharing};
+use serde::{Deserialize, Serialize};
+
+use crate::evaluate::{Candidate, Flows, Meter, horizon};
+use crate::optimize::{Until, balance, baselines, normalized};
+use crate::parallel;
+use crate::spec::Spec;
+
+/// How far a capacity may be above the least, as a share of it.
+pub const TOLERANCE: f64 = 0.01;
+/// Capacities beyond so many times the offered load are not tried.
+const MOST: f64 = 64.0;
+/// Rounds of weights per capacity.
+const ROUNDS: usize = 10;
+
+/// How classes share the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strategy {
+    /// One queue for all.
+    Fifo,
+    /// Each class has what it needs on a link of its own; the sum.
+    Static,
+    /// Optimised weights, FIFO inside each class.
+    Weights,
+    /// Optimised weights, fair queueing inside each class.
+    WeightsFq,
+    /// Strict priority in the order of the classes, FIFO inside each.
+    Priority,
+}
+
+impl Strategy {
+    /// All of them.
+    pub const ALL: [Strategy; 5] = [
+        Strategy::Fifo,
+        Strategy::Static,
+        Strategy::Weights,
+        Strategy::WeightsFq,
+        Strategy::Priority,
+    ];
+}
+
+/// The least capacity of a strategy.
+#[derive(Clone, Debug, Serialize)]
+pub struct Provision {
+    /// How classes share the link.
+    pub strategy: Strategy,
+    /// The least rate that meets every SLO, to [`TOLERANCE`]; null when none up to
+    /// 64 times the offered load does.
+    pub capacity_bps: Option<f64>,
+    /// Offered payload as a share of it.
+    pub load: Option<f64>,
+    /// Weights that do, by class (sum 1), where there are any.
+    pub weights: Option<Vec<f64>>,
+    /// Capacities tried.
+    pub tried: usize,
+}
+
+/// Finds the least capacity of each of `strategies`; `precision` is how many
+/// flows stand behind each SLI, in multiples of the least that it takes.
+///
+/// # Errors
+/// Flows that cannot be made; a class without an SLO.
+pub fn provision(
+    spec: &Spec,
+    strategies: &[Strategy],
+    precision: f64,
+    meter: &Meter,
+) -> Result<Vec<Provision>, SpecError> {
+    let classes = spec.classes()?;
+    if let Some(i) = classes.iter().position(|c| c.slo.is_none()) {
+        let message = "is missing; provisioning needs the SLO of every class";
+        return Err(SpecError::new(format!("classes[{i}].slo"), message));
+    }
+    if let Some(i) = spec.classes.iter().position(|c| c.trace.is_some()) {
+        let message =
+            "capacity is searched for drawn classes only; `fctlab fit` turns a trace into one";
+        return Err(SpecError::new(format!("classes[{i}].trace"), message));
+    }
+    let flows = Flows::generate(&classes, spec.seed, horizon(&classes, precision))?;
+    let mut own = Vec::new();
+    if strategies
+        .iter()
+        .any(|s| *s != Strategy::Fifo && *s != Strategy::Priority)
+    {
+        for class in &classes {
+            let class = std::slice::from_ref(class);
+            own.push(Flows::generate(
+                class,
+                spec.seed,
+                horizon(class, precision),
+            )?);
+        }
+    }
+    let offered: f64 = classes.iter().map(|c| c.rate_bps).sum();
+    let base = Candidate::of(spec, &classes);
+    Ok(parallel::map(strategies, |&strategy| {
+        if strategy == Strategy::Static {
+            return each_alone(&base, &own, meter);
+        }
+        let mut warm: Option<Vec<f64>> = None;
+        let mut meets = |bps: f64| -> Option<Option<Vec<f64>>> {
+            let candidate = base.at_rate(bps);
+            let simple = |sharing| {
+                let mut candidate = candidate.clone();
+                candidate.discipline = Discipline {
+                    sharing,
+                    inside: Inside::Fifo,
+                    always_backlogged: 0.0,
+                };
+                let losses = candidate.losses(&flows, meter);
+                losses.iter().all(|l| *l < 0.0).then_some(None)
+            };
+            match strategy {
+                Strategy::Fifo => simple(Sharing::One),
+                Strategy::Priority => simple(Sharing::Priority),
+                Strategy::Static => unreachable!("each class by itself"),
+                Strategy::Weights | Strategy::WeightsFq => {
+                    let inside = match strategy {
+                        Strategy::Weights => Inside::Fifo,
+                        _ => Inside::Fq,
+                    };
+                    let start = warm.take().unwrap_or_else(|| {
+                        let shares =
+                            baselines(&candidate.with_weights(&[1.0], inside), &own, meter);
+                        shares.into_iter().map(|s| s.unwrap_or(1.0)).collect()
+                    });
+                    let best = balance(&start, ROUNDS, Until::Met, |w| {
+                        candidate.with_weights(w, inside).losses(&flows, meter)
+                    });
+                    warm = Some(best.weights.clone());
+                    (best.worst() < 0.0).then_some(Some(best.weights))
+                }
+            }
+        };
+        least(strategy, offered, &mut meets, meter)
+    }))
+}
+
+/// The sum of what each class needs on a link of its own.
+fn each_alone(base: &Candidate, own: &[Flows], meter: &Meter) -> Provision {
+    let alone = |(k, flows): (usize, &Flows)| {
+        let mut candidate = base.clone();
+        candidate.classes = &base.classes[k..=k];
+        candidate.discipline = Discipline {
+            sharing: Sharing::One,
+            inside: Inside::Fifo,
+            always_backlogged: 0.0,
+        };
+        let mut meets = |bps: f64| {
+            let losses = candidate.at_rate(bps).losses(flows, meter);
+            (losses[0] < 0.0).then_some(None)
+        };
+        let offered = candidate.classes[0].rate_bps;
+        least(Strategy::Static, offered, &mut meets, meter)
+    };
+    let found: Vec<Provision> = own.iter().enumerate().map(alone).collect();
+    let capacities: Option<Vec<f64>> = found.iter().map(|p| p.capacity_bps).collect();
+    let total = capacities.as_ref().map(|c| c.iter().sum::<f64>());
+    let offered: f64 = base.classes.iter().map(|c| c.rate_bps).sum();
+    Provision {
+        strategy: Strategy::Static,
+        capacity_bps: total,
+        load: total.map(|t| offered / t),
+        weights: capacities.map(|c| normalized(&c)),
+        tried: found.iter().map(|p| p.tried).sum(),
+    }
+}
+
+/// Bisection; a strategy that meets every SLO at some capacity is taken to do so at every larger one.
+fn least(
+    strategy: Strategy,
+    offered: f64,
+    meets: &mut impl FnMut(f64) -> Option<Option<Vec<f64>>>,
+    meter: &Meter,
+) -> Provision {
+    let mut tried = 0;
+    let (mut low, mut high) = (offered, offered / 0.4);
+    let mut found = None;
+    while !meter.stopped() {
+        tried += 1;
+        match meets(high) {
+            Some(weights) => {
+                found = Some(weights);
+                break;
+            }
+            None if high > MOST * offered => break,
+            None => {
+                low = high;
+                high *= 1.6;
+            }
+        }
+    }
+    while found.is_some() && high / low > 1.0 + TOLERANCE && !meter.stopped() {
+        let middle = (low * high).sqrt();
+        tried += 1;
+        match meets(middle) {
+            Some(weights) => {
+                high = middle;
+                found = Some(weights);
+            }
+            None => low = middle,
+        }
+    }
+    Provision {
+        strategy,
+        capacity_bps: found.as_ref().map(|_| high),
+        load: found.as_ref().map(|_| offered / high),
+        weights: found.flatten(),
+        tried,
+    }
+}

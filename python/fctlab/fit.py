@@ -1,0 +1,275 @@
+"""Traffic classes from an operator's flow log: sizes, inter-arrival times, burstiness.
+
+What swp (section 3) asks of an operator, a size distribution and a log-normal or Poisson
+arrival process per class, estimated from a log and checked against it:
+
+* **sizes**: the empirical distribution, thinned to at most `POINTS` points;
+* **gaps** between flows: exponential and log-normal by maximum likelihood, the better one by
+  AIC, with its Kolmogorov-Smirnov distance from the data;
+* **burstiness**: variance over mean of the number of flows in windows of growing length
+  (index of dispersion for counts, 1 for Poisson), beside that of the fitted process. Gaps
+  that are not independent show here and nowhere in their distribution;
+* a **warning** where the fitted process would mislead, with what to use instead.
+"""
+
+from __future__ import annotations
+
+import math
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fctlab.errors import SpecError
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+POINTS = 400
+"""Of a size table, at most."""
+LEAST = 100
+"""Flows that a class needs."""
+FAR = 0.1
+"""Kolmogorov-Smirnov distance above which a family does not hold."""
+OFF = 2.0
+"""Factor between measured and fitted burstiness above which the process does not hold."""
+WINDOWS = 100
+"""Windows that a time scale needs."""
+START, SIZE, CLASS = ("start_s", "start"), ("size_bytes", "size"), ("traffic_class", "class")
+"""Names of the columns; the first that exists counts."""
+
+
+def fit(trace: str | PathLike[str], *, seed: int = 1) -> dict[str, Any]:
+    """Fit classes to a flow log.
+
+    Args:
+        trace: CSV, Parquet or JSON lines (by suffix) with the columns ``start_s`` (or
+            ``start``; seconds), ``size_bytes`` (or ``size``) and, optionally, ``class``.
+        seed: of the fitted process that burstiness is compared with.
+
+    Returns:
+        ``classes``: ``{"name", "flows", "span_s", "rate_bps", "sizes": {"mean_bytes",
+        "p50_bytes", "p99_bytes",
+        "interpolation", "points": [[size, share]]}, "interarrivals": {"family",
+        "mean_gap_s", "mu" (ln ns), "sigma", "ks", "others"}, "burstiness": [{"window_s",
+        "measured", "fitted"}], "holds", "warnings"}``.
+
+    Raises:
+        SpecError: the file cannot be read, lacks a column, or has too few flows.
+    """
+    flows = _read(Path(trace))
+    named = flows.partition_by("class", maintain_order=True)
+    return {"trace": str(trace), "classes": [_class(each, seed) for each in named]}
+
+
+def save(found: dict[str, Any], folder: str | PathLike[str]) -> list[str]:
+    """Write ``classes.toml`` for a specification, and a size table per class.
+
+    Returns:
+        Names of the files.
+    """
+    directory = Path(folder)
+    directory.mkdir(parents=True, exist_ok=True)
+    parts, names = [], []
+    for each in found["classes"]:
+        file = f"sizes-{each['name']}.csv"
+        rows = "".join(f"{size:.0f},{share:.9f}\n" for size, share in each["sizes"]["points"])
+        text = f"# {each['name']}: {each['flows']:,} flows of {found['trace']}\n"
+        (directory / file).write_text(
+            text + "size_bytes,cumulative_probability\n" + rows, encoding="utf-8"
+        )
+        names.append(file)
+        gaps = each["interarrivals"]
+        sigma = f", sigma = {gaps['sigma']:.4f}" if gaps["family"] == "lognormal" else ""
+        warnings = "".join(f"# {warning}\n" for warning in each["warnings"])
+        parts.append(
+            f'{warnings}[[classes]]\nname = "{each["name"]}"\n'
+            f'flowsizes = {{ kind = "cdf", file = "{file}", '
+            f'interpolation = "{each["sizes"]["interpolation"]}" }}\n'
+            f'interarrivals = {{ kind = "{gaps["family"]}"{sigma} }}\n'
+            f'rate = "{each["rate_bps"] / 1e9:.6f}Gbps"\n'
+        )
+    (directory / "classes.toml").write_text("\n".join(parts), encoding="utf-8")
+    return ["classes.toml", *names]
+
+
+def _read(file: Path) -> pl.DataFrame:
+    """Columns ``start``, ``size``, ``class`` of a log, in order of start."""
+    import polars as pl
+    from polars.exceptions import PolarsError
+
+    readers: dict[str, Any] = {
+        ".csv": lambda f: pl.read_csv(f, comment_prefix="#"),
+        ".parquet": pl.read_parquet,
+        ".jsonl": pl.read_ndjson,
+        ".ndjson": pl.read_ndjson,
+        ".json": pl.read_ndjson,
+    }
+    if file.suffix not in readers:
+        raise SpecError(str(file), f"is not a flow log; its name ends in {', '.join(readers)}")
+    try:
+        table: pl.DataFrame = readers[file.suffix](file)
+    except FileNotFoundError:
+        raise SpecError(str(file), "no such file") from None
+    except (PolarsError, OSError) as error:
+        raise SpecError(str(file), str(error).splitlines()[0]) from None
+    columns = []
+    for names, to in ((START, "start"), (SIZE, "size")):
+        name = next((n for n in names if n in table.columns), None)
+        if name is None:
+            known = ", ".join(table.columns)
+            raise SpecError(str(file), f"has no column {' or '.join(names)}; it has {known}")
+        if not table[name].dtype.is_numeric():
+            raise SpecError(str(file), f"column {name} holds {table[name].dtype}, not numbers")
+        columns.append(pl.col(name).cast(pl.Float64).alias(to))
+    label = next((n for n in CLASS if n in table.columns), None)
+    columns.append(
+        pl.lit("all").alias("class")
+        if label is None
+        else pl.col(label).cast(pl.String).alias("class")
+    )
+    flows = table.select(columns)
+    if flows.null_count().sum_horizontal()[0]:
+        raise SpecError(str(file), "has empty values; every flow needs a start, a size and a class")
+    low: Any = flows["size"].min()
+    if flows.is_empty() or low < 1:
+        raise SpecError(str(file), "a size is below 1 byte" if len(flows) else "has no flows")
+    return flows.sort("start")
+
+
+def _class(flows: pl.DataFrame, seed: int) -> dict[str, Any]:
+    name = flows["class"][0]
+    if len(flows) < LEAST:
+        raise SpecError(f"class {name}", f"has {len(flows)} flows; at least {LEAST} are needed")
+    start, sizes = flows["start"].to_numpy(), flows["size"].to_numpy()
+    span = float(start[-1] - start[0])
+    if span <= 0:
+        raise SpecError(f"class {name}", "all flows start at once")
+    gaps = np.diff(start)
+    together = float(np.mean(gaps <= 0))
+    positive = gaps[gaps > 0]
+    gaps = np.where(gaps > 0, gaps, positive.min() / 2)
+    families = _families(gaps)
+    chosen = min(families, key=lambda f: float(f["aic"]))
+    burstiness = _burstiness(start - start[0], chosen, seed)
+    warnings = _warnings(chosen, gaps, together, burstiness)
+    return {
+        "name": name,
+        "flows": len(flows),
+        "span_s": span,
+        "rate_bps": float(sizes[1:].sum() * 8 / span),
+        "sizes": {
+            "mean_bytes": float(sizes.mean()),
+            "p50_bytes": float(np.quantile(sizes, 0.5, method="inverted_cdf")),
+            "p99_bytes": float(np.quantile(sizes, 0.99, method="inverted_cdf")),
+            "interpolation": "step" if len(np.unique(sizes)) <= POINTS else "linear",
+            "points": _points(sizes),
+        },
+        "interarrivals": {
+            **{k: chosen[k] for k in ("family", "mu", "sigma", "ks")},
+            "mean_gap_s": float(gaps.mean()),
+            "others": [f for f in families if f is not chosen],
+        },
+        "burstiness": burstiness,
+        "holds": not warnings,
+        "warnings": warnings,
+    }
+
+
+def _families(gaps: NDArray[np.float64]) -> list[dict[str, Any]]:
+    """Exponential and log-normal by maximum likelihood."""
+    from scipy import stats
+
+    n, mean = len(gaps), float(gaps.mean())
+    logs = np.log(gaps)
+    mu, sigma = float(logs.mean()), max(float(logs.std()), 1e-9)
+    fitted = (
+        ("poisson", stats.expon(scale=mean), 1, None, None),
+        ("lognormal", stats.lognorm(sigma, scale=math.exp(mu)), 2, mu, sigma),
+    )
+    return [
+        {
+            "family": family,
+            "mu": None if mu is None else mu + math.log(1e9),
+            "sigma": sigma,
+            "aic": float(2 * parameters - 2 * process.logpdf(gaps).sum()) / n,
+            "ks": float(stats.kstest(gaps, process.cdf).statistic),
+        }
+        for family, process, parameters, mu, sigma in fitted
+    ]
+
+
+def _burstiness(
+    start: NDArray[np.float64], process: dict[str, Any], seed: int
+) -> list[dict[str, float]]:
+    """Index of dispersion for counts over time scales, measured and of the fitted process."""
+    rng = np.random.default_rng(seed)
+    n, span = len(start), float(start[-1])
+    if process["family"] == "poisson":
+        gaps = rng.exponential(span / n, n)
+    else:
+        gaps = rng.lognormal(process["mu"] - math.log(1e9), process["sigma"], n)
+    drawn = np.cumsum(gaps)
+    drawn *= span / drawn[-1]
+    rows = []
+    window = 4 * span / n
+    while span / window >= WINDOWS:
+        found = [_dispersion(times, window, span) for times in (start, drawn)]
+        rows.append({"window_s": window, "measured": found[0], "fitted": found[1]})
+        window *= 4
+    return rows
+
+
+def _dispersion(times: NDArray[np.float64], window: float, span: float) -> float:
+    counts = np.bincount((times / window).astype(np.int64), minlength=int(span / window))
+    counts = counts[: int(span / window)]
+    return float(counts.var() / counts.mean())
+
+
+def _warnings(
+    process: dict[str, Any],
+    gaps: NDArray[np.float64],
+    together: float,
+    burstiness: list[dict[str, float]],
+) -> list[str]:
+    instead = "replay the log (trace = ...) instead of drawing from the fit"
+    found = []
+    if process["ks"] > FAR:
+        found.append(
+            f"neither Poisson nor log-normal gaps: distance {process['ks']:.2f} from the "
+            f"{process['family']} fit; {instead}"
+        )
+    if together > 0.01:
+        found.append(
+            f"{together:.0%} of flows start at the same time as another: the clock is coarse, or "
+            "flows come in groups"
+        )
+    logs = np.log(gaps)
+    if len(logs) > LEAST and logs.std() > 0:
+        correlation = float(np.corrcoef(logs[1:], logs[:-1])[0, 1])
+        if abs(correlation) > max(0.05, 4 / math.sqrt(len(logs))):
+            found.append(f"gaps are not independent (correlation {correlation:+.2f}); {instead}")
+    for row in burstiness:
+        ratio = row["measured"] / row["fitted"] if row["fitted"] else math.inf
+        if not 1 / OFF <= ratio <= OFF:
+            found.append(
+                f"over {row['window_s']:.3g} s the log is {ratio:.2g} times as bursty as the fit; "
+                f"{instead}"
+            )
+            break
+    return found
+
+
+def _points(sizes: NDArray[np.float64]) -> list[list[float]]:
+    """The empirical distribution: all sizes if they are few, else equal shares and the tail."""
+    values, counts = np.unique(sizes, return_counts=True)
+    shares = np.cumsum(counts) / len(sizes)
+    if len(values) > POINTS:
+        tail = 1 - np.geomspace(1, 1 / len(sizes), POINTS // 2)
+        wanted = np.unique(np.concatenate((np.linspace(0, 1, POINTS // 2), tail)))
+        kept = np.unique(np.clip(np.searchsorted(shares, wanted), 0, len(values) - 1))
+        kept = np.unique(np.concatenate((kept, [0, len(values) - 1])))
+        values, shares = values[kept], shares[kept]
+    return [[float(v), float(s)] for v, s in zip(values, shares, strict=True)]

@@ -1,0 +1,175 @@
+"""SLOs without priorities (swp): predict, plan, provision on a functional model of one link.
+
+A specification is a mapping, or a TOML, YAML or JSON file (``scenarios/slo-*.toml``)::
+
+    {"network": {"link": "100Gbps", "rtt": "10us"}, "queue": "wfq", "cc": "swp-d",
+     "classes": [{"name": "web", "flowsizes": "websearch_bytes", "load": 0.3,
+                  "interarrivals": {"kind": "lognormal", "sigma": 2},
+                  "slis": [{"name": "tail", "metric": "p99", "below": "125KB"}],
+                  "slo": "tail < 4.0"}]}
+
+Times are in seconds, rates in bits per second, throughout.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from fctlab import _native
+from fctlab.errors import SpecError
+from fctlab.scenario import read_tables
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Spec: TypeAlias = "str | PathLike[str] | Mapping[str, Any]"
+Strategy: TypeAlias = Literal["fifo", "static", "weights", "weights-fq", "priority"]
+STRATEGIES: tuple[Strategy, ...] = ("fifo", "static", "weights", "weights-fq", "priority")
+
+
+def ask(question: str, **arguments: Any) -> Any:
+    """Ask the engine.
+
+    Raises:
+        SpecError: a mistake in the arguments.
+        KeyboardInterrupt: on Ctrl-C; nothing is kept.
+    """
+    given = {key: value for key, value in arguments.items() if value is not None}
+    return json.loads(_native.planning(json.dumps({"ask": question, **given})))
+
+
+def load(spec: Spec, sets: Iterable[str] = ()) -> dict[str, Any]:
+    """Read, change and validate a specification.
+
+    Args:
+        spec: a mapping or a file; relative file names are taken from the file's folder.
+        sets: changes ``path=value``; the value is TOML or bare text, or a change such as
+            ``+20%``: ``classes.web.load=+20%``.
+
+    Returns:
+        The resolved specification; reading it again gives the same.
+
+    Raises:
+        SpecError: the first mistake, with its path, the value and what is allowed.
+    """
+    if isinstance(spec, Mapping):
+        value, folder = dict(spec), Path()
+    else:
+        value, folder = read_tables(spec), Path(spec).absolute().parent
+    pairs = []
+    for assignment in sets:
+        path, equals, text = assignment.partition("=")
+        if not equals or not path.strip():
+            raise SpecError("--set", f"{assignment!r} is not an assignment; write path=value")
+        pairs.append((path.strip(), text.strip()))
+    found: dict[str, Any] = ask("resolve", spec=value, sets=pairs, base_dir=str(folder))
+    return found
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of a specification."""
+    found: dict[str, Any] = ask("schema")
+    return found
+
+
+def catalog() -> dict[str, list[dict[str, str]]]:
+    """Presets of congestion control, and disciplines."""
+    found: dict[str, list[dict[str, str]]] = ask("catalog")
+    return found
+
+
+def predict(spec: Spec, *, most_flows: int | None = None) -> dict[str, Any]:
+    """Predict every SLI with its 95% interval, and whether every SLO is met.
+
+    Simulates until every interval is within 10% of its value to either side and rests on
+    enough flows (1,000 behind a p99), or until `most_flows`.
+
+    Returns:
+        ``classes``: ``{"name", "verdict" ("met", "violated", "undecided"; None without an SLO),
+        "why", "loss", "slis": [{"name", "attr", "value", "ci95", "flows", "flows_needed",
+        "tight"}]}``; ``flows``, ``simulated_s``, ``cost`` (``wall_s``, ``evaluations``,
+        ``flows``) and the resolved ``spec``.
+
+    Raises:
+        SpecError: a mistake in the specification.
+    """
+    found: dict[str, Any] = ask("predict", spec=load(spec), most_flows=most_flows)
+    return found
+
+
+def flows(spec: Spec, count: int) -> pl.DataFrame:
+    """Simulate about `count` flows (of traces alone: all) and return each.
+
+    Returns:
+        ``start_s``, ``size_bytes``, ``traffic_class``, ``fct_s`` and ``slowdown`` of every flow,
+        in order of start.
+
+    Raises:
+        SpecError: a mistake in the specification.
+    """
+    import polars as pl
+
+    resolved = load(spec)
+    found = ask("flows", spec=resolved, flows=count)
+    names = [each["name"] for each in resolved["classes"]]
+    return pl.DataFrame(
+        {
+            "start_s": found["start_s"],
+            "size_bytes": pl.Series(found["size_bytes"], dtype=pl.Float64).cast(pl.Int64),
+            "traffic_class": [names[k] for k in found["class"]],
+            "fct_s": found["fct_s"],
+            "slowdown": found["slowdown"],
+        }
+    )
+
+
+def plan(spec: Spec, *, most_flows: int | None = None) -> dict[str, Any]:
+    """Find integer weights (1 to 100) that meet every SLO; those of `spec` are ignored.
+
+    Returns:
+        ``plan``: ``success``, ``verdict``, ``weights``, ``classes`` as `predict` has them,
+        ``baselines``, ``margin`` (of the worst class, as a share of its threshold),
+        ``binding``, ``algorithm_1`` and ``search`` (how each ended), ``rounding_cost``,
+        ``off_forecast`` (loads and sigmas off by 20%, the worst first); ``cost``, ``spec``.
+
+    Raises:
+        SpecError: a mistake, a class without an SLO, or a queue without weights.
+    """
+    found: dict[str, Any] = ask("plan", spec=load(spec), most_flows=most_flows)
+    return found
+
+
+def provision(
+    spec: Spec,
+    strategies: Iterable[Strategy] = STRATEGIES,
+    *,
+    precision: float | None = None,
+) -> dict[str, Any]:
+    """Find the least link rate with which each strategy meets every SLO.
+
+    Args:
+        spec: see `load`; its own link only says what ``load`` is a share of.
+        strategies: a shared FIFO, the sum of what each class needs alone, optimised weights with
+            FIFO or fair queueing inside each class, strict priority in the order of classes.
+        precision: flows behind each SLI, in multiples of the least (1,000 for a p99).
+
+    Returns:
+        ``strategies``: ``{"strategy", "capacity_bps" (None when 64 times the offered load does
+        not do), "load", "weights", "tried"}``; ``cost``, ``spec``.
+
+    Raises:
+        SpecError: a mistake, an unknown strategy, or a class without an SLO.
+    """
+    chosen = list(strategies)
+    for name in chosen:
+        if name not in STRATEGIES:
+            known = ", ".join(STRATEGIES)
+            raise SpecError("strategies", f"{name!r} is not a strategy; known: {known}")
+    found: dict[str, Any] = ask(
+        "provision", spec=load(spec), strategies=chosen, precision=precision
+    )
+    return found

@@ -1,0 +1,162 @@
+"""``fctlab predict``, ``plan``, ``provision``, ``fit``, ``calibrate``: SLOs without priorities."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+from rich.console import RenderableType
+
+from fctlab import planning
+from fctlab.errors import SpecError
+
+SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="A file in TOML, YAML or JSON.")]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="PATH=VALUE", help="What if: classes.web.load=+20%; may be repeated."
+    ),
+]
+Seed = Annotated[int | None, typer.Option(help="Instead of the specification's seed.")]
+MostFlows = Annotated[int | None, typer.Option(help="Simulate no more than so many at once.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands to the program."""
+    app.command()(predict)
+    app.command()(plan)
+    app.command()(provision)
+    app.command()(fit)
+    app.command()(calibrate)
+
+
+def predict(
+    spec: SpecFile,
+    sets: Sets = None,
+    seed: Seed = None,
+    most_flows: MostFlows = None,
+    as_json: AsJson = False,
+) -> None:
+    """Predict whether each class meets its SLO, and why."""
+    found = planning.predict(_load(spec, sets, seed), most_flows=_positive(most_flows))
+    from fctlab import tables
+
+    _show(found, as_json, tables.prediction)
+
+
+def plan(
+    spec: SpecFile,
+    sets: Sets = None,
+    seed: Seed = None,
+    most_flows: MostFlows = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find scheduling weights that meet every SLO, and what would break them first."""
+    found = planning.plan(_load(spec, sets, seed), most_flows=_positive(most_flows))
+    from fctlab import tables
+
+    _show(found, as_json, tables.plan)
+
+
+def provision(
+    spec: SpecFile,
+    strategies: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,C", help="Of fifo, static, weights, weights-fq, priority."),
+    ] = None,
+    precision: Annotated[
+        float | None,
+        typer.Option(help="Flows behind each SLI, in multiples of 1,000 for a p99."),
+    ] = None,
+    sets: Sets = None,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the least link rate that meets every SLO, per scheduling strategy."""
+    names = planning.STRATEGIES
+    if strategies is not None:
+        names = cast(Any, tuple(name.strip() for name in strategies.split(",")))
+    found = planning.provision(_load(spec, sets, seed), names, precision=precision)
+    from fctlab import tables
+
+    _show(found, as_json, tables.provisions)
+
+
+def fit(
+    trace: Annotated[
+        Path, typer.Argument(metavar="TRACE", help="A flow log in CSV, Parquet or JSON lines.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Write classes.toml and size tables into this directory.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Turn a flow log into traffic classes: sizes, inter-arrival times, burstiness."""
+    from fctlab import cli, tables
+    from fctlab import fit as fitting
+
+    found = fitting.fit(trace)
+    if out is not None:
+        cli._say(f"saved in {out}: {', '.join(fitting.save(found, out))}")
+    _show(found, as_json, tables.fit)
+
+
+def calibrate(
+    spec: SpecFile,
+    scheme: Annotated[str, typer.Option(help="Of the packet engine: dctcp-rate or hpcc.")],
+    loads: Annotated[
+        str, typer.Option(metavar="A,B", help="Each class alone at each.")
+    ] = "0.3,0.6",
+    flows: Annotated[int, typer.Option(help="Of each run.", min=1000)] = 20_000,
+    sets: Sets = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the parameters into this file, in TOML.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fit the model of a link to packet-level runs of a congestion control."""
+    from fctlab import calibrate as calibration
+    from fctlab import cli, store, tables
+
+    found = calibration.calibrate(
+        _load(spec, sets, None), scheme, loads=_loads(loads), flows=flows, tell=cli._say
+    )
+    if out is not None:
+        store.write_whole(out, calibration.as_toml(found))
+    _show(found, as_json, tables.calibration)
+
+
+def _loads(text: str) -> list[float]:
+    try:
+        loads = [float(each) for each in text.split(",")]
+    except ValueError:
+        raise SpecError("--loads", f"{text!r} is not a list of numbers such as 0.3,0.6") from None
+    for load in loads:
+        if not 0 < load < 1:
+            raise SpecError("--loads", f"{load:g} is not in (0, 1)")
+    return loads
+
+
+def _load(spec: Path, sets: list[str] | None, seed: int | None) -> dict[str, Any]:
+    loaded = planning.load(spec, sets or [])
+    if seed is not None:
+        loaded["seed"] = seed
+    return loaded
+
+
+def _positive(most_flows: int | None) -> int | None:
+    if most_flows is not None and most_flows < 1:
+        raise SpecError("--most-flows", f"{most_flows} is not at least 1")
+    return most_flows
+
+
+def _show(found: dict[str, Any], as_json: bool, table: Any) -> None:
+    from fctlab import cli
+
+    if as_json:
+        cli._print_json(found)
+    else:
+        shown: RenderableType = table(found)
+        cli._print(shown)

@@ -1,0 +1,359 @@
+"""Figures 8 to 10: the least capacity of random scenarios (table 4) under each strategy.
+
+Per class: sizes of Google, Facebook or Alibaba, log-normal gaps with sigma in [1, 2], a mean
+rate, and a p99 slowdown threshold in [3, 8] for flows below 125 KB, twice that for others. RTT
+10 us, SWP-D. The ideal is at the candidate capacity, r_init follows it, T and 125 KB stay.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fctlab import planning
+from fctlab.studies.study import Check, Claim, Figure, Mode, Part, Results
+from fctlab.studies.verdict import Band, Number, Sign, Within
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+SIZES = ("google_rpc", "facebook_hadoop_bytes", "alibaba_storage")
+RATES = {3: (5.0, 10.0), 5: (3.0, 6.0)}
+"""Gbps per class, by number of classes."""
+STRATEGIES: tuple[planning.Strategy, ...] = ("fifo", "static", "weights", "weights-fq")
+COUNT: dict[Mode, int] = {"quick": 15, "full": 150}
+PRECISION: dict[Mode, float] = {"quick": 0.5, "full": 2.0}
+"""Flows behind each SLI, in multiples of 1,000."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A random scenario and what it needs."""
+
+    spec: dict[str, Any]
+    thresholds: tuple[float, ...]
+    sigmas: tuple[float, ...]
+    rates: tuple[float, ...]
+    least: dict[str, float]
+    """Strategy -> bits per second."""
+
+    def inflation(self, over: str, under: str) -> float:
+        """How much more `over` needs than `under`."""
+        return self.least[over] / self.least[under]
+
+    @property
+    def hard(self) -> bool:
+        """Whether a class is bursty and has a tight SLO (figures 8b and 9b)."""
+        pairs = zip(self.sigmas, self.thresholds, strict=True)
+        return any(sigma > 1.7 and threshold < 4 for sigma, threshold in pairs)
+
+    @property
+    def tight(self) -> bool:
+        """Whether an SLO is below 4 (figure 8c)."""
+        return min(self.thresholds) < 4
+
+    @property
+    def easy(self) -> bool:
+        """Whether no SLO is below 4 and no class above sigma 1.7 (figure 8d)."""
+        return min(self.thresholds) >= 4 and max(self.sigmas) <= 1.7
+
+
+def draw_spec(classes: int, number: int) -> dict[str, Any]:
+    """The `number`-th scenario with so many classes."""
+    rng = np.random.default_rng([classes, number])
+    low, high = RATES[classes]
+    rows = []
+    for k in range(classes):
+        threshold = float(rng.uniform(3, 8))
+        tails = [
+            {"name": "small", "metric": "p99", "below": "125KB"},
+            {"name": "large", "metric": "p99", "from": "125KB"},
+        ]
+        rows.append(
+            {
+                "name": f"c{k}",
+                "flowsizes": str(rng.choice(SIZES)),
+                "interarrivals": {"kind": "lognormal", "sigma": float(rng.uniform(1, 2))},
+                "rate": f"{rng.uniform(low, high):.6f}Gbps",
+                "slis": tails,
+                "slo": f"small < {threshold:.6f} and large < {2 * threshold:.6f}",
+            }
+        )
+    network = {"link": "400Gbps", "rtt": "10us"}
+    return {"network": network, "seed": number, "queue": "wfq", "cc": "swp-d", "classes": rows}
+
+
+@functools.cache
+def scenario(classes: int, number: int, precision: float) -> Scenario | None:
+    """A scenario with its least capacities; nothing where a strategy has none."""
+    spec = draw_spec(classes, number)
+    found = planning.provision(spec, STRATEGIES, precision=precision)["strategies"]
+    least = {row["strategy"]: row["capacity_bps"] for row in found}
+    if None in least.values():
+        return None
+    rows = spec["classes"]
+    return Scenario(
+        spec,
+        tuple(float(row["slo"].split()[2]) for row in rows),
+        tuple(row["interarrivals"]["sigma"] for row in rows),
+        tuple(float(row["rate"].removesuffix("Gbps")) for row in rows),
+        least,
+    )
+
+
+def scenarios(classes: int, mode: Mode) -> list[Scenario]:
+    """All scenarios of a mode that every strategy can meet."""
+    found = (scenario(classes, i, PRECISION[mode]) for i in range(1, COUNT[mode] + 1))
+    return [each for each in found if each is not None]
+
+
+def claims(mode: Mode) -> list[Claim]:
+    """swp-9 to swp-13 and swp-15."""
+
+    def inflation(
+        name: str,
+        classes: int,
+        over: str,
+        under: str,
+        expected: Any,
+        paper: str,
+        only: Callable[[Scenario], bool] = lambda _: True,
+    ) -> Part:
+        def measure() -> Sequence[float]:
+            chosen = filter(only, scenarios(classes, mode))
+            return [each.inflation(over, under) for each in chosen]
+
+        return Part(name, paper, expected, (), measure, percent=True)
+
+    fifo, fixed, weights, fair = STRATEGIES
+
+    def hard(each: Scenario) -> bool:
+        return each.hard
+
+    return [
+        Claim(
+            "swp-9",
+            "Figure 8a: three classes; FIFO needs more capacity than optimised weights; than "
+            "weights + FQ",
+            "+44%; +247%",
+            (
+                inflation("FIFO over weights", 3, fifo, weights, Number(1.44), "+44%"),
+                inflation("FIFO over weights + FQ", 3, fifo, fair, Number(3.47), "+247%"),
+            ),
+        ),
+        Claim(
+            "swp-10",
+            "Figure 8b: a class of sigma > 1.7 with an SLO < 4; 8c (an SLO < 4) and 8d (neither)",
+            "+62%; in between",
+            (
+                inflation("hard", 3, fifo, weights, Number(1.62), "+62%", hard),
+                inflation("SLO < 4", 3, fifo, weights, Sign(+1), "> 0", lambda s: s.tight),
+                inflation("easy", 3, fifo, weights, Sign(+1), "> 0", lambda s: s.easy),
+            ),
+        ),
+        Claim(
+            "swp-11",
+            "Figure 8a: static per-class provisioning costs about as much as FIFO",
+            "about 1 (band 25%)",
+            (inflation("static over FIFO", 3, fixed, fifo, Band.within(0.25), "about 0"),),
+        ),
+        Claim(
+            "swp-12",
+            "Figure 9: five classes; FIFO over weights; in the hard subset; weights over weights + "
+            "FQ; static is worse than FIFO",
+            "+65%; +79%; about 2x; yes",
+            (
+                inflation("FIFO over weights", 5, fifo, weights, Number(1.65), "+65%"),
+                inflation("hard", 5, fifo, weights, Number(1.79), "+79%", hard),
+                inflation("weights over weights + FQ", 5, weights, fair, Number(2.0), "+100%"),
+                inflation("static over FIFO", 5, fixed, fifo, Sign(+1), "> 0"),
+            ),
+        ),
+        Claim(
+            "swp-13",
+            "Figure 10: inflation grows as the tightest SLO falls",
+            "yes",
+            (
+                Part(
+                    "slope of FIFO over weights in the tightest threshold",
+                    "< 0",
+                    Within(high=0),
+                    (),
+                    lambda: _slope(scenarios(5, mode), fifo, weights),
+                ),
+                Part(
+                    "slope of FIFO over weights + FQ",
+                    "< 0",
+                    Within(high=0),
+                    (),
+                    lambda: _slope(scenarios(5, mode), fifo, fair),
+                ),
+            ),
+        ),
+        Claim(
+            "swp-15",
+            "Section 1: a class beyond its forecast breaks other classes' SLOs; spare capacity is "
+            "spread after success",
+            "yes",
+            (
+                Part(
+                    "scenarios in which a load of +20% breaks another class, at least one",
+                    ">= 1",
+                    Within(1),
+                    (),
+                    lambda: _broken(mode),
+                ),
+                Part(
+                    "with 1.3 times the least capacity, worst margin: spread / algorithm 1",
+                    "> 1",
+                    Sign(+1),
+                    (),
+                    lambda: [_spread(i, mode) for i in _spare(mode)],
+                ),
+            ),
+        ),
+    ]
+
+
+def _slope(found: Sequence[Scenario], over: str, under: str) -> float:
+    """Least-squares slope of the logarithm of the inflation in the tightest threshold."""
+    if len(found) < 3:
+        return math.nan
+    x = [min(each.thresholds) for each in found]
+    y = [math.log(each.inflation(over, under)) for each in found]
+    return float(np.polyfit(x, y, 1)[0])
+
+
+def _spare(mode: Mode) -> range:
+    return range(1, 4 if mode == "quick" else 16)
+
+
+@functools.cache
+def _planned(number: int, factor: float, mode: Mode) -> dict[str, Any] | None:
+    """The plan of a three-class scenario on a link of `factor` times the least capacity."""
+    found = scenario(3, number, PRECISION[mode])
+    if found is None:
+        return None
+    link = f"{found.least['weights'] * factor / 1e9:.6f}Gbps"
+    spec = {**found.spec, "network": {**found.spec["network"], "link": link}}
+    plan: dict[str, Any] = planning.plan(spec, most_flows=4_000_000)["plan"]
+    return plan
+
+
+def _broken(mode: Mode) -> float:
+    """Scenarios in which a class at +20% breaks another that held."""
+    plans = [plan for i in _spare(mode) if (plan := _planned(i, 1.05, mode))]
+    return sum(
+        any(
+            row["what"] == "load"
+            and row["change"] == "+20%"
+            and set(row["broken"]) - {row["class"]}
+            for row in plan["off_forecast"]
+        )
+        for plan in plans
+    )
+
+
+def _spread(number: int, mode: Mode) -> float:
+    """The worst class's distance from its threshold after the search, over that of algorithm 1."""
+    plan = _planned(number, 1.3, mode)
+    if plan is None:
+        return math.nan
+    # Shares of the threshold that are left: 1 + loss is the value over its threshold.
+    return float((1 + plan["algorithm_1"]["worst_loss"]) / (1 + plan["search"]["worst_loss"]))
+
+
+def checks(mode: Mode) -> list[Check]:
+    """What stands behind the ratios."""
+
+    def row(classes: int) -> Check:
+        def text(_: Results) -> str:
+            found = scenarios(classes, mode)
+            parts = [f"{len(found)} scenarios, {sum(s.hard for s in found)} hard"]
+            for strategy in STRATEGIES:
+                mean = sum(s.least[strategy] for s in found) / max(len(found), 1)
+                parts.append(f"{strategy} {mean / 1e9:.1f} Gbps on average")
+            return "; ".join(parts)
+
+        claims = {3: ("swp-9", "swp-10", "swp-11"), 5: ("swp-12", "swp-13")}[classes]
+        return Check(f"least capacity, {classes} classes", "", (), text, claims)
+
+    return [row(3), row(5)]
+
+
+def figures(mode: Mode) -> list[Figure]:
+    """Figures 8, 9 and 10."""
+
+    def cdf(classes: int) -> Callable[[Results], Drawing]:
+        def draw(_: Results) -> Drawing:
+            from matplotlib.figure import Figure as Drawing
+
+            found = scenarios(classes, mode)
+            drawing = Drawing(figsize=(8, 3), layout="constrained")
+            axes = drawing.subplots(1, 2, sharey=True)
+            subsets = (("all", found), ("hard", [s for s in found if s.hard]))
+            for ax, (title, chosen) in zip(axes, subsets, strict=True):
+                for strategy in STRATEGIES:
+                    values = sorted(s.least[strategy] / 1e9 for s in chosen)
+                    shares = np.arange(1, len(values) + 1) / max(len(values), 1)
+                    ax.step(values, shares, where="post", label=strategy)
+                ax.set_title(f"{title} ({len(chosen)})", fontsize=9)
+                ax.set_xlabel("least capacity (Gbps)")
+            axes[0].set_ylabel("CDF")
+            axes[0].legend(frameon=False, fontsize=8)
+            return drawing
+
+        return draw
+
+    def scatter(_: Results) -> Drawing:
+        from matplotlib.figure import Figure as Drawing
+
+        found = scenarios(5, mode)
+        drawing = Drawing(figsize=(9, 5), layout="constrained")
+        grid = drawing.subplots(2, 3, sharey="row")
+        columns: tuple[tuple[str, Callable[[Scenario], float]], ...] = (
+            ("least SLO threshold", lambda s: min(s.thresholds)),
+            ("largest sigma", lambda s: max(s.sigmas)),
+            ("largest mean rate (Gbps)", lambda s: max(s.rates)),
+        )
+        for axes, under in zip(grid, ("weights", "weights-fq"), strict=True):
+            for ax, (label, value) in zip(axes, columns, strict=True):
+                ax.plot([value(s) for s in found], [s.inflation("fifo", under) for s in found], "o")
+                ax.set_xlabel(label)
+            axes[0].set_ylabel(f"FIFO over {under}")
+        return drawing
+
+    what = "CDF over random scenarios of table 4; hard: a class of sigma > 1.7 with an SLO below 4."
+    nine, ten = ("swp-9", "swp-10", "swp-11"), ("swp-12",)
+    return [
+        Figure("figure-8", "Figure 8: least capacity, three classes", what, (), cdf(3), nine),
+        Figure("figure-9", "Figure 9: least capacity, five classes", what, (), cdf(5), ten),
+        Figure(
+            "figure-10",
+            "Figure 10: inflation of FIFO",
+            "A circle per scenario with five classes.",
+            (),
+            scatter,
+            ("swp-13",),
+        ),
+    ]
+
+
+def notes(mode: Mode) -> list[str]:
+    """What the paper leaves open, and what this mode shrinks."""
+    return [
+        f"Figures 8 to 10: {COUNT[mode]} scenarios of each kind, "
+        f"{PRECISION[mode] * 1000:,.0f} flows or more behind each p99. Averages are geometric over "
+        "scenarios, the paper's are arithmetic.",
+        "Static: the sum of the least links on which each class meets its SLO alone. Reading "
+        "it as one link on which the shares that each class needs against always backlogged "
+        "others add up to 1 costs several times as much: r_init and the ideal then follow a link "
+        "that the class never gets.",
+        "Weights are real numbers, found by balancing the classes' losses from the baselines on, "
+        "not by algorithm 1; strict priority is left out, as in the paper.",
+    ]

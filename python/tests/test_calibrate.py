@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import fctlab
+from fctlab import calibrate, planning
+from fctlab.cli import app
+
+SPEC: dict[str, Any] = {
+    "network": {"link": "100Gbps", "rtt": "10us"},
+    "classes": [
+        {
+            "name": "rpc",
+            "flowsizes": "websearch_bytes",
+            "load": 0.5,
+            "interarrivals": {"kind": "lognormal", "sigma": 2},
+        }
+    ],
+}
+
+
+def test_fitted_parameters_are_nearer_than_those_they_start_from() -> None:
+    found = calibrate.calibrate(SPEC, "dctcp-rate", loads=(0.6,), flows=2000)
+    fit, held_out = found["errors"]
+    assert (fit["held_out"], held_out["held_out"]) == (False, True)
+
+    def error(row: dict[str, Any], key: str) -> float:
+        short = [b for b in row["bins"] if b["up_to_bdp"]]
+        return sum(abs(b[key] / b["p99"] - 1) for b in short) / len(short)
+
+    assert error(fit, "fitted") < 0.1 < 0.5 < error(fit, "preset")
+    assert error(held_out, "fitted") < 0.2 < 0.4 < error(held_out, "preset")
+
+
+def test_parameters_go_into_a_specification(tmp_path: Path) -> None:
+    cc = {"r_init": "line", "u_target": 0.95, "thresh": "300000B", "beta": 1.2, "eta": 1.9}
+    (tmp_path / "spec.toml").write_text(
+        'network = { link = "100Gbps", rtt = "10us" }\n'
+        + calibrate.as_toml({"scheme": "hpcc", "cc": cc})
+        + '[[classes]]\nname = "a"\nflowsizes = "google_rpc"\nload = 0.3\n'
+    )
+    assert planning.load(tmp_path / "spec.toml")["cc"]["eta"] == 1.9
+
+
+def test_mistakes() -> None:
+    with pytest.raises(fctlab.SpecError, match="'tcp' is not one of dctcp-rate, hpcc"):
+        calibrate.calibrate(SPEC, "tcp")
+    traced = {**SPEC, "classes": [{"name": "log", "trace": "flows.csv"}]}
+    with pytest.raises(fctlab.SpecError, match="a trace has no load to set"):
+        calibrate.calibrate(traced, "hpcc")
+    wrong = ["calibrate", "scenarios/slo-two-classes.toml", "--scheme", "hpcc", "--loads", "1.5"]
+    refused = CliRunner().invoke(app, wrong)
+    assert isinstance(refused.exception, fctlab.SpecError | SystemExit)

@@ -1,0 +1,284 @@
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from fctlab import bench, fit, planning
+from fctlab.cli import app
+from fctlab.errors import SpecError
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+
+
+def spec(**changes: Any) -> dict[str, Any]:
+    """Two classes that any weights can satisfy, or as changed."""
+    sizes = {"kind": "bimodal", "small": "2KB", "large": "60KB"}
+    tail = [{"name": "tail", "metric": "p90", "below": "125KB"}]
+    classes = [
+        {"name": "a", "flowsizes": sizes, "load": 0.3, "slis": tail, "slo": "tail < 3.0"},
+        {"name": "b", "flowsizes": sizes, "load": 0.1, "slis": tail, "slo": "tail < 3.0"},
+    ]
+    network = {"link": "10Gbps", "rtt": "10us"}
+    return {"network": network, "queue": "wfq", "classes": classes, **changes}
+
+
+def cli(*arguments: str) -> Any:
+    done = CliRunner().invoke(app, [*arguments, "--json"], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def test_two_flows_by_hand(tmp_path: Path) -> None:
+    # 100 Gbps is 12.5 KB per us. Both send at line rate from 0 on; the small one until 0.1 us,
+    # when 2,500 B have come: its last byte leaves at 0.2 us and is acknowledged an RTT later.
+    # Of the large one the last byte comes at 10 us and leaves when all 126,250 B have: 10.1 us.
+    trace = tmp_path / "two.csv"
+    trace.write_text("start_s,src,dst,size_bytes\n0,0,1,125000\n0,0,1,1250\n")
+    slis = [
+        {"name": "small", "metric": "mean", "attr": "fct", "below": "2KB"},
+        {"name": "large", "metric": "mean", "attr": "fct", "from": "2KB"},
+        {"name": "slow", "metric": "mean", "from": "2KB"},
+        {"name": "fast", "metric": "mean", "attr": "throughput", "from": "2KB"},
+    ]
+    one: dict[str, Any] = {
+        "network": {"link": "100Gbps", "rtt": "10us"},
+        "queue": "fifo",
+        "classes": [{"name": "all", "trace": str(trace), "slis": slis}],
+    }
+    small, large, slow, fast = planning.predict(one)["classes"][0]["slis"]
+    assert small["value"] == pytest.approx(10.2e-6, rel=1e-5)
+    assert large["value"] == pytest.approx(20.1e-6, rel=1e-5)
+    assert slow["value"] == pytest.approx(20.1 / 20, rel=1e-5)
+    assert fast["value"] == pytest.approx(1e6 / 20.1e-6, rel=1e-5)
+    one["network"]["fct_ends"] = "delivery"
+    small, large, slow, _ = planning.predict(one)["classes"][0]["slis"]
+    assert small["value"] == pytest.approx(5.2e-6, rel=1e-5)
+    assert slow["value"] == pytest.approx(15.1 / 15, rel=1e-5)
+
+
+def test_verdicts_and_their_reasons() -> None:
+    met = planning.predict(spec())
+    assert [c["verdict"] for c in met["classes"]] == ["met", "met"]
+    assert met["classes"][0]["loss"] < 0
+    assert met["classes"][0]["why"].startswith("tail is ")
+    hard = spec()
+    hard["classes"][1]["slo"] = "tail < 1.01"
+    violated = planning.predict(hard)
+    assert violated["classes"][1]["verdict"] == "violated" and violated["classes"][1]["loss"] > 0
+    few = planning.predict(spec(), most_flows=60)
+    assert few["classes"][0]["verdict"] == "undecided"
+    assert "flows; it takes 100" in few["classes"][0]["why"]
+
+
+def test_more_capacity_is_never_worse() -> None:
+    values = []
+    for link in ("8Gbps", "10Gbps", "14Gbps", "20Gbps"):
+        changed = spec(network={"link": link, "rtt": "10us"})
+        for each, rate in zip(changed["classes"], ("3Gbps", "1Gbps"), strict=True):
+            del each["load"]
+            each["rate"] = rate
+            each["slis"][0]["attr"] = "fct"
+            each["slo"] = "tail < 1ms"
+        found = planning.predict(changed)
+        values.append([c["slis"][0] for c in found["classes"]])
+    for slower, faster in itertools.pairwise(values):
+        for a, b in zip(slower, faster, strict=True):
+            assert b["ci95"][0] <= a["ci95"][1]
+
+
+def test_a_plan_meets_what_equal_weights_do_not() -> None:
+    tight = spec()
+    tight["classes"][1]["slo"] = "tail < 1.6"
+    found = planning.plan(tight)
+    made = found["plan"]
+    assert made["success"] and made["verdict"] == "met", made
+    assert all(isinstance(w, int) and 1 <= w <= 100 for w in made["weights"])
+    assert sum(made["search"]["weights"]) == pytest.approx(1)
+    assert all(w > 0 for w in made["search"]["weights"])
+    assert made["margin"] > 0
+    assert {row["class"] for row in made["off_forecast"]} == {"a", "b"}
+    assert {row["change"] for row in made["off_forecast"]} == {"+20%", "-20%"}
+    # The weights, written into the specification, give what was promised.
+    for each, weight in zip(tight["classes"], made["weights"], strict=True):
+        each["weight"] = weight
+    again = planning.predict(tight)
+    assert [c["verdict"] for c in again["classes"]] == ["met", "met"]
+
+
+def test_an_infeasible_plan_says_what_binds() -> None:
+    hard = spec()
+    hard["classes"][1]["slo"] = "tail < 1.0001"
+    made = planning.plan(hard)["plan"]
+    assert not made["success"] and made["verdict"] == "violated"
+    assert made["binding"] == "b" and made["margin"] < 0
+
+
+def test_provisioning_orders_strategies() -> None:
+    tight = spec()
+    tight["classes"][1]["slo"] = "tail < 1.6"
+    found = planning.provision(tight)
+    least = {row["strategy"]: row["capacity_bps"] for row in found["strategies"]}
+    assert set(least) == set(planning.STRATEGIES)
+    assert all(capacity > 4e9 for capacity in least.values()), least
+    assert least["weights"] <= least["fifo"] * 1.02
+    assert least["weights"] <= least["static"] * 1.02
+    assert least["weights-fq"] <= least["weights"] * 1.02
+
+
+def test_flows_give_the_slis() -> None:
+    each = planning.flows(spec(), 5_000)
+    assert each["start_s"].is_sorted() and each["slowdown"].min() >= 1 - 1e-9  # type: ignore[operator]
+    found = planning.ask("predict", spec=planning.load(spec()), most_flows=5_000, fixed=True)
+    of_a = each.filter(pl.col("traffic_class") == "a")["slowdown"].sort()
+    tail = found["classes"][0]["slis"][0]
+    assert tail["flows"] == len(of_a)
+    rank = int(np.ceil(0.9 * len(of_a))) - 1
+    assert tail["value"] == pytest.approx(of_a[rank], rel=1e-6)
+
+
+def test_the_same_seed_gives_the_same_answer() -> None:
+    first, again, other = (planning.predict(spec(seed=s)) for s in (1, 1, 2))
+    assert first["classes"] == again["classes"] != other["classes"]
+
+
+def test_mistakes() -> None:
+    def error(**changes: Any) -> str:
+        with pytest.raises(SpecError) as caught:
+            planning.predict(spec(**changes))
+        return str(caught.value)
+
+    assert error(queue="wqf").startswith('queue: "wqf" is not a queue discipline; did you mean')
+    assert error(cc="swp-z").startswith('cc: "swp-z" is not a preset; did you mean "swp-d"?')
+    assert error(classes=[]) == "classes: is empty; write at least one [[classes]]"
+    with pytest.raises(SpecError, match=r"queue: .*has no weights to plan"):
+        planning.plan(spec(queue="fifo"))
+    with pytest.raises(SpecError, match="'lifo' is not a strategy"):
+        planning.provision(spec(), ["lifo"])  # type: ignore[list-item]
+    bare = spec()
+    del bare["classes"][0]["slo"]
+    with pytest.raises(SpecError, match=r"classes\[0\].slo: is missing; a plan needs"):
+        planning.plan(bare)
+    with pytest.raises(SpecError, match="write path=value"):
+        planning.load(spec(), ["classes.a.load"])
+    with pytest.raises(SpecError, match=r"classes\.c\.load: c is not one of a, b"):
+        planning.load(spec(), ["classes.c.load=0.1"])
+
+
+def test_shipped_scenarios_resolve() -> None:
+    files = sorted(SCENARIOS.glob("slo-*.toml"))
+    assert files
+    for file in files:
+        resolved = planning.load(file)
+        assert planning.load(resolved) == resolved
+    changed = planning.load(files[0], ["classes.rpc.rate=+20%"])
+    assert changed["classes"][0]["rate"] == "4.2Gbps"
+
+
+def test_the_schema_accepts_the_scenarios() -> None:
+    import jsonschema
+
+    for file in SCENARIOS.glob("slo-*.toml"):
+        jsonschema.validate(planning.load(file), planning.schema())
+
+
+def test_commands(tmp_path: Path) -> None:
+    file = tmp_path / "spec.json"
+    file.write_text(json.dumps(spec()))
+    found = cli("predict", str(file), "--set", "classes.a.load=+10%", "--seed", "3")
+    assert found["spec"]["classes"][0]["load"] == pytest.approx(0.33)
+    assert found["spec"]["seed"] == 3
+    assert cli("plan", str(file))["plan"]["success"]
+    strategies = cli("provision", str(file), "--strategies", "fifo,weights")["strategies"]
+    assert [s["strategy"] for s in strategies] == ["fifo", "weights"]
+    for command in ("predict", "plan", "provision"):
+        done = CliRunner().invoke(app, [command, str(file)], catch_exceptions=False)
+        assert done.exit_code == 0 and "flows simulated in" in done.stdout
+
+
+def test_bench_of_the_model() -> None:
+    found = bench.measure("model", 2_000, 1, say=lambda _: None)
+    assert "model.websearch60_2k.wall_s" in {row["name"] for row in found}
+
+
+def log(folder: Path, sigma: float, name: str = "log.csv", n: int = 20_000) -> Path:
+    """A log of log-normal gaps of 10 us on average and sizes of 1 KB or 1 MB."""
+    rng = np.random.default_rng(1)
+    gaps = rng.lognormal(np.log(1e-5) - sigma**2 / 2, sigma, n)
+    sizes = np.where(rng.random(n) < 0.9, 1_000, 1_000_000)
+    table = pl.DataFrame({"start": np.cumsum(gaps), "size": sizes, "class": ["web"] * n})
+    file = folder / name
+    writers: dict[str, Callable[[Path], Any]] = {
+        ".csv": table.write_csv,
+        ".parquet": table.write_parquet,
+        ".jsonl": table.write_ndjson,
+    }
+    writers[file.suffix](file)
+    return file
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.parquet", "log.jsonl"])
+def test_fit_finds_the_process(tmp_path: Path, name: str) -> None:
+    found = fit.fit(log(tmp_path, 1.5, name))["classes"][0]
+    gaps = found["interarrivals"]
+    # Standard errors: sigma 1.5 / sqrt(2 n) = 0.0075, mu 1.5 / sqrt(n) = 0.011; five of each.
+    assert gaps["family"] == "lognormal"
+    assert gaps["sigma"] == pytest.approx(1.5, abs=0.04)
+    assert gaps["mu"] == pytest.approx(np.log(1e4) - 1.125, abs=0.055)
+    assert gaps["ks"] < 0.02
+    assert found["holds"] and not found["warnings"]
+    assert found["sizes"]["points"] == [[1000.0, pytest.approx(0.9, abs=0.01)], [1e6, 1.0]]
+
+
+def test_what_fit_saves_is_a_specification(tmp_path: Path) -> None:
+    found = fit.fit(log(tmp_path, 1.5))
+    assert fit.save(found, tmp_path / "out") == ["classes.toml", "sizes-web.csv"]
+    file = tmp_path / "out" / "spec.toml"
+    classes = (tmp_path / "out" / "classes.toml").read_text()
+    file.write_text('network = { link = "200Gbps", rtt = "10us" }\n' + classes)
+    resolved = planning.load(file)
+    assert resolved["classes"][0]["interarrivals"]["sigma"] == pytest.approx(1.5, abs=0.04)
+    shown = cli("fit", str(tmp_path / "log.csv"))
+    assert shown["classes"][0]["flows"] == 20_000
+
+
+def test_fit_warns_where_the_family_misleads(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    # On and off: bursts of 100 flows, 1 us apart, every 10 ms. Gaps are not independent.
+    start = np.concatenate([i * 1e-2 + np.cumsum(rng.exponential(1e-6, 100)) for i in range(200)])
+    table = pl.DataFrame({"start_s": start, "size_bytes": np.full(len(start), 1000)})
+    table.write_csv(tmp_path / "onoff.csv")
+    found = fit.fit(tmp_path / "onoff.csv")["classes"][0]
+    assert not found["holds"]
+    assert any("as bursty as the fit" in w or "neither" in w for w in found["warnings"])
+    poisson = np.cumsum(rng.exponential(1e-5, 20_000))
+    pl.DataFrame({"start_s": poisson, "size_bytes": np.full(20_000, 1000)}).write_csv(
+        tmp_path / "poisson.csv"
+    )
+    found = fit.fit(tmp_path / "poisson.csv")["classes"][0]
+    assert found["interarrivals"]["family"] == "poisson" and found["holds"]
+
+
+def test_mistakes_in_a_log(tmp_path: Path) -> None:
+    def error(text: str) -> str:
+        file = tmp_path / "bad.csv"
+        file.write_text(text)
+        with pytest.raises(SpecError) as caught:
+            fit.fit(file)
+        return str(caught.value).removeprefix(f"{file}: ")
+
+    assert error("start,bytes\n1,2\n") == "has no column size_bytes or size; it has start, bytes"
+    assert error("start,size\n1,x\n") == "column size holds String, not numbers"
+    assert error("start,size\n1,0\n") == "a size is below 1 byte"
+    assert error("start,size\n1,5\n") == "class all: has 1 flows; at least 100 are needed"
+    with pytest.raises(SpecError, match="no such file"):
+        fit.fit(tmp_path / "none.csv")
+    with pytest.raises(SpecError, match="is not a flow log"):
+        fit.fit(tmp_path / "none.xlsx")
