@@ -61,7 +61,7 @@ def claims(lab: Lab) -> list[Claim]:
                 )
             ),
             why=lambda results: (
-                "Eight FIFO queues cannot drop a packet of an incomplete flow for one that arrives: "
+                "Eight FIFO queues drop what arrives, not a packet of an incomplete flow: "
                 f"without that rule alone mice are {shown(mice, results)}."
             ),
             beyond=True,
