@@ -30,7 +30,7 @@ def test_fitted_parameters_are_nearer_than_those_they_start_from() -> None:
 
     def error(row: dict[str, Any], key: str) -> float:
         short = [b for b in row["bins"] if b["up_to_bdp"]]
-        return sum(abs(b[key] / b["p99"] - 1) for b in short) / len(short)
+        return float(sum(abs(b[key] / b["p99"] - 1) for b in short) / len(short))
 
     assert error(fit, "fitted") < 0.1 < 0.5 < error(fit, "preset")
     assert error(held_out, "fitted") < 0.2 < 0.4 < error(held_out, "preset")
