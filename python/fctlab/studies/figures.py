@@ -29,7 +29,8 @@ INK = "#010203"
 SPANS_DECADES = 12.0
 """From this ratio of the largest to the smallest bar on, the axis is logarithmic."""
 WIDTH_OF_A_NAME = 1.6
-"""Inches of a legend below a figure."""
+"""Inches of a legend below a figure, at least."""
+WIDTH_OF_A_LETTER = 0.085
 MOST_COLUMNS = 4
 """Panels of lines beside each other."""
 MOST_MARKERS = 40
@@ -91,9 +92,15 @@ def bars(
             ax.set_title(title, loc="left")
         if len(names) > 1:
             handles, labels = axes[0].get_legend_handles_labels()
-            columns = min(len(names), int(size[0] / WIDTH_OF_A_NAME))
-            figure.legend(handles, labels, loc="outside lower center", ncols=columns)
+            fit = _legend_columns(names, size[0])
+            figure.legend(handles, labels, loc="outside lower center", ncols=fit)
     return figure
+
+
+def _legend_columns(names: Sequence[str], width: float) -> int:
+    """How many of the names fit beside each other below a figure of so many inches."""
+    widest = max(WIDTH_OF_A_NAME, 0.6 + max(map(len, names)) * WIDTH_OF_A_LETTER)
+    return min(len(names), max(1, int(width / widest)))
 
 
 def slowdowns(groups: Mapping[str, Mapping[str, Cell]]) -> Bars:
@@ -212,7 +219,7 @@ def lines(
             ax.set_ylabel(y_label)
         if common:
             handles, labels = axes[0].get_legend_handles_labels()
-            fit = min(len(names), max(1, int((0.8 + 4.0 * columns) / WIDTH_OF_A_NAME)))
+            fit = _legend_columns(names, 0.8 + 4.0 * columns)
             figure.legend(handles, labels, loc="outside lower center", ncols=fit)
     return figure
 

@@ -21,7 +21,7 @@ from fctlab.studies.ascc.setting import (
     Scheme,
 )
 from fctlab.studies.figures import Quantity
-from fctlab.studies.study import Claim, Figure, Part, Run, ratio
+from fctlab.studies.study import Claim, Figure, Part, Results, Run, ratio, shown
 from fctlab.studies.verdict import Band, Expectation, Number, Range, Sign
 
 Of = Callable[[Run], float]
@@ -231,6 +231,15 @@ def claims(lab: Lab) -> list[Claim]:
     ]
 
 
+def _why_pias(make: _Parts) -> Callable[[Results], str]:
+    """What PIAS's thresholds mean for mice."""
+    part, *_ = make.over_loads("websearch", MICE, (PIAS, LAS), Sign(1), "")
+    return lambda results: (
+        "PIAS's published thresholds leave the first megabyte of every flow in the queue of the "
+        f"mice, which take {shown(part, results)} against LAS."
+    )
+
+
 def _crossing(lab: Lab, make: _Parts) -> Claim:
     """Where ASCC starts to exceed PIAS."""
     at = lab.scale.at
@@ -251,6 +260,7 @@ def _crossing(lab: Lab, make: _Parts) -> Claim:
                 "websearch", MICE, (ASCC, PIAS), expected, paper, alpha=alpha, only=at
             )
         ),
+        why=_why_pias(make),
     )
 
 
@@ -279,6 +289,7 @@ def _closing(lab: Lab, make: _Parts) -> Claim:
                 percent=True,
             ),
         ),
+        why=_why_pias(make),
     )
 
 

@@ -40,6 +40,8 @@ AIMS = {
     "queries": "queries",
 }
 COSTS = {"large": "large flows", "starved": "the longest starvation", "timeouts": "timeouts"}
+NEAR = 1.1
+"""How far from the best a scheme may be to be named beside it."""
 CLEAR = 1.05
 """A scheme is said to be better in a setting when it is by so much, and the interval agrees."""
 
@@ -94,12 +96,12 @@ def change(found: Estimate | None) -> str:
 def _alike(
     results: Results, lab: Lab, ranked: Sequence[_Ranked], metric: str, only: Sequence[str] = ()
 ) -> list[Scheme]:
-    """Those that the runs cannot tell from the best."""
+    """Those that are near the best, and that the runs cannot tell from it."""
     best, *others = ranked
     alike = []
     for each in others:
         found = relative(results, lab, each.scheme, best.scheme, metric, only)
-        if found is not None and found.low <= 1:
+        if found is not None and found.low <= 1 and found.point <= NEAR:
             alike.append(each.scheme)
     return alike
 
