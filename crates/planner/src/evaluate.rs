@@ -169,7 +169,7 @@ impl<'a> Candidate<'a> {
             let fct_s = flow.fct_s - one_way;
             done(&Done { fct_s, ..*flow });
             ended += 1;
-            match ended % 4096 == 0 && meter.stopped() {
+            match ended.is_multiple_of(4096) && meter.stopped() {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             }
