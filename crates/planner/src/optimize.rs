@@ -162,11 +162,11 @@ pub fn balance(
         };
         // The slope of each loss in the logarithm of the class's weight.
         if let Some(last) = &last {
-            for (k, known) in slopes.iter_mut().enumerate() {
+            for (k, slope_of) in slopes.iter_mut().enumerate() {
                 let moved = (trial.weights[k] / last.weights[k]).ln();
                 let slope = (trial.losses[k] - last.losses[k]) / moved;
                 if moved.abs() > 1e-3 && slope.is_finite() {
-                    *known = (*known + slope.clamp(-8.0, -0.25)) / 2.0;
+                    *slope_of = (*slope_of + slope.clamp(-8.0, -0.25)) / 2.0;
                 }
             }
         }

@@ -354,6 +354,8 @@ def notes(mode: Mode) -> list[str]:
         "it as one link on which the shares that each class needs against always backlogged "
         "others add up to 1 costs several times as much: r_init and the ideal then follow a link "
         "that the class never gets.",
+        "T of equation 11 is per class: three classes keep three queues of up to 100 KB, which "
+        "costs weights some of what they gain, and in easy scenarios more than that.",
         "Weights are real numbers, found by balancing the classes' losses from the baselines on, "
         "not by algorithm 1; strict priority is left out, as in the paper.",
     ]
