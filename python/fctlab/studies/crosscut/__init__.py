@@ -179,7 +179,7 @@ def _overview(lab: Lab) -> Table:
         "Geometric means over the five workloads and two loads of each metric's ratio to DCTCP's "
         "on the same flows, with 95% intervals; less is better.",
         lab.cells,
-        ("scheme", *names, "needs", "has to be tuned"),
+        ("scheme", *names, "needs", "asks for"),
         rows,
         IDS,
     )

@@ -65,7 +65,7 @@ class Scheme:
         name: as people write it.
         sizes: whether hosts have to know how large a flow is when it starts.
         switch: what switches have to be able to do.
-        tuned: what has to be chosen for the traffic.
+        tuned: what has to be chosen for the traffic, or holds of it.
         at: the scheme as scenarios write it, for a workload, a load and a scale.
     """
 
@@ -138,6 +138,7 @@ def _ads(queues: int) -> dict[str, Any]:
 
 _PFABRIC = {"preset": "pfabric-pias", "nic": NIC, "routing": "ecmp"}
 _ALPHA: dict[str, Any] = {"initial_alpha": 0.0}
+_AT_ONCE = "all data of a flow at its start"
 _THRESHOLDS = "thresholds for workload and load"
 SCHEMES = (
     Scheme("DCTCP", False, FIFO, "nothing", _same(_over_dctcp("dctcp"))),
@@ -150,7 +151,7 @@ SCHEMES = (
         "D-SRTF-IA", True, QUEUES, "nothing", _same(_over_dctcp("d-srtf-ia", initial_alpha=0.0))
     ),
     Scheme("AWAFS", False, PROGRAMMABLE, "percentiles", _awafs),
-    Scheme("ASCC", False, EXACT, "nothing", _same(_over_dctcp("ascc"))),
+    Scheme("ASCC", False, EXACT, _AT_ONCE, _same(_over_dctcp("ascc"))),
     Scheme("ADS-2", False, PROGRAMMABLE, "nothing", _same(_ads(2))),
     Scheme("ADS-8", False, PROGRAMMABLE, "nothing", _same(_ads(8))),
     Scheme("SJF", True, EXACT, "nothing", _same(_over_dctcp("sjf"))),
