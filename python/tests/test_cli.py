@@ -122,7 +122,8 @@ def test_list_shows_every_part(program: Program, place: str) -> None:
 def test_list_shows_all_places(program: Program) -> None:
     assert set(json.loads(program("list", "--json").stdout)) == {
         "schemes", "workloads", "topologies", "transports", "taggers", "disciplines",
-        "routings", "arrivals", "patterns", "studies", "mappings", "policies",
+        "routings", "arrivals", "patterns", "studies", "mappings", "policies", "queues",
+        "congestion controls",
     }  # fmt: skip
 
 
