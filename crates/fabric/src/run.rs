@@ -223,7 +223,7 @@ pub fn run(scenario: &Scenario, mut options: RunOptions<'_>) -> Result<Outcome, 
         recorders,
         sink: &mut sink,
     };
-    let finished = if parts.recorders.any() {
+    let finished = if parts.recorders.any() || parts.settings.is_rare() {
         parts.simulate::<true>(&mut observe)
     } else {
         parts.simulate::<false>(&mut observe)
@@ -387,7 +387,7 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    fn simulate<const RECORD: bool>(
+    fn simulate<const FULL: bool>(
         self,
         observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<(End, Counters, Time, Recorders), RunError> {
@@ -399,8 +399,7 @@ impl Parts<'_> {
             recorders,
             sink,
         } = self;
-        let mut engine =
-            Engine::<RECORD>::new(scenario, fabric, settings, traffic, recorders, sink)?;
+        let mut engine = Engine::<FULL>::new(scenario, fabric, settings, traffic, recorders, sink)?;
         let mut end = engine.run(observe);
         if let Some(error) = engine.traffic_error() {
             return Err(error.under("traffic").into());

@@ -27,7 +27,7 @@ impl Feed {
     }
 }
 
-impl<const RECORD: bool> Engine<'_, RECORD> {
+impl<const FULL: bool> Engine<'_, FULL> {
     /// Makes a new flow's packets available: all, or the first of them.
     pub(super) fn start_feed(&mut self, slot: FlowSlot) {
         let state = at_mut(&mut self.flows, slot);

@@ -76,7 +76,7 @@ impl FlowState {
     }
 }
 
-impl<const RECORD: bool> Engine<'_, RECORD> {
+impl<const FULL: bool> Engine<'_, FULL> {
     pub(super) fn fetch_flow(&mut self) {
         self.next_flow = self.traffic.next();
         if let Some(flow) = &self.next_flow {
@@ -142,7 +142,7 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
         self.in_flight += 1;
         self.counters.peak_flows_in_flight = self.counters.peak_flows_in_flight.max(self.in_flight);
         self.measured_open += u64::from(measured);
-        if RECORD {
+        if FULL {
             self.recorders
                 .on_flow_start(self.now(), slot, at(&self.flows, slot));
         }
@@ -158,7 +158,7 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
         state.finished_at = Some(now);
         self.measured_open -= u64::from(state.measured);
         self.counters.flows_finished += 1;
-        if RECORD {
+        if FULL {
             self.recorders
                 .on_flow_finish(self.now(), slot, at(&self.flows, slot));
         }

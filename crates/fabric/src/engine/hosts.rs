@@ -14,7 +14,7 @@ use crate::scenario::FctEnds;
 use crate::taggers::View;
 use crate::transports::sender::{Ack, Transmit};
 
-impl<const RECORD: bool> Engine<'_, RECORD> {
+impl<const FULL: bool> Engine<'_, FULL> {
     /// Lets a flow hand packets to its NIC: as many as its window allows and
     /// its share of the NIC's queue holds.
     #[inline(always)]
@@ -33,15 +33,17 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
         };
         let id = self.slab.claim();
         let packet = &mut self.slab.get_mut(id).packet;
-        *packet = self.settings.data_packet(now, slot, state, transmit);
+        *packet = self
+            .settings
+            .data_packet::<FULL>(now, slot, state, transmit);
         let bytes = packet.bytes;
         state.in_network += 1;
         self.counters.data_packets += u64::from(transmit != Transmit::Probe);
         let nic = state.nics.0;
-        if RECORD {
+        if FULL {
             self.recorders.on_send(now, slot, state, packet);
         }
-        if self.settings.spaced {
+        if FULL && self.settings.spaced {
             self.space(slot, nic, id, bytes);
         } else {
             self.hand_to_nic(slot, nic, id, bytes);
@@ -90,7 +92,10 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
     #[inline]
     fn keep_timer(&mut self, slot: FlowSlot) {
         let state = at_mut(&mut self.flows, slot);
-        let deadline = state.sender.deadline().min(state.wake);
+        let mut deadline = state.sender.deadline();
+        if FULL {
+            deadline = deadline.min(state.wake);
+        }
         if deadline < state.timer {
             state.timer = deadline;
             self.events.schedule_far(self.timer_source(slot), deadline);
@@ -119,7 +124,7 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
         if !(expired || fed) {
             return self.keep_timer(slot);
         }
-        if RECORD {
+        if FULL {
             let state = at(&self.flows, slot);
             self.recorders.on_window(now, slot, state);
         }
@@ -133,7 +138,7 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
         let packet = &mut self.slab.get_mut(id).packet;
         let slot = packet.flow;
         let state = at_mut(&mut self.flows, slot);
-        if RECORD {
+        if FULL {
             self.recorders.on_deliver(now, slot, state, packet);
         }
         if packet.is_ack() {
@@ -146,15 +151,15 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
             let echo = packet.tag;
             self.slab.remove(id);
             state.in_network -= 1;
-            if echo != 0 {
+            if FULL && echo != 0 {
                 hear_telemetry(&mut self.slab, state, echo);
             }
             state.sender.on_ack(now, &ack, &self.settings.sender);
-            if RECORD {
+            if FULL {
                 self.recorders.on_window(now, slot, state);
             }
             let busy = state.in_nic >= self.settings.nic_limit;
-            if busy && self.settings.paced {
+            if FULL && busy && self.settings.paced {
                 self.pace_anew(slot);
                 return self.after_ack(slot);
             }
@@ -171,7 +176,7 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
         let completes = state.receiver.distinct() == state.total && state.delivered_at.is_none();
         // The packet becomes its acknowledgement, where it is; stamp, class and telemetry stay.
         packet.hash = state.ack_hash;
-        packet.tag = packet.sack_end; // 0 without telemetry
+        packet.tag = if FULL { packet.sack_end } else { 0 };
         packet.seq = heard.block.0;
         packet.sack_end = heard.block.1;
         packet.cumulative = heard.cumulative;
@@ -179,7 +184,7 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
         packet.bytes = self.settings.format.ack.get() as u16;
         packet.flags = Flags::ACK.with_if(Flags::CE, packet.flags.has(Flags::CE));
         let (nic, bytes) = (state.nics.1, packet.bytes);
-        if RECORD {
+        if FULL {
             self.recorders.on_send(now, slot, state, packet);
         }
         if completes {
@@ -220,7 +225,7 @@ fn hear_telemetry(slab: &mut Slab, state: &mut FlowState, echo: u32) {
 impl Settings {
     /// The packet for what a sender wants on the wire.
     #[inline(always)]
-    fn data_packet(
+    fn data_packet<const FULL: bool>(
         &self,
         now: Time,
         slot: FlowSlot,
@@ -240,8 +245,8 @@ impl Settings {
         let view = View {
             size: state.flow.size.get(),
             written: match state.sender.available() {
-                all if all == state.total => state.flow.size.get(),
-                some => u64::from(some) * payload,
+                some if FULL && some < state.total => u64::from(some) * payload,
+                _ => state.flow.size.get(),
             },
             acknowledged: u64::from(state.sender.una()) * payload,
             offset: u64::from(seq) * payload,

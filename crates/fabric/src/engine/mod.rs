@@ -88,11 +88,20 @@ pub struct Settings {
     pub end_at: Time,
 }
 
+impl Settings {
+    /// Whether packets are paced, shaped or spaced, or carry telemetry.
+    pub fn is_rare(&self) -> bool {
+        self.spaced || self.telemetry || self.spacing != 0.0
+    }
+}
+
 /// A flow may have any number of packets waiting in its NIC.
 pub const NO_LIMIT: u32 = pacing::HELD;
 
-/// One run. `RECORD` is whether any recorder is on; without, none costs anything.
-pub struct Engine<'a, const RECORD: bool> {
+/// One run. `FULL` is whether it has anything that few runs have: recorders, or
+/// what [`Settings::is_rare`] names. The engine is compiled without them too, where
+/// they cost nothing.
+pub struct Engine<'a, const FULL: bool> {
     events: EventQueue,
     ports: Vec<Port>,
     slab: Slab,
@@ -136,7 +145,7 @@ pub enum End {
 /// Events between two looks at the clock.
 const OBSERVE_EVERY: u64 = 1 << 18;
 
-impl<'a, const RECORD: bool> Engine<'a, RECORD> {
+impl<'a, const FULL: bool> Engine<'a, FULL> {
     /// Prepares a run; flow records go to `sink`.
     ///
     /// # Errors
@@ -249,7 +258,7 @@ impl<'a, const RECORD: bool> Engine<'a, RECORD> {
         if self.settings.end_at != Time::NEVER {
             self.events.schedule_far(end_source, self.settings.end_at);
         }
-        if RECORD && let Some(at) = self.recorders.next_sample() {
+        if FULL && let Some(at) = self.recorders.next_sample() {
             self.events.schedule_far(sample_source, at);
         }
         let end = loop {

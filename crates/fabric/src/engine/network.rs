@@ -7,7 +7,7 @@ use super::port::{self, Fate};
 use super::slab::PacketId;
 use crate::packet::Packet;
 
-impl<const RECORD: bool> Engine<'_, RECORD> {
+impl<const FULL: bool> Engine<'_, FULL> {
     /// The packet at the head of wire `link` reaches the far end.
     #[inline(always)]
     pub(super) fn on_arrival(&mut self, link: u32) {
@@ -27,7 +27,7 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
     pub(super) fn hand_over(&mut self, out: u32, id: PacketId, bytes: u16) -> Fate {
         let now = self.now();
         let port = at_mut(&mut self.ports, out);
-        if RECORD {
+        if FULL {
             let packet = &self.slab.get(id).packet;
             self.recorders.on_accept(now, out, port, packet);
         }
@@ -55,7 +55,7 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
     }
 
     fn drop_packet(&mut self, port: u32, packet: &Packet) {
-        if RECORD {
+        if FULL {
             self.recorders.on_drop(self.now(), port, packet);
         }
         self.slab.telemetry.take(packet.telemetry());
@@ -72,12 +72,12 @@ impl<const RECORD: bool> Engine<'_, RECORD> {
         }
         let ended = choosing.transmission_ended(now, &mut self.slab, &mut self.events);
         let Some(packet) = ended else { return };
-        if RECORD {
+        if FULL {
             self.recorders.on_transmit(now, port, &packet);
         }
         if !packet.is_ack() && self.fabric.links[port as usize].from < self.fabric.hosts {
             self.flows[packet.flow as usize].in_nic -= 1;
-            if self.settings.paced {
+            if FULL && self.settings.paced {
                 self.pace(packet.flow, now, packet.bytes);
             }
             self.pump(packet.flow);

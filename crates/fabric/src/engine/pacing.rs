@@ -48,7 +48,7 @@ impl Pacer {
     }
 }
 
-impl<const RECORD: bool> Engine<'_, RECORD> {
+impl<const FULL: bool> Engine<'_, FULL> {
     /// Makes room for the pacer of a flow.
     #[cold]
     pub(super) fn grow_pacers(&mut self, slot: FlowSlot) {

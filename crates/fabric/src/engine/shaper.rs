@@ -166,7 +166,7 @@ impl Shaper {
     }
 }
 
-impl<const RECORD: bool> Engine<'_, RECORD> {
+impl<const FULL: bool> Engine<'_, FULL> {
     /// Gives a packet to the shaper; whether it has to wait there, and until when.
     pub(super) fn shape(&mut self, slot: FlowSlot, id: PacketId, bytes: u16) -> Option<Time> {
         let now = self.now();

@@ -1,8 +1,8 @@
 //! Seeing inside a run: optional recorders, off by default and free when off.
 //!
-//! The engine is compiled twice, with and without the calls below; without any
-//! recorder the second one runs. A recorder only looks: flow records are the
-//! same, bit for bit, with and without it.
+//! The engine is compiled twice, with and without the calls below (and what
+//! else few runs have); without any recorder they cost nothing. A recorder only
+//! looks: flow records are the same, bit for bit, with and without it.
 //!
 //! `[record]` asks for files, written while the run goes on so that memory does
 //! not grow with it:
