@@ -276,7 +276,7 @@ fn setup(preset: &str, sharing: Sharing, inside: Inside) -> Setup {
             always_backlogged: 0.0,
         },
         classes: 3,
-        longest_step: 0.05,
+        longest_step: 0.01,
     }
 }
 
@@ -324,7 +324,7 @@ proptest! {
             // One step of the naive model is many when a small share serves it, and what it is
             // late by goes around the control loop of a long flow.
             prop_assert!(
-                off < 0.04 * slow || off < 20.0 * STEP_S,
+                off < 0.02 * slow || off < 20.0 * STEP_S,
                 "flow {} {:?}: {} us, in fixed steps {} us", i, arrivals[i], fast * 1e6, slow * 1e6
             );
         }
