@@ -15,6 +15,7 @@ arrival process per class, estimated from a log and checked against it:
 from __future__ import annotations
 
 import math
+import re
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,10 +74,11 @@ def save(found: dict[str, Any], folder: str | PathLike[str]) -> list[str]:
     directory = Path(folder)
     directory.mkdir(parents=True, exist_ok=True)
     parts, names = [], []
-    for each in found["classes"]:
-        file = f"sizes-{each['name']}.csv"
+    for number, each in enumerate(found["classes"]):
+        name = _name(number, each["name"])
+        file = f"sizes-{name}.csv"
         rows = "".join(f"{size:.0f},{share:.9f}\n" for size, share in each["sizes"]["points"])
-        text = f"# {each['name']}: {each['flows']:,} flows of {found['trace']}\n"
+        text = f"# {each['name']!r}: {each['flows']:,} flows of {found['trace']}\n"
         (directory / file).write_text(
             text + "size_bytes,cumulative_probability\n" + rows, encoding="utf-8"
         )
@@ -85,7 +87,7 @@ def save(found: dict[str, Any], folder: str | PathLike[str]) -> list[str]:
         sigma = f", sigma = {gaps['sigma']:.4f}" if gaps["family"] == "lognormal" else ""
         warnings = "".join(f"# {warning}\n" for warning in each["warnings"])
         parts.append(
-            f'{warnings}[[classes]]\nname = "{each["name"]}"\n'
+            f'{warnings}[[classes]]\nname = "{name}"\n'
             f'flowsizes = {{ kind = "cdf", file = "{file}", '
             f'interpolation = "{each["sizes"]["interpolation"]}" }}\n'
             f'interarrivals = {{ kind = "{gaps["family"]}"{sigma} }}\n'
@@ -93,6 +95,11 @@ def save(found: dict[str, Any], folder: str | PathLike[str]) -> list[str]:
         )
     (directory / "classes.toml").write_text("\n".join(parts), encoding="utf-8")
     return ["classes.toml", *names]
+
+
+def _name(number: int, name: str) -> str:
+    """As specifications name classes; others get their number."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f"class-{number}"
 
 
 def _read(file: Path) -> pl.DataFrame:

@@ -282,3 +282,15 @@ def test_mistakes_in_a_log(tmp_path: Path) -> None:
         fit.fit(tmp_path / "none.csv")
     with pytest.raises(SpecError, match="is not a flow log"):
         fit.fit(tmp_path / "none.xlsx")
+
+
+def test_a_class_may_have_any_name(tmp_path: Path) -> None:
+    file = log(tmp_path, 1.5, n=2000)
+    table = pl.read_csv(file).with_columns(pl.lit('../a "quoted" one').alias("class"))
+    table.write_csv(file)
+    names = fit.save(fit.fit(file), tmp_path / "out")
+    assert names == ["classes.toml", "sizes-class-0.csv"]
+    network = 'network = { link = "100Gbps", rtt = "10us" }\n'
+    spec_file = tmp_path / "out" / "spec.toml"
+    spec_file.write_text(network + (tmp_path / "out" / "classes.toml").read_text())
+    assert planning.load(spec_file)["classes"][0]["name"] == "class-0"
