@@ -6,7 +6,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, CancelledError, ThreadPoolExecutor, wait
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import chain
@@ -19,6 +19,7 @@ from fctlab import _native, store
 from fctlab.errors import SpecError
 from fctlab.result import Result, simulate
 from fctlab.scenario import Scenario, ScenarioLike, load_scenario
+from fctlab.waiting import as_completed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -331,12 +332,8 @@ def _simulate_all(
     with ThreadPoolExecutor(workers) as pool:
         futures = [pool.submit(one, cell) for cell in cells]
         try:
-            pending = set(futures)
-            while pending:
-                # Polars makes the system restart a wait that Ctrl-C interrupts: wake up often.
-                done, pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION)
-                for future in done:
-                    future.result()
+            for future in as_completed(futures):
+                future.result()
             return [future.result() for future in futures]
         except BaseException:
             stop.set()

@@ -13,7 +13,7 @@ import json
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,6 +25,7 @@ from fctlab.errors import OutputError
 from fctlab.result import simulate
 from fctlab.scenario import Scenario
 from fctlab.studies.study import Cell, Results, Run, Source
+from fctlab.waiting import as_completed
 
 FORMAT = 1
 """Of the files in ``cells``; those of another format are not read."""
@@ -272,14 +273,11 @@ def _perform(jobs: Sequence[_Job], workers: int, watch: Watch | None) -> None:
         pending: dict[Future[None], _Job] = {pool.submit(one, job): job for job in missing}
         try:
             tell()
-            while pending:
-                # Short waits: Ctrl-C must not have to wait for a run to end.
-                finished, _ = wait(pending, timeout=0.1, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    job = pending.pop(future)
-                    running.pop(job.name, None)
-                    future.result()
-                    done.append(job)
+            for future in as_completed(list(pending), tell):
+                job = pending.pop(future)
+                running.pop(job.name, None)
+                future.result()
+                done.append(job)
                 tell()
         except BaseException:
             stop.set()
