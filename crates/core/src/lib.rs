@@ -11,6 +11,7 @@
 
 pub mod format;
 pub mod parts;
+pub mod presets;
 pub mod random;
 pub mod spec;
 pub mod stats;

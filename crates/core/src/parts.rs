@@ -10,7 +10,7 @@
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 
-use crate::spec::{SpecError, nearest};
+use crate::spec::{SpecError, hint};
 
 /// A part as `fctlab list` shows it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -52,10 +52,7 @@ pub fn split_kind(
     if names.contains(&kind.as_str()) {
         return Ok((kind, rest));
     }
-    let hint = match nearest(&kind, names) {
-        Some(near) => format!("did you mean {near:?}? "),
-        None => String::new(),
-    };
+    let hint = hint(&kind, names);
     Err(SpecError::new(
         path,
         format!("{kind:?} is not a {what}; {hint}{}", known()),
@@ -91,9 +88,14 @@ pub fn description_of<T: schemars::JsonSchema>() -> String {
         .as_str()
         .unwrap_or_default()
         .replace('\n', " ");
+    first_sentence(&text)
+}
+
+/// The first sentence of a text without line breaks.
+pub fn first_sentence(text: &str) -> String {
     match text.split_once(". ") {
         Some((first, _)) => format!("{first}."),
-        None => text,
+        None => text.to_owned(),
     }
 }
 

@@ -13,13 +13,19 @@ use rand_pcg::Pcg64;
 pub struct Seed(pub u64);
 
 impl Seed {
-    /// The stream called `name`: the same on every machine and in every version.
-    pub fn stream(self, name: &str) -> Pcg64 {
-        // FNV-1a of the name, then the mixing of the generator's own seeding.
+    /// The seed of the part of a run called `name`: the same on every machine and
+    /// in every version.
+    pub fn child(self, name: &str) -> Seed {
+        // FNV-1a of the name.
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| {
             (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
         });
-        Pcg64::seed_from_u64(mix(self.0) ^ hash)
+        Seed(mix(self.0) ^ hash)
+    }
+
+    /// The stream called `name`, likewise.
+    pub fn stream(self, name: &str) -> Pcg64 {
+        Pcg64::seed_from_u64(self.child(name).0)
     }
 }
 

@@ -105,16 +105,19 @@ fn explain(path: String, message: &str) -> SpecError {
 
 /// The error for a key that is not known at `path`, naming the nearest of `known`.
 pub fn unknown_key(path: &str, key: &str, known: &[&str]) -> SpecError {
-    let hint = match nearest(key, known) {
-        Some(near) => format!("did you mean {near:?}? "),
-        None => String::new(),
-    };
+    let hint = hint(key, known);
     let message = format!("unknown key; {hint}known here: {}", known.join(", "));
     SpecError::new(join(path, key), message)
 }
 
+/// What a message says of the known word that `word` was probably meant to be: a
+/// question and a space, or nothing.
+pub fn hint(word: &str, known: &[&str]) -> String {
+    nearest(word, known).map_or(String::new(), |near| format!("did you mean {near:?}? "))
+}
+
 /// The known word that `word` was probably meant to be.
-pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     known
         .iter()
         .map(|k| (strsim::damerau_levenshtein(word, k), *k))

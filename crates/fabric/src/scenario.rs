@@ -387,8 +387,7 @@ pub fn with_scheme(
             .map(|(k, _)| k.as_str())
             .collect();
         known.extend(scheme::PRESETS);
-        let hint = spec::nearest(name, &known);
-        let hint = hint.map_or(String::new(), |near| format!("did you mean {near:?}? "));
+        let hint = spec::hint(name, &known);
         let message = format!(
             "{name:?} is not a scheme; {hint}known: {}",
             known.join(", ")

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use fctlab_core::parts::PartInfo;
 use fctlab_core::spec::OrNone;
-use fctlab_core::{SpecError, spec};
+use fctlab_core::{SpecError, presets, spec};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
@@ -98,21 +98,7 @@ impl schemars::JsonSchema for NicSpec {
     }
 }
 
-/// Declares the presets: one line each, naming the file in `presets/`.
-macro_rules! presets {
-    ($( $name:literal ),+ $(,)?) => {
-        /// Names of the presets.
-        pub const PRESETS: &[&str] = &[$($name),+];
-        fn preset_text(name: &str) -> Option<&'static str> {
-            match name {
-                $( $name => Some(include_str!(concat!("../presets/", $name, ".toml"))), )+
-                _ => None,
-            }
-        }
-    };
-}
-
-presets! {
+fctlab_core::presets! {
     "tcp",
     "dctcp",
     "pfabric",
@@ -135,31 +121,15 @@ presets! {
     "ascc-deployable",
 }
 
-/// The preset `name` as a scheme's table, and its description: the comment at
-/// the top of its file.
-fn preset(name: &str) -> Option<(Value, String)> {
-    let text = preset_text(name)?;
-    let comment = text
-        .lines()
-        .map_while(|l| l.strip_prefix('#'))
-        .map(str::trim);
-    let description = comment.collect::<Vec<_>>().join(" ");
-    let table: Map<String, Value> = toml::from_str(text)
-        .unwrap_or_else(|e| unreachable!("presets/{name}.toml is checked by a test: {e}"));
-    Some((Value::Object(table), description))
+/// The preset `name` as a scheme's table.
+fn preset(name: &str) -> Option<Map<String, Value>> {
+    let table = toml::from_str(preset_text(name)?);
+    Some(table.unwrap_or_else(|e| unreachable!("presets/{name}.toml is checked by a test: {e}")))
 }
 
 /// The presets with the first sentence of their descriptions.
 pub fn catalog() -> Vec<PartInfo> {
-    let describe = |&name: &&'static str| {
-        let text = preset(name).map_or(String::new(), |(_, text)| text);
-        let end = text.find(". ").map_or(text.len(), |i| i + 1);
-        PartInfo {
-            name,
-            description: text[..end].to_owned(),
-        }
-    };
-    PRESETS.iter().map(describe).collect()
+    presets::catalog(PRESETS, preset_text)
 }
 
 /// Keys of a scheme's table whose values are parts: a name or `{kind = ...}`.
@@ -189,9 +159,8 @@ pub fn expand(scheme: Value) -> Result<Value, SpecError> {
     let mut base = Map::new();
     if let Some(name) = given.shift_remove("preset") {
         let known = name.as_str().and_then(preset);
-        let Some((Value::Object(table), _)) = known else {
-            let hint = name.as_str().and_then(|n| spec::nearest(n, PRESETS));
-            let hint = hint.map_or(String::new(), |near| format!("did you mean {near:?}? "));
+        let Some(table) = known else {
+            let hint = spec::hint(name.as_str().unwrap_or_default(), PRESETS);
             let message = format!(
                 "{name} is not a preset; {hint}known: {}",
                 PRESETS.join(", ")

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use fctlab_core::parts::PartInfo;
-use fctlab_core::spec::{half_open_unit, nearest, non_negative, positive, read};
-use fctlab_core::{Bytes, Rate, SpecError};
+use fctlab_core::spec::{half_open_unit, hint, non_negative, positive, read};
+use fctlab_core::{Bytes, Rate, SpecError, presets};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -82,21 +82,7 @@ impl schemars::JsonSchema for InitialRate {
     }
 }
 
-/// Declares the presets: one line each, naming the file in `presets/`.
-macro_rules! presets {
-    ($( $name:literal ),+ $(,)?) => {
-        /// Names of the presets.
-        pub const PRESETS: &[&str] = &[$($name),+];
-        fn preset_text(name: &str) -> Option<&'static str> {
-            match name {
-                $( $name => Some(include_str!(concat!("../presets/", $name, ".toml"))), )+
-                _ => None,
-            }
-        }
-    };
-}
-
-presets! {
+fctlab_core::presets! {
     "swp-d",
     "swp-h",
 }
@@ -104,10 +90,7 @@ presets! {
 /// A preset's table.
 fn preset(name: &str) -> Result<Map<String, Value>, SpecError> {
     let Some(text) = preset_text(name) else {
-        let hint = match nearest(name, PRESETS) {
-            Some(near) => format!("did you mean {near:?}? "),
-            None => String::new(),
-        };
+        let hint = hint(name, PRESETS);
         let message = format!(
             "{name:?} is not a preset; {hint}known: {}",
             PRESETS.join(", ")
@@ -121,15 +104,7 @@ fn preset(name: &str) -> Result<Map<String, Value>, SpecError> {
 impl Control {
     /// Every preset, described by the comment at the top of its file.
     pub fn catalog() -> Vec<PartInfo> {
-        let describe = |name: &&'static str| PartInfo {
-            name,
-            description: preset_text(name)
-                .and_then(|text| text.lines().next())
-                .unwrap_or_default()
-                .trim_start_matches(['#', ' '])
-                .to_owned(),
-        };
-        PRESETS.iter().map(describe).collect()
+        presets::catalog(PRESETS, preset_text)
     }
 
     /// The preset called `name`.

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use fctlab_core::random::{Seed, mix};
+use fctlab_core::random::Seed;
 use fctlab_core::{PacketFormat, Rate, SpecError, Time};
 use fctlab_workload::{ArrivalsSpec, HostLayout, LoadCounts, SizesSpec, Traffic, TrafficSpec};
 
@@ -73,10 +73,8 @@ impl ClassTraffic {
             }
         }
         spec.resolve(Path::new(""))?;
-        let name = self.name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| {
-            (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
-        });
-        spec.build(&layout, &PacketFormat::default(), Seed(mix(seed) ^ name))
+        let seed = Seed(seed).child(&self.name);
+        spec.build(&layout, &PacketFormat::default(), seed)
     }
 }
 

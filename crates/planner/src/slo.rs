@@ -11,7 +11,7 @@
 //! value is on the wrong side, as a share of the threshold; of a conjunction the
 //! largest, of a disjunction the smallest.
 
-use fctlab_core::spec::nearest;
+use fctlab_core::spec::hint;
 use fctlab_core::{Duration, Rate};
 
 use crate::sli::{Attr, SliSpec};
@@ -223,10 +223,7 @@ impl Parser<'_> {
         }
         let names: Vec<&str> = self.slis.iter().map(|s| s.name.as_str()).collect();
         let Some(sli) = names.iter().position(|n| *n == name) else {
-            let hint = match nearest(&name, &names) {
-                Some(near) => format!("did you mean {near:?}? "),
-                None => String::new(),
-            };
+            let hint = hint(&name, &names);
             return Err(format!(
                 "{name:?} is not an SLI of the class; {hint}known: {}",
                 names.join(", ")

@@ -346,8 +346,7 @@ impl Fabric {
             return Ok(id as u32);
         }
         let known: Vec<&str> = names.iter().map(String::as_str).collect();
-        let hint = spec::nearest(name, &known);
-        let hint = hint.map_or(String::new(), |near| format!("did you mean {near:?}? "));
+        let hint = spec::hint(name, &known);
         let example = known.last().copied().unwrap_or_default();
         Err(format!(
             "{name:?} is not a port; {hint}ports are named FROM -> TO, such as {example:?}"

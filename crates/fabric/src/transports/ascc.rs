@@ -97,23 +97,16 @@ impl TransportPart for Spec {
     }
 }
 
-impl Ascc {
-    /// Out of the way of the transports that most runs have (docs/performance.md).
-    #[inline(never)]
-    fn answer(&mut self, mut ack: AckEvent) {
+impl CongestionControl for Ascc {
+    const ECN: bool = true;
+    const RARE: bool = true;
+
+    fn on_ack(&mut self, ack: &AckEvent) {
+        let mut ack = *ack;
         if self.heeds_from.is_some_and(|from| ack.sent.is_before(from)) {
             ack.marked = false;
         }
         self.dctcp.on_ack(&ack);
-    }
-}
-
-impl CongestionControl for Ascc {
-    const ECN: bool = true;
-
-    #[inline]
-    fn on_ack(&mut self, ack: &AckEvent) {
-        self.answer(*ack);
     }
     fn on_loss(&mut self, flight: u32) {
         self.dctcp.on_loss(flight);

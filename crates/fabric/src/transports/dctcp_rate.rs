@@ -98,15 +98,17 @@ impl TransportPart for Spec {
     }
 }
 
-impl DctcpRate {
-    /// Out of the way of the transports that most runs have (docs/performance.md).
-    #[inline(never)]
-    fn answer(&mut self, ack: AckEvent) {
+impl CongestionControl for DctcpRate {
+    const ECN: bool = true;
+    const RARE: bool = true;
+    const PACED: bool = true;
+
+    fn on_ack(&mut self, ack: &AckEvent) {
         let before = self.marks.window_end();
         if before == 0 {
             self.marks.window_end_at(ack.next);
         }
-        let answer = self.marks.on_ack(&ack);
+        let answer = self.marks.on_ack(ack);
         let window_over = before != 0 && self.marks.window_end() != before;
         if answer == Answer::Shrink {
             self.share = (self.share * (1.0 - self.marks.alpha / 2.0)).max(self.min_share);
@@ -114,16 +116,6 @@ impl DctcpRate {
             self.share = (self.share + self.increase).min(1.0);
         }
         self.window = (self.full_window * self.share).ceil();
-    }
-}
-
-impl CongestionControl for DctcpRate {
-    const ECN: bool = true;
-    const PACED: bool = true;
-
-    #[inline]
-    fn on_ack(&mut self, ack: &AckEvent) {
-        self.answer(*ack);
     }
     fn on_loss(&mut self, _: u32) {}
     fn on_timeout(&mut self, _: &TimeoutEvent) {}

@@ -178,22 +178,14 @@ impl Flow {
     }
 }
 
-impl Hpcc {
-    /// Out of the way of the transports that most runs have (docs/performance.md).
-    #[inline(never)]
-    fn answer(&mut self, ack: AckEvent) {
-        self.flow.compute(&ack);
-        self.window = (self.flow.w / self.flow.packet).ceil();
-    }
-}
-
 impl CongestionControl for Hpcc {
     const ECN: bool = false;
+    const RARE: bool = true;
     const PACED: bool = true;
 
-    #[inline]
     fn on_ack(&mut self, ack: &AckEvent) {
-        self.answer(*ack);
+        self.flow.compute(ack);
+        self.window = (self.flow.w / self.flow.packet).ceil();
     }
     fn on_telemetry(&mut self, path: &Path) {
         self.flow.fresh = self.flow.measure(path);

@@ -121,28 +121,20 @@ impl TransportPart for Spec {
     }
 }
 
-impl L2dct {
-    /// Out of the way of the transports that most runs have (docs/performance.md).
-    #[inline(never)]
-    fn answer(&mut self, ack: AckEvent) {
+impl CongestionControl for L2dct {
+    const ECN: bool = true;
+    const RARE: bool = true;
+
+    fn on_ack(&mut self, ack: &AckEvent) {
         let weight = self.weight.of(ack.una);
-        match self.marks.on_ack(&ack) {
+        match self.marks.on_ack(ack) {
             Answer::Grow => {
                 let packets = self.growth * weight / self.weight.largest;
-                self.aimd.grow_by(&ack, packets);
+                self.aimd.grow_by(ack, packets);
             }
             Answer::Hold => {}
             Answer::Shrink => self.aimd.shrink(1.0 - self.marks.alpha.powf(weight) / 2.0),
         }
-    }
-}
-
-impl CongestionControl for L2dct {
-    const ECN: bool = true;
-
-    #[inline]
-    fn on_ack(&mut self, ack: &AckEvent) {
-        self.answer(*ack);
     }
     fn on_loss(&mut self, flight: u32) {
         self.aimd.halve(flight);

@@ -64,8 +64,16 @@ pub trait CongestionControl {
     const ECN: bool;
     /// Packets are spaced by [`pacing_rate`](Self::pacing_rate).
     const PACED: bool = false;
+    /// Few runs have it: what it does on an ACK is kept out of the way of the
+    /// others, where it would cost instructions (docs/performance.md).
+    const RARE: bool = false;
     /// An ACK has arrived.
     fn on_ack(&mut self, ack: &AckEvent);
+    /// The same, out of line. A copy: a reference would keep every caller's event in memory.
+    #[inline(never)]
+    fn on_ack_apart(&mut self, ack: AckEvent) {
+        self.on_ack(&ack);
+    }
     /// An ACK is about to be heard that brings this telemetry; only told to
     /// transports that ask for it (see [`TransportPart::telemetry`]).
     fn on_telemetry(&mut self, _path: &Path) {}
@@ -174,7 +182,14 @@ macro_rules! transports {
             /// See [`CongestionControl::on_ack`].
             #[inline(always)]
             pub fn on_ack(&mut self, ack: &AckEvent) {
-                match self { $( Rule::$variant(r) => r.on_ack(ack) ),+ }
+                match self { $(
+                    Rule::$variant(r) =>
+                        if <<$file::Spec as TransportPart>::State as CongestionControl>::RARE {
+                            r.on_ack_apart(*ack)
+                        } else {
+                            r.on_ack(ack)
+                        }
+                ),+ }
             }
             /// See [`CongestionControl::on_telemetry`].
             pub fn on_telemetry(&mut self, path: &Path) {
