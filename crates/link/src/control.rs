@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use fctlab_core::parts::PartInfo;
-use fctlab_core::spec::{half_open_unit, hint, non_negative, positive, read};
+use fctlab_core::spec::{OrNone, half_open_unit, hint, non_negative, or_none, positive, read};
 use fctlab_core::{Bytes, Rate, SpecError, presets};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -21,6 +21,19 @@ pub struct Control {
     pub beta: f64,
     /// Eta: rates approach their ideal within eta x tau.
     pub eta: f64,
+    /// The most by which a flow's rate times 2 tau rises per round trip (additive
+    /// increase). Not in the paper.
+    #[serde(with = "or_none")]
+    pub rise: Option<Bytes>,
+    /// Whether a flow has at most its rate times 2 tau in flight, so that it sends more
+    /// slowly while bytes wait (ACK clocking). Not in the paper.
+    pub window: bool,
+    /// Payload of a full packet.
+    pub payload: Bytes,
+    /// What every packet has on the wire beside its payload. Not in the paper.
+    pub header: Bytes,
+    /// The scheme of the packet engine that this stands for.
+    pub scheme: String,
 }
 
 /// The same with the bounds of each key, as it is read once the preset is merged in.
@@ -40,6 +53,18 @@ struct Table {
     /// Eta: rates approach their ideal within eta x tau.
     #[serde(deserialize_with = "positive")]
     eta: f64,
+    /// The most by which a flow's rate times the RTT rises per RTT; `"none"` for no bound.
+    #[serde(with = "or_none")]
+    #[schemars(with = "OrNone<Bytes>")]
+    rise: Option<Bytes>,
+    /// Whether a flow has at most its rate times the RTT in flight.
+    window: bool,
+    /// Payload of a full packet; at least 1B.
+    payload: Bytes,
+    /// Headers of a packet.
+    header: Bytes,
+    /// The scheme of the packet engine that this stands for.
+    scheme: String,
 }
 
 /// A rate that may follow the link.
@@ -85,6 +110,8 @@ impl schemars::JsonSchema for InitialRate {
 fctlab_core::presets! {
     "swp-d",
     "swp-h",
+    "dctcp-rate",
+    "hpcc",
 }
 
 /// A preset's table.
@@ -113,6 +140,12 @@ impl Control {
     /// There is none.
     pub fn preset(name: &str) -> Result<Self, SpecError> {
         read(Value::String(name.to_owned()))
+    }
+
+    /// The bytes on the wire that `size` bytes of payload take.
+    pub fn wire_bytes(&self, size: f64) -> f64 {
+        let payload = self.payload.get() as f64;
+        size + (size / payload).ceil() * self.header.get() as f64
     }
 
     /// r_init in bytes per second on a link of `capacity` bytes per second.
@@ -152,12 +185,20 @@ impl<'de> Deserialize<'de> for Control {
                 table.insert(key, value);
             }
             let t: Table = read(Value::Object(table))?;
+            if t.payload.get() == 0 {
+                return Err(SpecError::new("payload", "0B is not at least 1B"));
+            }
             Ok(Control {
                 r_init: t.r_init,
                 u_target: t.u_target,
                 thresh: t.thresh,
                 beta: t.beta,
                 eta: t.eta,
+                rise: t.rise,
+                window: t.window,
+                payload: t.payload,
+                header: t.header,
+                scheme: t.scheme,
             })
         };
         merged().map_err(SpecError::into_serde)
@@ -192,6 +233,11 @@ mod tests {
             thresh: Bytes::new(100_000),
             beta: 0.0,
             eta: 5.5,
+            rise: None,
+            window: false,
+            payload: Bytes::new(1000),
+            header: Bytes::new(0),
+            scheme: "dctcp-rate".into(),
         };
         assert_eq!(d, expected);
         let h = Control::preset("swp-h").unwrap();
@@ -200,6 +246,7 @@ mod tests {
             thresh: Bytes::new(0),
             beta: 1.0,
             eta: 5.0,
+            scheme: "hpcc".into(),
             ..expected
         };
         assert_eq!(h, expected);
@@ -228,7 +275,7 @@ mod tests {
         let error = |value| read::<Control>(value).unwrap_err().to_string();
         assert_eq!(
             error(json!("swp-x")),
-            "\"swp-x\" is not a preset; did you mean \"swp-d\"? known: swp-d, swp-h"
+            "\"swp-x\" is not a preset; did you mean \"swp-d\"? known: swp-d, swp-h, dctcp-rate, hpcc"
         );
         assert_eq!(
             error(json!({"u_target": 1.5})),

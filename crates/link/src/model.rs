@@ -8,8 +8,8 @@ use fctlab_core::{Duration, Rate};
 use crate::control::Control;
 use crate::fair::Fair;
 use crate::queues::{Discipline, Inside, Sharing};
-use crate::sender::{Sender, Step};
-use crate::signal::Signal;
+use crate::sender::{Pace, Sender, Step};
+use crate::signal::{Signal, Told};
 
 /// The longest step, in one-way delays, that is usual; what it costs in accuracy is in
 /// `docs/planning.md`.
@@ -18,6 +18,10 @@ pub const LONGEST_STEP: f64 = 1.0;
 /// The shortest step to the end of a controlled flow, in one-way delays: what it
 /// would have sent beyond that is taken back.
 const SHORTEST_STEP: f64 = 1e-4;
+
+/// The share of the link that a class which gets nothing (under priority) may count on
+/// in the wait of its next byte: it would be infinite else.
+const LEAST_SERVED: f64 = 1e-3;
 
 /// The bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -96,7 +100,9 @@ pub struct Counters {
 pub(crate) struct InFlight {
     pub index: u64,
     pub start: f64,
+    /// Bytes on the wire, and of payload.
     pub size: f64,
+    pub payload: f64,
     /// When its last byte is sent, once that is known.
     pub arrives: f64,
     pub class: u16,
@@ -122,8 +128,9 @@ struct Queue {
     waiting: Waiting,
     arrived: f64,
     backlog: f64,
-    /// Integrals over the step so far: capacity that it may count on, and backlog above T.
+    /// Integrals over the step so far: capacity that it may count on, backlog, and backlog above T.
     available: f64,
+    waited: f64,
     excess: f64,
     /// Flows that sent their last byte in the step, with their bytes in it.
     ended: Vec<(InFlight, f64)>,
@@ -142,7 +149,7 @@ struct Model<'a, F> {
     setup: &'a Setup,
     capacity: f64,
     round_trip: f64,
-    relax: f64,
+    pace: Pace,
     /// No step ends earlier because a flow has sent everything.
     shortest: f64,
     threshold: f64,
@@ -165,7 +172,13 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         let capacity = setup.link.bytes_per_s();
         let round_trip = setup.link.rtt.as_secs_f64();
         let control = &setup.control;
-        let relax = control.eta * round_trip / 2.0;
+        let pace = Pace {
+            relax: control.eta * round_trip / 2.0,
+            rise: match control.rise {
+                Some(bytes) => bytes.get() as f64 / (round_trip * round_trip),
+                None => f64::INFINITY,
+            },
+        };
         let r_init = control.initial_rate_on(capacity);
         let fair = setup.discipline.inside == Inside::Fq;
         let queues = match setup.discipline.sharing {
@@ -173,7 +186,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             _ => setup.classes,
         };
         let queue = |_| Queue {
-            sender: Sender::new(r_init, round_trip, relax, fair, control.beta),
+            sender: Sender::new(r_init, round_trip, pace, fair, control.beta),
             signal: Signal::default(),
             listeners: 0,
             waiting: match fair {
@@ -183,6 +196,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             arrived: 0.0,
             backlog: 0.0,
             available: 0.0,
+            waited: 0.0,
             excess: 0.0,
             ended: Vec::new(),
         };
@@ -190,7 +204,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             setup,
             capacity,
             round_trip,
-            relax,
+            pace,
             shortest: SHORTEST_STEP * round_trip / 2.0,
             threshold: control.thresh.get() as f64,
             queues: (0..queues).map(queue).collect(),
@@ -249,11 +263,13 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         };
         let queue = &mut self.queues[q];
         let burst = queue.sender.burst_bytes();
+        let size = self.setup.control.wire_bytes(arrival.size_bytes);
         let mut flow = InFlight {
             index,
             start: now,
-            size: arrival.size_bytes,
-            arrives: queue.sender.burst_end(now, arrival.size_bytes),
+            size,
+            payload: arrival.size_bytes,
+            arrives: queue.sender.burst_end(now, size),
             class: arrival.class,
             slot: 0,
         };
@@ -309,8 +325,8 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             let decay = self.decay_over(span);
             let whole = span;
             for queue in self.queues.iter().filter(|q| controlled(q)) {
-                let ideal = queue.signal.average(now + whole - self.round_trip);
-                let step = Step::new(whole, ideal, decay, self.relax);
+                let told = queue.signal.average(now + whole - self.round_trip);
+                let step = Step::new(whole, told, self.pace, decay);
                 span = span.min(queue.sender.first_end(&step).max(self.shortest));
             }
         }
@@ -326,8 +342,8 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         for (queue, inflow) in self.queues.iter_mut().zip(&mut self.inflow) {
             let mut bytes = queue.sender.burst_sent(span);
             if queue.sender.controlled() > 0 {
-                let ideal = queue.signal.average(end - self.round_trip);
-                let step = Step::new(span, ideal, decay, self.relax);
+                let told = queue.signal.average(end - self.round_trip);
+                let step = Step::new(span, told, self.pace, decay);
                 bytes += queue.sender.advance(&step, &mut queue.ended);
                 if let Waiting::Fair(fair) = &mut queue.waiting {
                     for young in queue.sender.young() {
@@ -354,7 +370,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
 
     fn decay_over(&mut self, span: f64) -> f64 {
         if self.decay.0 != span {
-            self.decay = (span, libm::exp(-span / self.relax));
+            self.decay = (span, libm::exp(-span / self.pace.relax));
         }
         self.decay.1
     }
@@ -413,6 +429,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                     queue.available += self.available[q] * part;
                     let excess = |backlog: f64| (backlog - self.threshold).max(0.0);
                     queue.excess += (excess(before) + excess(after)) / 2.0 * part;
+                    queue.waited += (before + after) / 2.0 * part;
                 }
                 let served = queue.arrived - after;
                 self.counters.served_bytes += served - served_before;
@@ -460,14 +477,22 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         if queue.listeners == 0 {
             return;
         }
-        let mut room = control.u_target * queue.available / span;
-        room -= queue.excess / span / self.round_trip + uncontrolled;
+        let clocked = match control.window {
+            true => {
+                let served = queue.available.max(LEAST_SERVED * self.capacity * span);
+                self.round_trip / (self.round_trip + queue.waited / served)
+            }
+            false => 1.0,
+        };
+        // With a window, rates grow until bytes wait beyond T, whatever the round trip.
+        let mut room = (control.u_target * queue.available / span - uncontrolled) / clocked;
+        room -= queue.excess / span / self.round_trip;
         // Before its own flows are counted (N one round trip ago is 0) a flow counts itself.
         let controlled = (queue.sender.controlled() + queue.ended.len()).max(1);
         let ideal = (room.max(0.0) / controlled as f64).min(self.capacity);
-        queue.signal.push(end, span, ideal);
+        queue.signal.push(end, span, Told { ideal, clocked });
         queue.signal.seek(end - self.round_trip);
-        (queue.available, queue.excess) = (0.0, 0.0);
+        (queue.available, queue.waited, queue.excess) = (0.0, 0.0, 0.0);
     }
 }
 
@@ -485,7 +510,7 @@ fn end(
         index: flow.index,
         arrival: Arrival {
             start_s: flow.start,
-            size_bytes: flow.size,
+            size_bytes: flow.payload,
             class: flow.class,
         },
         fct_s: at - flow.start + round_trip,

@@ -10,6 +10,7 @@ use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
 use crate::model::InFlight;
+use crate::signal::Told;
 
 /// What the rest of a flow's transient may be worth when it joins the settled
 /// ones; a controlled flow has more than a BDP.
@@ -52,31 +53,64 @@ pub(crate) struct Young {
     pub sent: f64,
 }
 
-/// A step over which the ideal rate is constant: what rates and bytes become.
+/// How rates follow what they are told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    /// Eta tau: the time constant of the approach, in seconds.
+    pub relax: f64,
+    /// The fastest rise, in bytes per second squared; infinite in the paper.
+    pub rise: f64,
+}
+
+/// A step over which what senders are told is constant: what rates and bytes become.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     span: f64,
-    ideal: f64,
+    told: Told,
+    pace: Pace,
+    /// exp(-span / relax).
     decay: f64,
-    gain: f64,
 }
 
 impl Step {
-    /// `decay` is exp(-span / relax), `relax` is eta tau.
-    pub fn new(span: f64, ideal: f64, decay: f64, relax: f64) -> Self {
-        let gain = relax * (1.0 - decay);
+    /// `decay` is exp(-span / pace.relax).
+    pub fn new(span: f64, told: Told, pace: Pace, decay: f64) -> Self {
         Step {
             span,
-            ideal,
+            told,
+            pace,
             decay,
-            gain,
         }
     }
-    fn sent(&self, rate: f64) -> f64 {
-        self.ideal * self.span + (rate - self.ideal) * self.gain
+
+    /// What a flow at `rate` sends in the step, and its rate afterwards.
+    fn take(&self, rate: f64) -> (f64, f64) {
+        self.until(rate, self.span, self.decay)
     }
-    fn rate(&self, rate: f64) -> f64 {
-        self.ideal + (rate - self.ideal) * self.decay
+
+    /// The same in the first `at` seconds, over which `decay` is exp(-at / relax).
+    fn until(&self, rate: f64, at: f64, decay: f64) -> (f64, f64) {
+        let Pace { relax, rise } = self.pace;
+        let Told { ideal, clocked } = self.told;
+        let gap = ideal - rate;
+        // Further below the ideal than this, the rise is as fast as it may be.
+        let steep = rise * relax;
+        let (paced, after) = if gap <= steep {
+            let sent = ideal * at - gap * relax * (1.0 - decay);
+            (sent, ideal - gap * decay)
+        } else {
+            let climb = ((gap - steep) / rise).min(at);
+            let sent = (rate + rise * climb / 2.0) * climb;
+            if climb < at {
+                let rest = at - climb;
+                let decay = libm::exp(-rest / relax);
+                let tail = ideal * rest - steep * relax * (1.0 - decay);
+                (sent + tail, ideal - steep * decay)
+            } else {
+                (sent, rate + rise * climb)
+            }
+        };
+        (paced * clocked, after)
     }
 }
 
@@ -85,7 +119,7 @@ impl Step {
 pub(crate) struct Sender {
     r_init: f64,
     round_trip: f64,
-    relax: f64,
+    pace: Pace,
     /// Whether every controlled flow is known by itself (fair queueing needs that).
     apart: bool,
     /// Flows in their first round trip, by when they stop sending at r_init.
@@ -102,11 +136,11 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    pub fn new(r_init: f64, round_trip: f64, relax: f64, apart: bool, beta: f64) -> Self {
+    pub fn new(r_init: f64, round_trip: f64, pace: Pace, apart: bool, beta: f64) -> Self {
         Sender {
             r_init,
             round_trip,
-            relax,
+            pace,
             apart,
             bursting: BinaryHeap::new(),
             young: Vec::new(),
@@ -193,8 +227,8 @@ impl Sender {
     pub fn first_end(&self, step: &Step) -> f64 {
         let mut first = step.span;
         let mut look = |rate: f64, left: f64| {
-            if step.sent(rate) >= left {
-                first = first.min(time_to_send(left, rate, step, self.relax));
+            if step.take(rate).0 >= left {
+                first = first.min(time_to_send(left, rate, step));
             }
         };
         if let Some(top) = self.settled.peek() {
@@ -209,10 +243,10 @@ impl Sender {
     pub fn advance(&mut self, step: &Step, ended: &mut Vec<(InFlight, f64)>) -> f64 {
         let mut bytes = 0.0;
         if !self.settled.is_empty() {
-            let each = step.sent(self.settled_rate);
+            let (each, rate) = step.take(self.settled_rate);
             bytes += each * self.settled.len() as f64;
             self.settled_work += each;
-            self.settled_rate = step.rate(self.settled_rate);
+            self.settled_rate = rate;
             while let Some(&Keyed { key, flow }) = self.settled.peek()
                 && key <= self.settled_work + SENT_BYTES
             {
@@ -224,9 +258,8 @@ impl Sender {
         }
         let mut i = 0;
         while let Some(young) = self.young.get_mut(i) {
-            young.sent = step.sent(young.rate);
+            (young.sent, young.rate) = step.take(young.rate);
             young.left -= young.sent;
-            young.rate = step.rate(young.rate);
             if young.left <= SENT_BYTES {
                 young.sent += young.left;
                 bytes += young.sent;
@@ -235,7 +268,7 @@ impl Sender {
                 continue;
             }
             bytes += young.sent;
-            let transient = (young.rate - self.settled_rate).abs() * self.relax;
+            let transient = (young.rate - self.settled_rate).abs() * self.pace.relax;
             if !self.apart && (self.settled.is_empty() || transient < SETTLED_BYTES) {
                 if self.settled.is_empty() {
                     self.settled_rate = young.rate;
@@ -270,12 +303,12 @@ impl Sender {
 }
 
 /// The time in which a flow at `rate` sends `left` bytes, which it does within the step.
-fn time_to_send(left: f64, rate: f64, step: &Step, relax: f64) -> f64 {
+fn time_to_send(left: f64, rate: f64, step: &Step) -> f64 {
     let (mut low, mut high) = (0.0, step.span);
     let mut at = step.span;
     for _ in 0..50 {
-        let decay = libm::exp(-at / relax);
-        let excess = step.ideal * at + (rate - step.ideal) * relax * (1.0 - decay) - left;
+        let (sent, speed) = step.until(rate, at, libm::exp(-at / step.pace.relax));
+        let excess = sent - left;
         if excess.abs() < SENT_BYTES / 2.0 {
             break;
         }
@@ -284,7 +317,7 @@ fn time_to_send(left: f64, rate: f64, step: &Step, relax: f64) -> f64 {
         } else {
             low = at;
         }
-        let newton = at - excess / (step.ideal + (rate - step.ideal) * decay);
+        let newton = at - excess / (speed * step.told.clocked);
         at = match newton > low && newton < high {
             true => newton,
             false => (low + high) / 2.0,

@@ -46,6 +46,9 @@ fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
     let control = &setup.control;
     let r_init = control.initial_rate_on(capacity);
     let threshold = control.thresh.get() as f64;
+    let rise = control
+        .rise
+        .map_or(f64::INFINITY, |b| b.get() as f64 / (2.0 * tau).powi(2));
     let one = setup.discipline.sharing == Sharing::One;
     let classes = if one { 1 } else { setup.classes };
     let weights = match &setup.discipline.sharing {
@@ -77,9 +80,9 @@ fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
             flows.push(Flow {
                 class: if one { 0 } else { usize::from(a.class) },
                 start: a.start_s,
-                left: a.size_bytes,
+                left: control.wire_bytes(a.size_bytes),
                 rate: r_init,
-                burst: a.size_bytes.min(r_init * 2.0 * tau),
+                burst: control.wire_bytes(a.size_bytes).min(r_init * 2.0 * tau),
             });
         }
         // Senders: equations 2 to 7.
@@ -87,6 +90,7 @@ fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
         let mut sent = Vec::new();
         for (i, flow) in flows.iter_mut().enumerate() {
             let age = now - flow.start;
+            let mut clocked = 1.0;
             if age <= 2.0 * tau {
                 seen[flow.class].uncontrolled += flow.burst / (2.0 * tau);
             }
@@ -97,13 +101,18 @@ fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
                 seen[flow.class].controlled += 1;
                 let k = flow.class;
                 let (then, half) = (&past[0][k], &past[lag][k]);
-                let room = control.u_target * half.available
-                    - control.beta * then.uncontrolled
+                if control.window {
+                    let wait = half.backlog / half.available.max(1e-3 * capacity);
+                    clocked = 2.0 * tau / (2.0 * tau + wait);
+                }
+                let room = (control.u_target * half.available - control.beta * then.uncontrolled)
+                    / clocked
                     - (half.backlog - threshold).max(0.0) / (2.0 * tau);
                 let ideal = (room.max(0.0) / then.controlled.max(1) as f64).min(capacity);
-                flow.rate += (ideal - flow.rate) / (control.eta * tau) * STEP_S;
+                let slope = (ideal - flow.rate) / (control.eta * tau);
+                flow.rate += slope.min(rise) * STEP_S;
             }
-            let bytes = (flow.rate * STEP_S).min(flow.left);
+            let bytes = (flow.rate * clocked * STEP_S).min(flow.left);
             flow.left -= bytes;
             sent.push(Piece {
                 flow: i,
@@ -253,7 +262,8 @@ fn fast(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
         fcts[done.index as usize] = done.fct_s;
         ControlFlow::Continue(())
     });
-    let bytes: f64 = arrivals.iter().map(|a| a.size_bytes).sum();
+    let wire = |a: &Arrival| setup.control.wire_bytes(a.size_bytes);
+    let bytes: f64 = arrivals.iter().map(wire).sum();
     assert_eq!(counters.flows, arrivals.len() as u64);
     assert!(
         (counters.served_bytes - bytes).abs() < 1e-6 * bytes + 1.0,
@@ -313,7 +323,7 @@ proptest! {
         arrivals in flows(),
         sharing in sharings(),
         inside in prop_oneof![Just(Inside::Fifo), Just(Inside::Fq)],
-        preset in prop_oneof![Just("swp-d"), Just("swp-h")],
+        preset in prop_oneof![Just("swp-d"), Just("swp-h"), Just("dctcp-rate"), Just("hpcc")],
     ) {
         let setup = setup(preset, sharing, inside);
         let (fast, slow) = (fast(&setup, &arrivals), naive(&setup, &arrivals));
