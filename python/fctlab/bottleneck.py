@@ -69,12 +69,12 @@ def _port(spec: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     if kind in ("fifo", "fq"):
         return {"discipline": {"kind": kind}}
     classes = {each["name"]: each for each in spec["classes"]}
-    order = list(classes)
     if kind == "priority":
-        # Class 0 of the trace is served first.
-        if list(names) != [name for name in order if name in names]:
-            raise SpecError("queue.kind", "priority at packet level needs flows of every class")
-        return {"discipline": {"kind": "strict", "classes": len(names), **queue}}
+        order = [names.index(name) for name in classes if name in names]
+        return {
+            "discipline": {"kind": "strict", "classes": len(names), "order": order, **queue},
+            "ecn_scope": "queue",
+        }
     weights = [classes[name]["weight"] for name in names]
     return {"discipline": {"kind": kind, "weights": weights, **queue}, "ecn_scope": "queue"}
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 Spec: TypeAlias = "str | PathLike[str] | Mapping[str, Any]"
 Strategy: TypeAlias = Literal["fifo", "static", "weights", "weights-fq", "priority"]
+Engine: TypeAlias = Literal["model", "packet"]
+ENGINES: tuple[Engine, ...] = ("model", "packet")
 STRATEGIES: tuple[Strategy, ...] = ("fifo", "static", "weights", "weights-fq", "priority")
 
 
@@ -82,11 +84,18 @@ def catalog() -> dict[str, list[dict[str, str]]]:
     return found
 
 
-def predict(spec: Spec, *, most_flows: int | None = None) -> dict[str, Any]:
+def predict(
+    spec: Spec, *, engine: Engine = "model", most_flows: int | None = None
+) -> dict[str, Any]:
     """Predict every SLI with its 95% interval, and whether every SLO is met.
 
-    Simulates until every interval is within 10% of its value to either side and rests on
+    The model is run until every interval is within 10% of its value to either side and rests on
     enough flows (1,000 behind a p99), or until `most_flows`.
+
+    Args:
+        spec: see `load`.
+        engine: ``"model"``, or ``"packet"``: the same flows packet by packet, see `bottleneck`.
+        most_flows: at most so many flows.
 
     Returns:
         ``classes``: ``{"name", "verdict" ("met", "violated", "undecided"; None without an SLO),
@@ -97,12 +106,53 @@ def predict(spec: Spec, *, most_flows: int | None = None) -> dict[str, Any]:
     Raises:
         SpecError: a mistake in the specification.
     """
-    found: dict[str, Any] = ask("predict", spec=load(spec), most_flows=most_flows)
+    resolved = load(spec)
+    found: dict[str, Any] = ask("predict", spec=resolved, most_flows=most_flows)
+    found["engine"] = engine
+    if engine == "model":
+        return found
+    if engine != "packet":
+        raise SpecError("engine", f"{engine!r} is not an engine; known: {', '.join(ENGINES)}")
+    from fctlab import bottleneck
+
+    until_s = found["simulated_s"]
+    run, result = bottleneck.replay(resolved, flows(resolved, found["flows"], until_s=until_s))
+    found["classes"] = judge(resolved, run, until_s)
+    found["packet_hops"] = result.counters["packet_hops"]
+    found["cost"]["wall_s"] += result.perf["wall_s"]
     return found
 
 
-def flows(spec: Spec, count: int) -> pl.DataFrame:
-    """Simulate about `count` flows (of traces alone: all) and return each.
+def judge(spec: Spec, run: pl.DataFrame, until_s: float) -> list[dict[str, Any]]:
+    """SLIs and verdicts from flows that were run elsewhere.
+
+    Args:
+        spec: see `load`.
+        run: ``traffic_class``, ``start_s``, ``size_bytes`` and ``fct_s`` of every flow.
+        until_s: the time over which they started, in seconds.
+
+    Returns:
+        ``classes`` as `predict` has them.
+    """
+    resolved = load(spec)
+    index = {each["name"]: k for k, each in enumerate(resolved["classes"])}
+    found: list[dict[str, Any]] = ask(
+        "judge",
+        spec=resolved,
+        until_s=until_s,
+        **{"class": [index[name] for name in run["traffic_class"]]},
+        **{key: run[key].cast(float).to_list() for key in ("start_s", "size_bytes", "fct_s")},
+    )
+    return found
+
+
+def flows(spec: Spec, count: int, *, until_s: float | None = None) -> pl.DataFrame:
+    """Run about `count` flows (of traces alone: all) in the model and return each.
+
+    Args:
+        spec: see `load`.
+        count: how many.
+        until_s: all that start before, instead of `count`.
 
     Returns:
         ``start_s``, ``size_bytes``, ``traffic_class``, ``fct_s`` and ``slowdown`` of every flow,
@@ -114,7 +164,7 @@ def flows(spec: Spec, count: int) -> pl.DataFrame:
     import polars as pl
 
     resolved = load(spec)
-    found = ask("flows", spec=resolved, flows=count)
+    found = ask("flows", spec=resolved, flows=count, until_s=until_s)
     names = [each["name"] for each in resolved["classes"]]
     return pl.DataFrame(
         {

@@ -35,13 +35,18 @@ def register(app: typer.Typer) -> None:
 
 def predict(
     spec: SpecFile,
+    engine: Annotated[
+        str, typer.Option(metavar="model|packet", help="What runs the flows.")
+    ] = "model",
     sets: Sets = None,
     seed: Seed = None,
     most_flows: MostFlows = None,
     as_json: AsJson = False,
 ) -> None:
     """Predict whether each class meets its SLO, and why."""
-    found = planning.predict(_load(spec, sets, seed), most_flows=_positive(most_flows))
+    found = planning.predict(
+        _load(spec, sets, seed), engine=cast(Any, engine), most_flows=_positive(most_flows)
+    )
     from fctlab import tables
 
     _show(found, as_json, tables.prediction)

@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use fctlab_core::{SpecError, spec};
-use fctlab_link::{Control, QueueSpec};
+use fctlab_core::{Duration, SpecError, spec};
+use fctlab_link::{Arrival, Control, Done, QueueSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::change;
 use crate::evaluate::{Candidate, Flows, MOST_FLOWS, Meter, span};
 use crate::plan::plan;
-use crate::predict::{Length, predict};
+use crate::predict::{Length, judge, predict};
 use crate::provision::{Strategy, provision};
 use crate::spec::{Spec, schema};
 
@@ -46,9 +46,20 @@ enum Question {
         spec: Value,
         flows: u64,
     },
+    /// About so many flows, or those that start before `until_s`.
     Flows {
         spec: Value,
         flows: u64,
+        until_s: Option<f64>,
+    },
+    /// Flows that started before `until_s` and were run elsewhere.
+    Judge {
+        spec: Value,
+        until_s: f64,
+        class: Vec<u16>,
+        start_s: Vec<f64>,
+        size_bytes: Vec<f64>,
+        fct_s: Vec<f64>,
     },
     Catalog {},
     Schema {},
@@ -130,11 +141,17 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
             Candidate::of(&spec, &classes).run(&flows, meter);
             Ok(json!({"flows": flows.len(), "cost": cost()}))
         }
-        Question::Flows { spec, flows } => {
+        Question::Flows {
+            spec,
+            flows,
+            until_s,
+        } => {
             let spec = read(&spec)?;
             let classes = spec.classes()?;
             let candidate = Candidate::of(&spec, &classes);
-            let flows = Flows::generate(&classes, spec.seed, span(&classes, flows))?;
+            let until = until_s.and_then(Duration::from_secs_f64);
+            let until = until.unwrap_or_else(|| span(&classes, flows));
+            let flows = Flows::generate(&classes, spec.seed, until)?;
             let mut done = candidate.flows(&flows, meter);
             done.sort_unstable_by_key(|d| d.index);
             Ok(json!({
@@ -145,6 +162,32 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
                 "slowdown": done.iter().map(|d| candidate.slowdown(d)).collect::<Vec<_>>(),
                 "cost": cost(),
             }))
+        }
+        Question::Judge {
+            spec,
+            until_s,
+            class,
+            start_s,
+            size_bytes,
+            fct_s,
+        } => {
+            let spec = read(&spec)?;
+            let classes = spec.classes()?;
+            let starts = class.into_iter().zip(start_s);
+            let flows = starts.zip(size_bytes.into_iter().zip(fct_s)).enumerate();
+            let flows = flows.map(|(index, ((class, start_s), (size_bytes, fct_s)))| Done {
+                index: index as u64,
+                arrival: Arrival {
+                    start_s,
+                    size_bytes,
+                    class,
+                },
+                fct_s,
+            });
+            let estimates = Candidate::of(&spec, &classes)
+                .collect(until_s, flows)
+                .estimates(&classes);
+            Ok(json!(judge(&classes, &estimates)))
         }
         Question::Catalog {} => Ok(json!({
             "congestion controls": Control::catalog(),

@@ -200,26 +200,17 @@ impl<'a> Candidate<'a> {
 
     /// Runs the flows and keeps what the SLIs need.
     pub fn run(&self, flows: &Flows, meter: &Meter) -> Found {
-        let per_s = BATCHES as f64 / flows.until.as_secs_f64();
-        let classes = self.classes.iter();
-        let mut samples: Vec<Vec<Sample>> = classes
-            .map(|c| vec![Sample::default(); c.slis.len()])
-            .collect();
-        self.simulate(flows, meter, |flow| {
-            let k = usize::from(flow.arrival.class);
-            let size = flow.arrival.size_bytes;
-            for (sli, sample) in self.classes[k].slis.iter().zip(&mut samples[k]) {
-                if sli.includes(size) {
-                    let value = match sli.attr {
-                        Attr::Slowdown => self.slowdown(flow),
-                        Attr::Fct => flow.fct_s,
-                        Attr::Throughput => size * 8.0 / flow.fct_s,
-                    };
-                    sample.push(value, (flow.arrival.start_s * per_s) as usize);
-                }
-            }
-        });
-        Found { samples }
+        let mut found = Found::none(self.classes);
+        let until_s = flows.until.as_secs_f64();
+        self.simulate(flows, meter, |flow| found.add(self, until_s, flow));
+        found
+    }
+
+    /// Keeps of flows that ran elsewhere and started before `until_s` what the SLIs need.
+    pub fn collect(&self, until_s: f64, flows: impl Iterator<Item = Done>) -> Found {
+        let mut found = Found::none(self.classes);
+        flows.for_each(|flow| found.add(self, until_s, &flow));
+        found
     }
 
     /// The loss of each class; a class without an SLO has minus infinity.
@@ -229,6 +220,31 @@ impl<'a> Candidate<'a> {
 }
 
 impl Found {
+    fn none(classes: &[Class]) -> Self {
+        let samples = classes
+            .iter()
+            .map(|c| vec![Sample::default(); c.slis.len()]);
+        Found {
+            samples: samples.collect(),
+        }
+    }
+
+    fn add(&mut self, candidate: &Candidate, until_s: f64, flow: &Done) {
+        let k = usize::from(flow.arrival.class);
+        let size = flow.arrival.size_bytes;
+        let batch = (flow.arrival.start_s / until_s * BATCHES as f64) as usize;
+        for (sli, sample) in candidate.classes[k].slis.iter().zip(&mut self.samples[k]) {
+            if sli.includes(size) {
+                let value = match sli.attr {
+                    Attr::Slowdown => candidate.slowdown(flow),
+                    Attr::Fct => flow.fct_s,
+                    Attr::Throughput => size * 8.0 / flow.fct_s,
+                };
+                sample.push(value, batch);
+            }
+        }
+    }
+
     /// The loss of each class; a class without an SLO has minus infinity.
     pub fn losses(&mut self, classes: &[Class]) -> Vec<f64> {
         let each = classes.iter().zip(&mut self.samples);

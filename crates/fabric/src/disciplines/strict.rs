@@ -17,17 +17,33 @@ pub struct Spec {
     /// What leaves a class next.
     #[serde(default)]
     pub inside: Inside,
+    /// Every class once, the one that is served first at the front. Default: as they come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<Vec<usize>>,
 }
 
 /// The order of the classes.
-pub struct Strict(usize);
+pub struct Strict(Vec<usize>);
 
 impl DisciplineSpec for Spec {
     type State = ByClass<Strict>;
     fn build(&self, site: &Site<'_>) -> Result<ByClass<Strict>, SpecError> {
         let count = self.classes as usize;
+        let order = match &self.order {
+            None => (0..count).collect(),
+            Some(order) => {
+                let mut sorted = order.clone();
+                sorted.sort_unstable();
+                if !sorted.into_iter().eq(0..count) {
+                    let message =
+                        format!("{order:?} does not hold each of 0 to {} once", count - 1);
+                    return Err(SpecError::new("order", message));
+                }
+                order.clone()
+            }
+        };
         let classes = Classes::new(count, self.inside, site);
-        Ok(ByClass::new(classes, Strict(count)))
+        Ok(ByClass::new(classes, Strict(order)))
     }
     fn classes(&self) -> Option<usize> {
         Some(self.classes as usize)
@@ -37,7 +53,8 @@ impl DisciplineSpec for Spec {
 impl Schedule for Strict {
     fn arrived(&mut self, _: usize, _: u16, _: bool, _: Time) {}
     fn choose(&mut self, classes: &Classes) -> Option<usize> {
-        (0..self.0).find(|&class| classes.is_backlogged(class))
+        let mut order = self.0.iter().copied();
+        order.find(|&class| classes.is_backlogged(class))
     }
     fn sent(&mut self, _: usize, _: u16, _: bool) {}
 }
@@ -49,6 +66,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use serde_json::json;
+
+    #[test]
+    fn an_order_of_ones_own() {
+        let spec = json!({"kind": "strict", "classes": 3, "order": [2, 0, 1]});
+        let mut queue = build(spec);
+        (0..3).for_each(|class| queue.enqueue(data(class, 0, class.into(), 100), Time::ZERO));
+        let served = std::iter::from_fn(|| queue.dequeue().map(|p| p.class));
+        assert_eq!(served.collect::<Vec<_>>(), [2, 0, 1]);
+    }
 
     proptest! {
         /// Against a search of a list: the smallest class, then the oldest.
