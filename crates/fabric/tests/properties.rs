@@ -159,10 +159,6 @@ fn scenario() -> impl Strategy<Value = Value> {
     )
 }
 
-/// Whether `Ideal::fct` is a lower bound under spraying. It is not yet: see
-/// the ignored tests of spraying in exact.rs.
-const IDEAL_COVERS_SPRAYING: bool = true;
-
 /// What must hold of every run.
 fn check(scenario: &Value, played: &Played) -> Result<(), TestCaseError> {
     let c = &played.counters;
@@ -173,8 +169,7 @@ fn check(scenario: &Value, played: &Played) -> Result<(), TestCaseError> {
         prop_assert_eq!(f.flow, i as u64);
         prop_assert!(f.start >= played.flows[i.saturating_sub(1)].start);
         prop_assert_eq!(f.finished, f.reason.is_none());
-        let sprays = scenario["scheme"]["routing"] != "ecmp";
-        if f.finished && (IDEAL_COVERS_SPRAYING || !sprays) {
+        if f.finished {
             prop_assert!(f.slowdown >= 1.0 && f.fct >= f.ideal, "{:?}", f);
         }
     }
