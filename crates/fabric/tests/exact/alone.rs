@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::common::{US, play, star, unlimited};
+use crate::common::{Played, US, play, star, unlimited};
 use crate::{fat_tree, leaf_spine};
 
 /// Store and forward, packet by packet, over links of these times per byte
@@ -165,6 +165,11 @@ fn spraying_keeps_a_flow_alone_at_line_rate() {
     }
 }
 
+fn assert_ideal_is_possible(played: &Played) {
+    let flow = &played.flows[0];
+    assert!(flow.slowdown >= 1.0, "the ideal is {} ps", flow.ideal);
+}
+
 #[test]
 fn spraying_lets_a_short_last_packet_overtake() {
     // A full packet and one of 41 B. The full one takes 1.2 + 0.3 + 0.3 + 1.2 +
@@ -175,12 +180,7 @@ fn spraying_lets_a_short_last_packet_overtake() {
     scheme["routing"] = json!("spray-round-robin");
     let played = play(leaf_spine(scheme), &[(0, 0, 2, 1461)]);
     assert_eq!(played.fcts(), [7_000_000]);
-    let flow = &played.flows[0];
-    assert!(
-        flow.slowdown >= 1.0,
-        "the ideal, {} ps, is above what is possible",
-        flow.ideal
-    );
+    assert_ideal_is_possible(&played);
 }
 
 #[test]
@@ -195,12 +195,7 @@ fn spraying_adds_up_slow_links() {
     scenario["topology"]["fabric_rate"] = json!("1Gbps");
     let played = play(scenario, &[(0, 0, 2, 2920)]);
     assert_eq!(played.fcts(), [31_600_000]);
-    let flow = &played.flows[0];
-    assert!(
-        flow.slowdown >= 1.0,
-        "the ideal, {} ps, is above what is possible",
-        flow.ideal
-    );
+    assert_ideal_is_possible(&played);
 }
 
 #[test]
