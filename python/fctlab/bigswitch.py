@@ -312,7 +312,12 @@ def search(
 
     Returns:
         ``value`` (the ratio), ``instance``, ``tried``, ``proven``, ``violations``.
+
+    Raises:
+        SpecError: a mistake in any of these, with its path.
     """
+    if restarts < 1:
+        raise SpecError("restarts", f"{restarts} is not at least 1")
     whole = {"flows": 8, "packets": 240, "slots": 240, **shape}
     best: dict[str, Any] | None = None
     tried = violations = 0

@@ -8,13 +8,14 @@ from typing import Annotated, Any
 
 import typer
 from rich import box
-from rich.console import Group, RenderableType
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from fctlab import bigswitch
 from fctlab.bigswitch import Method, Metric
 from fctlab.errors import SpecError
+from fctlab.terminal import AsJson, say, show, show_json
 
 app = typer.Typer(
     help="The theory bench: policies on a slotted big switch, optima and worst cases.",
@@ -37,7 +38,6 @@ Policies = Annotated[
     ),
 ]
 Weighted = Annotated[bool, typer.Option("--weighted", help="Weighted FPT instead of FPT.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Ports = Annotated[int, typer.Option(help="Ports on each side.")]
 Flows = Annotated[int, typer.Option(help="Flows at most.")]
 Packets = Annotated[int, typer.Option(help="Packets of all flows at most.")]
@@ -53,13 +53,13 @@ def run(instance: InstanceFile, policy: Policies = None, as_json: AsJson = False
     chosen = policy or DEFAULT
     found = [{"policy": p, **bigswitch.run(loaded, p)} for p in chosen]
     if as_json:
-        return _json({"instance": loaded, "policies": found})
+        return show_json({"instance": loaded, "policies": found})
     table = _table("policy", "FPT", "FCT", "average FCT", "weighted FPT", _ends_title(loaded))
     for row in found:
         m = row["metrics"]
         numbers = (f"{m['fpt']:,}", f"{m['fct']:,}", f"{m['afct']:,.2f}", f"{m['weighted_fpt']:,}")
         table.add_row(row["policy"], *numbers, _ends(row["ends"]))
-    _print(table)
+    show(table)
 
 
 @app.command()
@@ -82,12 +82,12 @@ def opt(
     chosen: Method | None = method  # type: ignore[assignment]
     found = bigswitch.optimum(loaded, _metric(weighted), method=chosen, schedule=True)
     if as_json:
-        return _json({"instance": loaded, "optimum": found})
+        return show_json({"instance": loaded, "optimum": found})
     lines = [f"{_what(weighted)} {'=' if found['label'] == 'exact' else '>='} {found['value']:,}"]
     lines.append(f"{found['label'].replace('-', ' ')}, by {found['method']}")
     if found.get("ends"):
         lines.append(f"{_ends_title(loaded)}: {_ends(found['ends'])}")
-    _print(Text("\n".join(lines)))
+    show(Text("\n".join(lines)))
 
 
 @app.command()
@@ -111,18 +111,18 @@ def ratio(
     if instance is not None:
         found = bigswitch.ratios(bigswitch.load(instance), chosen, _metric(weighted))
         if as_json:
-            return _json(found)
+            return show_json(found)
         best = found["optimum"]
         sign = "" if best["label"] == "exact" else "<= "
         table = _table("policy", _what(weighted), "to the optimum")
         for row in found["policies"]:
             table.add_row(row["policy"], f"{row['value']:,}", f"{sign}{row['ratio']:.4f}")
         note = f"optimum {best['value']:,} ({best['label'].replace('-', ' ')}, by {best['method']})"
-        return _print(Group(table, Text(note)))
+        return show(Group(table, Text(note)))
     shape = _shape(ports, flows, packets, slots, max_weight)
     found = bigswitch.random_ratios(chosen, instances, metric=_metric(weighted), seed=seed, **shape)
     if as_json:
-        return _json(found)
+        return show_json(found)
     table = _table("policy", "proven bound", "worst", "mean", "above the bound")
     for row in found["policies"]:
         proven = row["proven"] if ports == 1 else None
@@ -132,7 +132,7 @@ def ratio(
     note = f"{found['tried']:,} random instances against the exact optimum"
     skipped = instances - found["tried"]
     note += f"; {skipped:,} were too large for it" if skipped else ""
-    _print(Group(table, Text(note)))
+    show(Group(table, Text(note)))
 
 
 @app.command(name="worst-case")
@@ -176,13 +176,13 @@ def worst_case(
             raise SpecError("--out", "the instance has more than 100,000 flows")
         out.write_text(json.dumps(instance, indent=1) + "\n", encoding="utf-8")
     if as_json:
-        return _json(found)
+        return show_json(found)
     if instance is not None and len(instance["flows"]) <= 20:
         names = bigswitch.names(instance)
         for name, flow in zip(names, instance["flows"], strict=True):
             extra = [f"{k} {flow[k]}" for k in ("ingress", "egress", "weight") if k in flow]
             lines.append(f"  {name}: {_packets(flow['packets'])} {', '.join(extra)}".rstrip())
-    _print(Text("\n".join(lines)))
+    show(Text("\n".join(lines)))
 
 
 def _construct(policy: str, theorem: int, n: int, factor: int) -> dict[str, Any]:
@@ -225,14 +225,12 @@ def draw(
     out: Annotated[Path, typer.Option(help="A .png, .svg or .pdf file.")] = Path("schedule.png"),
 ) -> None:
     """Draw schedules slot by slot; the policy opt is an optimal one."""
-    from fctlab.cli import _say
-
     chosen = policy or _OF_FIGURES.get(instance, [*DEFAULT, "opt"])
     figure = bigswitch.draw(bigswitch.load(instance), chosen, _metric(weighted), title)
     if out.suffix not in (".png", ".svg", ".pdf"):
         raise SpecError("--out", f"{out} is no .png, .svg or .pdf file")
     figure.savefig(out, dpi=150)
-    _say(f"saved in {out}")
+    say(f"saved in {out}")
 
 
 _OF_FIGURES = {
@@ -247,12 +245,12 @@ def list_policies(as_json: AsJson = False) -> None:
     """List the policies."""
     found = bigswitch.policies()
     if as_json:
-        return _json({"policies": found})
+        return show_json({"policies": found})
     table = _table("policy", "what goes first")
     table.columns[1].justify = "left"
     for row in found:
         table.add_row(row["name"], row["description"])
-    _print(table)
+    show(table)
 
 
 def _metric(weighted: bool) -> Metric:
@@ -305,15 +303,3 @@ def _table(*columns: str) -> Table:
     for i, column in enumerate(columns):
         table.add_column(column, justify="left" if i == 0 else "right")
     return table
-
-
-def _print(what: RenderableType) -> None:
-    from fctlab import cli
-
-    cli._print(what)
-
-
-def _json(value: object) -> None:
-    from fctlab import cli
-
-    cli._print_json(value)

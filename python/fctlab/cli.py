@@ -7,7 +7,6 @@ the output directory, 130 after Ctrl-C, 1 for a bug in fctlab.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -18,19 +17,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeAlias, TypeVar, cast
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import Console
 from typer.core import TyperGroup
 
 import fctlab
 from fctlab import bigswitch, bigswitch_cli, planning, planning_cli, studies
 from fctlab.errors import InternalError, SpecError
+from fctlab.terminal import AsJson, say, show, show_json
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
     from fctlab.studies.runner import Status
-
-WIDTH_OF_PIPES = 140
 
 
 class _Group(TyperGroup):
@@ -40,7 +38,7 @@ class _Group(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as interrupt:
-            _say(f"interrupted: {str(interrupt) or 'nothing was kept'}")
+            say(f"interrupted: {str(interrupt) or 'nothing was kept'}")
             raise typer.Exit(130) from None
 
 
@@ -62,7 +60,6 @@ Sets = Annotated[
 ]
 Seed = Annotated[int | None, typer.Option(help="Instead of the scenario's seed.")]
 Out = Annotated[Path | None, typer.Option(help="Save the result in this directory.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 ShowProgress = Annotated[
     bool | None,
     typer.Option("--progress/--no-progress", help="Progress on stderr.", show_default="on a tty"),
@@ -94,11 +91,11 @@ def run(
             loaded, seed=seed, out=out, progress=lambda seen: report("simulating", seen)
         )
     if as_json:
-        _print_json({"scenario": result.scenario, **result.report})
+        show_json({"scenario": result.scenario, **result.report})
         return
     from fctlab import tables
 
-    _print(tables.result(result))
+    show(tables.result(result))
     _say_saved(out)
 
 
@@ -139,11 +136,11 @@ def compare(
             progress=lambda cell, seen: report(cell.name, seen),
         )
     if as_json:
-        _print_json({"scenario": comparison.results[0].scenario, **comparison.report})
+        show_json({"scenario": comparison.results[0].scenario, **comparison.report})
         return
     from fctlab import tables
 
-    _print(tables.comparison(comparison))
+    show(tables.comparison(comparison))
     _say_saved(out)
 
 
@@ -164,13 +161,13 @@ def mapping(
     )
     if out is not None:
         fctlab.save_mapping(found, out)
-        _say(f"saved in {out}")
+        say(f"saved in {out}")
     if as_json:
-        _print_json(found)
+        show_json(found)
     elif out is None:
         from fctlab import tables
 
-        _print(tables.mapping(found))
+        show(tables.mapping(found))
 
 
 @app.command()
@@ -191,11 +188,11 @@ def thresholds(
         sizes = {"kind": "cdf", "file": workload}
     found = solver.pias(sizes, load, queues)
     if as_json:
-        _print_json(found)
+        show_json(found)
         return
     from fctlab import tables
 
-    _print(tables.thresholds(found))
+    show(tables.thresholds(found))
 
 
 @app.command()
@@ -241,10 +238,10 @@ def study(
             watch=watch,
         )
     if as_json:
-        _print_json(found.json)
+        show_json(found.json)
     else:
-        _print(report.table(found))
-    _say(f"saved in {out}: {report.HTML}, {report.MARKDOWN}, {report.JSON}, {report.FIGURES}/")
+        show(report.table(found))
+    say(f"saved in {out}: {report.HTML}, {report.MARKDOWN}, {report.JSON}, {report.FIGURES}/")
 
 
 @app.command(name="list")
@@ -261,17 +258,17 @@ def list_parts(
         raise SpecError("list", f"{place!r} is not a place; known: {', '.join(places)}")
     chosen = {name: parts for name, parts in places.items() if place in (None, name)}
     if as_json:
-        _print_json(chosen)
+        show_json(chosen)
         return
     from fctlab import tables
 
-    _print(tables.catalog(chosen))
+    show(tables.catalog(chosen))
 
 
 @app.command()
 def schema() -> None:
     """Print the JSON Schema of a scenario."""
-    _print_json(fctlab.schema())
+    show_json(fctlab.schema())
 
 
 @app.command()
@@ -284,13 +281,13 @@ def bench(
     """Measure the engines on this machine with the reference scenario."""
     from fctlab import bench as benchmarks
 
-    found = benchmarks.measure(area, flows, runs, say=_say)
+    found = benchmarks.measure(area, flows, runs, say=say)
     if as_json:
-        _print_json({"benchmarks": found})
+        show_json({"benchmarks": found})
         return
     from fctlab import tables
 
-    _print(tables.benchmarks(found))
+    show(tables.benchmarks(found))
 
 
 def main() -> NoReturn:
@@ -312,29 +309,13 @@ def main() -> NoReturn:
 
 
 def _fail(message: str, code: int) -> int:
-    _say("error: " + " ".join(message.split()))
+    say("error: " + " ".join(message.split()))
     return code
-
-
-def _say(message: str) -> None:
-    print(message, file=sys.stderr)
 
 
 def _say_saved(out: Path | None) -> None:
     if out is not None:
-        _say(f"saved in {out}: flows.parquet, summary.csv, fct_cdf.png, slowdown_by_size.png, ...")
-
-
-def _print(table: RenderableType) -> None:
-    console = Console(width=None if sys.stdout.isatty() else WIDTH_OF_PIPES, highlight=False)
-    # Rather let a narrow terminal break lines than leave numbers out.
-    needed = console.measure(table, options=console.options.update(max_width=1000)).minimum
-    console.width = max(console.width, needed)
-    console.print(table)
-
-
-def _print_json(value: object) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+        say(f"saved in {out}: flows.parquet, summary.csv, fct_cdf.png, slowdown_by_size.png, ...")
 
 
 T = TypeVar("T", str, float)
@@ -373,7 +354,7 @@ def _study_progress(asked: bool | None) -> Iterator[Callable[[Status], object] |
         with Display(*columns, console=Console(stderr=True), transient=True) as display:
             bar = display.add_task("", total=None, done=0, all="?")
 
-            def show(seen: Status) -> None:
+            def draw(seen: Status) -> None:
                 display.update(
                     bar,
                     description="; ".join(seen.running),
@@ -383,19 +364,19 @@ def _study_progress(asked: bool | None) -> Iterator[Callable[[Status], object] |
                     all=seen.total,
                 )
 
-            yield show
+            yield draw
     elif asked:
         due = 0.0
 
-        def say(seen: Status) -> None:
+        def line(seen: Status) -> None:
             nonlocal due
             now = time.monotonic()
             if now >= due or seen.done == seen.total:
                 due = now + 1
                 share = seen.done_cost / seen.total_cost
-                _say(f"{seen.done} of {seen.total} runs, {share:.0%}: {'; '.join(seen.running)}")
+                say(f"{seen.done} of {seen.total} runs, {share:.0%}: {'; '.join(seen.running)}")
 
-        yield say
+        yield line
     else:
         yield None
 
@@ -426,7 +407,7 @@ def _lines() -> Report:
         if seen and now >= due.get(name, 0):
             due[name] = now + 1
             total = "" if seen.flows_expected is None else f" of {seen.flows_expected:,}"
-            _say(f"{name}: {seen.flows_finished:,}{total} flows, {seen.now_s:.3g} s")
+            say(f"{name}: {seen.flows_finished:,}{total} flows, {seen.now_s:.3g} s")
 
     return report
 

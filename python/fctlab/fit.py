@@ -51,14 +51,15 @@ def fit(trace: str | PathLike[str], *, seed: int = 1) -> dict[str, Any]:
         seed: of the fitted process that burstiness is compared with.
 
     Returns:
-        ``classes``: ``{"name", "flows", "span_s", "rate_bps", "sizes": {"mean_bytes",
-        "p50_bytes", "p99_bytes",
-        "interpolation", "points": [[size, share]]}, "interarrivals": {"family",
-        "mean_gap_s", "mu" (ln ns), "sigma", "ks", "others"}, "burstiness": [{"window_s",
-        "measured", "fitted"}], "holds", "warnings"}``.
+        ``trace`` and, in order of their first flows, ``classes``: ``{"name", "flows", "span_s",
+        "rate_bps", "sizes": {"mean_bytes", "p50_bytes", "p99_bytes", "interpolation",
+        "points": [[bytes, cumulative share]]}, "interarrivals": {"family", "mean_gap_s", "mu"
+        (ln ns), "sigma", "ks", "others"}, "burstiness": [{"window_s", "measured", "fitted"}],
+        "holds", "warnings"}``; ``mu`` and ``sigma`` are ``None`` for Poisson.
 
     Raises:
-        SpecError: the file cannot be read, lacks a column, or has too few flows.
+        SpecError: the file cannot be read, lacks a column or values, or a class has too few
+            flows or all of them at one instant.
     """
     flows = _read(Path(trace))
     named = flows.partition_by("class", maintain_order=True)
@@ -91,14 +92,14 @@ def save(found: dict[str, Any], folder: str | PathLike[str]) -> list[str]:
             f'flowsizes = {{ kind = "cdf", file = "{file}", '
             f'interpolation = "{each["sizes"]["interpolation"]}" }}\n'
             f'interarrivals = {{ kind = "{gaps["family"]}"{sigma} }}\n'
-            f'rate = "{each["rate_bps"] / 1e9:.6f}Gbps"\n'
+            f'rate = "{each["rate_bps"]:.0f}bps"\n'
         )
     (directory / "classes.toml").write_text("\n".join(parts), encoding="utf-8")
     return ["classes.toml", *names]
 
 
 def _name(number: int, name: str) -> str:
-    """As specifications name classes; others get their number."""
+    """As specifications name classes; others get their number, from 0."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f"class-{number}"
 
 
@@ -140,6 +141,9 @@ def _read(file: Path) -> pl.DataFrame:
     flows = table.select(columns)
     if flows.null_count().sum_horizontal()[0]:
         raise SpecError(str(file), "has empty values; every flow needs a start, a size and a class")
+    for name in ("start", "size"):
+        if not flows[name].is_finite().all():
+            raise SpecError(str(file), f"column {name} has values that are not finite numbers")
     low: Any = flows["size"].min()
     if flows.is_empty() or low < 1:
         raise SpecError(str(file), "a size is below 1 byte" if len(flows) else "has no flows")
@@ -147,6 +151,7 @@ def _read(file: Path) -> pl.DataFrame:
 
 
 def _class(flows: pl.DataFrame, seed: int) -> dict[str, Any]:
+    """One class: all flows of it, in order of start."""
     name = flows["class"][0]
     if len(flows) < LEAST:
         raise SpecError(f"class {name}", f"has {len(flows)} flows; at least {LEAST} are needed")
@@ -230,6 +235,7 @@ def _burstiness(
 
 
 def _dispersion(times: NDArray[np.float64], window: float, span: float) -> float:
+    """Variance over mean of the number of flows in whole windows of `span` seconds."""
     counts = np.bincount((times / window).astype(np.int64), minlength=int(span / window))
     counts = counts[: int(span / window)]
     return float(counts.var() / counts.mean())
@@ -241,11 +247,12 @@ def _warnings(
     together: float,
     burstiness: list[dict[str, float]],
 ) -> list[str]:
+    """Where the fitted process would mislead; `together` is the share of gaps of zero."""
     instead = "replay the log (trace = ...) instead of drawing from the fit"
     found = []
     if process["ks"] > FAR:
         found.append(
-            f"neither Poisson nor log-normal gaps: distance {process['ks']:.2f} from the "
+            f"gaps are neither exponential nor log-normal: distance {process['ks']:.2f} from the "
             f"{process['family']} fit; {instead}"
         )
     if together > 0.01:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -10,6 +11,7 @@ from rich.console import RenderableType
 
 from fctlab import planning
 from fctlab.errors import SpecError
+from fctlab.terminal import AsJson, say, show, show_json
 
 SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="A file in TOML, YAML or JSON.")]
 Sets = Annotated[
@@ -20,7 +22,6 @@ Sets = Annotated[
 ]
 Seed = Annotated[int | None, typer.Option(help="Instead of the specification's seed.")]
 MostFlows = Annotated[int | None, typer.Option(help="Simulate no more than so many at once.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -106,12 +107,12 @@ def whatif(
     as_json: AsJson = False,
 ) -> None:
     """Predict over a range of one or two values: SLIs against a load, a region of weights."""
-    from fctlab import cli, store, tables
+    from fctlab import store, tables
     from fctlab import whatif as sweeping
 
     varied = [sweeping.read(each) for each in vary]
     found = sweeping.sweep(
-        spec, varied, sets=sets or [], most_flows=_positive(most_flows), tell=cli._say
+        spec, varied, sets=sets or [], most_flows=_positive(most_flows), tell=say
     )
     title = planning.load(spec, sets or [])["name"] or spec.stem
     if out is not None:
@@ -132,12 +133,12 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Turn a flow log into traffic classes: sizes, inter-arrival times, burstiness."""
-    from fctlab import cli, tables
     from fctlab import fit as fitting
+    from fctlab import tables
 
     found = fitting.fit(trace)
     if out is not None:
-        cli._say(f"saved in {out}: {', '.join(fitting.save(found, out))}")
+        say(f"saved in {out}: {', '.join(fitting.save(found, out))}")
     _show(found, as_json, tables.fit)
 
 
@@ -156,10 +157,10 @@ def calibrate(
 ) -> None:
     """Fit the model of a link to packet-level runs of a congestion control."""
     from fctlab import calibrate as calibration
-    from fctlab import cli, store, tables
+    from fctlab import store, tables
 
     found = calibration.calibrate(
-        _load(spec, sets, None), scheme, loads=_loads(loads), flows=flows, tell=cli._say
+        _load(spec, sets, None), scheme, loads=_loads(loads), flows=flows, tell=say
     )
     if out is not None:
         store.write_whole(out, calibration.as_toml(found))
@@ -190,11 +191,8 @@ def _positive(most_flows: int | None) -> int | None:
     return most_flows
 
 
-def _show(found: dict[str, Any], as_json: bool, table: Any) -> None:
-    from fctlab import cli
-
+def _show(found: dict[str, Any], as_json: bool, table: Callable[[Any], RenderableType]) -> None:
     if as_json:
-        cli._print_json(found)
+        show_json(found)
     else:
-        shown: RenderableType = table(found)
-        cli._print(shown)
+        show(table(found))

@@ -126,6 +126,15 @@ def test_a_search_gets_worse_than_chance_and_stays_below_the_bound() -> None:
     assert again["policies"][0]["ratio"] == pytest.approx(found["value"])
 
 
+def test_mistakes_in_shapes() -> None:
+    with pytest.raises(SpecError, match=r"shape\.slots: 0 is not in \[1, 1073741824\]"):
+        bigswitch.random_ratios(["fifo"], 5, slots=0)
+    with pytest.raises(SpecError, match=r"shape\.packets: 2 is less than the 3 flows"):
+        bigswitch.random_ratios(["fifo"], 5, flows=3, packets=2)
+    with pytest.raises(SpecError, match="restarts: 0 is not at least 1"):
+        bigswitch.search("las", restarts=0)
+
+
 def test_weighted_asrpt_reaches_two() -> None:
     instance = bigswitch.ask("family", family="heavy", n=2000)["instance"]
     policy = "asrpt{weighted=true}"

@@ -277,6 +277,7 @@ def test_mistakes_in_a_log(tmp_path: Path) -> None:
     assert error("start,bytes\n1,2\n") == "has no column size_bytes or size; it has start, bytes"
     assert error("start,size\n1,x\n") == "column size holds String, not numbers"
     assert error("start,size\n1,0\n") == "a size is below 1 byte"
+    assert error("start,size\nNaN,5\n") == "column start has values that are not finite numbers"
     assert error("start,size\n1,5\n") == "class all: has 1 flows; at least 100 are needed"
     with pytest.raises(SpecError, match="no such file"):
         fit.fit(tmp_path / "none.csv")

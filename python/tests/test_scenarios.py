@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -40,6 +41,41 @@ def test_every_scenario_runs(file: Path, tmp_path: Path) -> None:
 def test_the_schema_and_the_engine_refuse_alike(path: str, value: object) -> None:
     table, _, key = path.rpartition(".")
     changed = SMALL | ({table: SMALL[table] | {key: value}} if table else {key: value})
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(changed, fctlab.schema())
+    with pytest.raises(fctlab.SpecError):
+        fctlab.load_scenario(changed).resolve()
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        {"preset": "l2dct", "transport": {"min_rto": "5ms"}},
+        {"preset": "d-srtf", "tagger": {"size": "remaining"}},
+        {"preset": "pias", "port": {"discipline": {"thresholds": [1_000, 2_000]}}},
+        {"preset": "ads", "port": {"discipline": {"mapping": {"policy": "equal-split"}}}},
+        {"preset": "awafs", "nic": {"discipline": {"window": "20s"}}},
+    ],
+)
+def test_a_change_of_a_preset_needs_no_kind(scheme: dict[str, Any]) -> None:
+    changed = SMALL | {"scheme": scheme}
+    jsonschema.validate(changed, fctlab.schema())
+    jsonschema.validate(SMALL | {"schemes": {"changed": scheme}}, fctlab.schema())
+    jsonschema.validate(fctlab.load_scenario(changed).resolve(), fctlab.schema())
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        {"preset": "l2dct", "transport": {"min_rot": "5ms"}},
+        {"preset": "l2dct", "transport": {"min_rto": 5}},
+        {"preset": "pias", "port": {"discipline": {"thresholds": "some"}}},
+        {"preset": "pias", "port": {"discipline": {"kind": "fifo", "thresholds": [1_000]}}},
+        {"preset": "ads", "port": {"discipline": {"mapping": {"kind": "none"}}}},
+    ],
+)
+def test_a_change_of_a_preset_keeps_to_the_keys(scheme: dict[str, Any]) -> None:
+    changed = SMALL | {"scheme": scheme}
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(changed, fctlab.schema())
     with pytest.raises(fctlab.SpecError):

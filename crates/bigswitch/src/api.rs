@@ -118,54 +118,18 @@ enum Objective {
 /// # Errors
 /// A mistake in it, with its path.
 pub fn answer(question: Value) -> Result<Value, SpecError> {
-    let question: Question = spec::read(question)?;
-    match question {
+    match spec::read(question)? {
         Question::Run {
             instance,
             policy,
             schedule,
-        } => {
-            let instance = read_instance(instance)?;
-            let policy = read_policy(policy)?;
-            policy.fits(&instance).map_err(|e| e.under("policy"))?;
-            let mut sent = Vec::new();
-            let begin = Instant::now();
-            let ends = match schedule {
-                true => policy.run(&instance, |slot, flow| sent.push((slot, flow))),
-                false => policy.ends(&instance),
-            };
-            let wall_s = begin.elapsed().as_secs_f64();
-            Ok(json!({
-                "ends": ends,
-                "metrics": Metrics::new(&instance, &ends),
-                "packets": instance.packets(),
-                "schedule": schedule.then(|| stretches(&sent)),
-                "wall_s": wall_s,
-            }))
-        }
+        } => run(instance, policy, schedule),
         Question::Optimum {
             instance,
             metric,
             method,
             schedule,
-        } => {
-            let instance = read_instance(instance)?;
-            let found = match (method, schedule) {
-                (Some(method), schedule) => optimum::by(&instance, metric, method, schedule)?,
-                (None, true) => optimum::with_schedule(&instance, metric),
-                (None, false) => optimum::optimum(&instance, metric),
-            };
-            let mut value = json!(found);
-            if let Some(sent) = &found.schedule {
-                let mut ends = vec![0; instance.flows.len()];
-                sent.iter()
-                    .for_each(|&(slot, flow)| ends[flow as usize] = slot);
-                value["ends"] = json!(ends);
-                value["metrics"] = json!(Metrics::new(&instance, &ends));
-                value["schedule"] = json!(stretches(sent));
-            }
-            Ok(value)
-        }
+        } => optimal(instance, metric, method, schedule),
         Question::Validate { instance } => Ok(describe(&read_instance(instance)?)),
         Question::Policies {} => Ok(json!(PolicySpec::catalog())),
         Question::Figure { number } if (1..=3).contains(&number) => {
@@ -187,26 +151,7 @@ pub fn answer(question: Value) -> Result<Value, SpecError> {
             shape,
             instances,
             seed,
-        } => {
-            let rng = &mut shape.rng(seed);
-            let (mut pairs, mut violations) = (0u64, 0u64);
-            let policies = theorems::every_policy();
-            for _ in 0..instances {
-                let instance = worst::random(rng, &shape);
-                let found: Vec<_> = policies
-                    .iter()
-                    .map(|p| Metrics::new(&instance, &p.ends(&instance)))
-                    .collect();
-                for (i, a) in found.iter().enumerate() {
-                    pairs += i as u64;
-                    violations += found[..i]
-                        .iter()
-                        .filter(|b| !theorems::theorem2(a, b))
-                        .count() as u64;
-                }
-            }
-            Ok(json!({"instances": instances, "pairs": pairs, "violations": violations}))
-        }
+        } => theorem2(&shape, instances, seed),
         Question::Theorem3 { n, factor } => Ok(families::theorem3(n, factor)?.to_json()),
         Question::Theorem6 {
             n,
@@ -221,81 +166,14 @@ pub fn answer(question: Value) -> Result<Value, SpecError> {
             policy,
             instances,
             seed,
-        } => {
-            let policy = read_policy(policy)?;
-            let rng = &mut shape.rng(seed);
-            let (mut tried, mut different, mut violations) = (0u64, 0u64, 0u64);
-            let mut step: Option<(f64, Instance)> = None;
-            let mut whole: Option<(f64, Instance)> = None;
-            for _ in 0..instances {
-                let instance = worst::random(rng, &shape);
-                let Some(found) = theorems::theorem8(&instance, &policy, Metric::Fpt)? else {
-                    continue;
-                };
-                tried += 1;
-                different += u64::from(!found.same_schedule());
-                violations += u64::from(!found.at_most(3));
-                let best = found.optimum as f64;
-                keep_larger(&mut step, found.residual_optimum as f64 / best, &instance);
-                keep_larger(&mut whole, found.ga as f64 / best, &instance);
-            }
-            let shown = |found: Option<(f64, Instance)>| {
-                found.map(
-                    |(value, instance)| json!({"value": value, "instance": instance.to_json()}),
-                )
-            };
-            Ok(json!({
-                "tried": tried,
-                "different_schedules": different,
-                "violations": violations,
-                "residual_optimum": shown(step),
-                "ratio": shown(whole),
-            }))
-        }
+        } => theorem8(&shape, policy, instances, seed),
         Question::Random {
             shape,
             policies,
             metric,
             instances,
             seed,
-        } => {
-            let policies = policies
-                .into_iter()
-                .map(read_policy)
-                .collect::<Result<Vec<_>, _>>()?;
-            let rng = &mut shape.rng(seed);
-            let mut worst: Vec<Option<(f64, Instance)>> = vec![None; policies.len()];
-            let mut sums = vec![0.0; policies.len()];
-            let mut violations = vec![0u64; policies.len()];
-            let mut tried = 0u64;
-            for _ in 0..instances {
-                let instance = worst::random(rng, &shape);
-                let best = optimum::optimum(&instance, metric);
-                if !best.is_exact() {
-                    continue;
-                }
-                tried += 1;
-                for (i, policy) in policies.iter().enumerate() {
-                    let value = metric.of(&instance, &policy.ends(&instance));
-                    let ratio = value as f64 / best.value as f64;
-                    sums[i] += ratio;
-                    violations[i] +=
-                        u64::from(violates(&instance, policy, metric, value, best.value));
-                    keep_larger(&mut worst[i], ratio, &instance);
-                }
-            }
-            let found = worst.into_iter().enumerate().map(|(i, worst)| {
-                let (value, instance) = worst.unzip();
-                json!({
-                    "worst": value,
-                    "mean": (tried > 0).then(|| sums[i] / tried as f64),
-                    "proven": proven_ratio(&policies[i], metric),
-                    "violations": violations[i],
-                    "instance": instance.map(|i| i.to_json()),
-                })
-            });
-            Ok(json!({"tried": tried, "policies": found.collect::<Vec<_>>()}))
-        }
+        } => random_ratios(&shape, policies, metric, instances, seed),
         Question::Search {
             shape,
             policy,
@@ -305,34 +183,16 @@ pub fn answer(question: Value) -> Result<Value, SpecError> {
             seed,
             start,
         } => {
-            let policy = read_policy(policy)?;
             let start = start.map(read_instance).transpose()?;
-            if let (Objective::ResidualOptimum, false) =
-                (objective, matches!(policy, PolicySpec::Ga(_)))
-            {
-                let message = format!("{:?} is not \"ga\"", policy.kind());
-                return Err(SpecError::new("policy", message));
-            }
-            let mut violations = 0u64;
-            let found = worst::anneal(&shape, steps, seed, start, |instance| match objective {
-                Objective::Ratio => {
-                    let (value, best) = theorems::ratio(instance, &policy, metric)?;
-                    violations += u64::from(violates(instance, &policy, metric, value, best));
-                    Some(value as f64 / best as f64)
-                }
-                Objective::ResidualOptimum => {
-                    let found = theorems::theorem8(instance, &policy, metric).ok()??;
-                    violations += u64::from(!found.at_most(3) || !found.same_schedule());
-                    Some(found.residual_optimum as f64 / found.optimum as f64)
-                }
-            });
-            Ok(json!({
-                "value": found.value,
-                "instance": found.instance.to_json(),
-                "tried": found.tried,
-                "proven": proven_ratio(&policy, metric),
-                "violations": violations,
-            }))
+            search(
+                &shape,
+                &read_policy(policy)?,
+                metric,
+                objective,
+                steps,
+                seed,
+                start,
+            )
         }
         Question::Family { family, n } => {
             let (instance, order) = families::tight(family, n)?;
@@ -346,20 +206,206 @@ pub fn answer(question: Value) -> Result<Value, SpecError> {
             packets,
             spread,
             seed,
-        } => {
-            let policy = read_policy(policy)?;
-            let instance = load(packets, spread, seed);
-            let begin = Instant::now();
-            let ends = policy.ends(&instance);
-            let wall_s = begin.elapsed().as_secs_f64();
-            Ok(json!({
-                "packets": instance.packets(),
-                "flows": instance.flows.len(),
-                "slots": ends.iter().max(),
-                "wall_s": wall_s,
-            }))
+        } => speed(policy, packets, spread, seed),
+    }
+}
+
+/// A policy on an instance, with the schedule if wanted.
+fn run(instance: Value, policy: Value, schedule: bool) -> Result<Value, SpecError> {
+    let instance = read_instance(instance)?;
+    let policy = read_policy(policy)?;
+    policy.fits(&instance).map_err(|e| e.under("policy"))?;
+    let mut sent = Vec::new();
+    let begin = Instant::now();
+    let ends = match schedule {
+        true => policy.run(&instance, |slot, flow| sent.push((slot, flow))),
+        false => policy.ends(&instance),
+    };
+    let wall_s = begin.elapsed().as_secs_f64();
+    Ok(json!({
+        "ends": ends,
+        "metrics": Metrics::new(&instance, &ends),
+        "packets": instance.packets(),
+        "schedule": schedule.then(|| stretches(&sent)),
+        "wall_s": wall_s,
+    }))
+}
+
+/// The least metric of an instance, with a schedule if wanted and found.
+fn optimal(
+    instance: Value,
+    metric: Metric,
+    method: Option<Method>,
+    schedule: bool,
+) -> Result<Value, SpecError> {
+    let instance = read_instance(instance)?;
+    let found = match method {
+        Some(method) => optimum::by(&instance, metric, method, schedule)?,
+        None => optimum::first(&instance, metric, schedule),
+    };
+    let mut value = json!(found);
+    if let Some(sent) = &found.schedule {
+        let mut ends = vec![0; instance.flows.len()];
+        sent.iter()
+            .for_each(|&(slot, flow)| ends[flow as usize] = slot);
+        value["ends"] = json!(ends);
+        value["metrics"] = json!(Metrics::new(&instance, &ends));
+        value["schedule"] = json!(stretches(sent));
+    }
+    Ok(value)
+}
+
+/// Pairs of policies that FPT and FCT rank differently, on random instances.
+fn theorem2(shape: &Shape, instances: u64, seed: u64) -> Result<Value, SpecError> {
+    shape.check().map_err(|e| e.under("shape"))?;
+    let rng = &mut shape.rng(seed);
+    let (mut pairs, mut violations) = (0u64, 0u64);
+    let policies = theorems::every_policy();
+    for _ in 0..instances {
+        let instance = worst::random(rng, shape);
+        let found: Vec<_> = policies
+            .iter()
+            .map(|p| Metrics::new(&instance, &p.ends(&instance)))
+            .collect();
+        for (i, a) in found.iter().enumerate() {
+            pairs += i as u64;
+            violations += found[..i]
+                .iter()
+                .filter(|b| !theorems::theorem2(a, b))
+                .count() as u64;
         }
     }
+    Ok(json!({"instances": instances, "pairs": pairs, "violations": violations}))
+}
+
+/// The steps in the proof of theorem 8 on random instances, and their worst.
+fn theorem8(shape: &Shape, policy: Value, instances: u64, seed: u64) -> Result<Value, SpecError> {
+    shape.check().map_err(|e| e.under("shape"))?;
+    let policy = read_policy(policy)?;
+    let rng = &mut shape.rng(seed);
+    let (mut tried, mut different, mut violations) = (0u64, 0u64, 0u64);
+    let mut step: Option<(f64, Instance)> = None;
+    let mut whole: Option<(f64, Instance)> = None;
+    for _ in 0..instances {
+        let instance = worst::random(rng, shape);
+        let Some(found) = theorems::theorem8(&instance, &policy, Metric::Fpt)? else {
+            continue;
+        };
+        tried += 1;
+        different += u64::from(!found.same_schedule());
+        violations += u64::from(!found.at_most(3));
+        let best = found.optimum as f64;
+        keep_larger(&mut step, found.residual_optimum as f64 / best, &instance);
+        keep_larger(&mut whole, found.ga as f64 / best, &instance);
+    }
+    let shown = |found: Option<(f64, Instance)>| {
+        found.map(|(value, instance)| json!({"value": value, "instance": instance.to_json()}))
+    };
+    Ok(json!({
+        "tried": tried,
+        "different_schedules": different,
+        "violations": violations,
+        "residual_optimum": shown(step),
+        "ratio": shown(whole),
+    }))
+}
+
+/// Policies against the exact optimum, on random instances.
+fn random_ratios(
+    shape: &Shape,
+    policies: Vec<Value>,
+    metric: Metric,
+    instances: u64,
+    seed: u64,
+) -> Result<Value, SpecError> {
+    shape.check().map_err(|e| e.under("shape"))?;
+    let policies = policies
+        .into_iter()
+        .map(read_policy)
+        .collect::<Result<Vec<_>, _>>()?;
+    let rng = &mut shape.rng(seed);
+    let mut worst: Vec<Option<(f64, Instance)>> = vec![None; policies.len()];
+    let mut sums = vec![0.0; policies.len()];
+    let mut violations = vec![0u64; policies.len()];
+    let mut tried = 0u64;
+    for _ in 0..instances {
+        let instance = worst::random(rng, shape);
+        let best = optimum::optimum(&instance, metric);
+        if !best.is_exact() {
+            continue;
+        }
+        tried += 1;
+        for (i, policy) in policies.iter().enumerate() {
+            let value = metric.of(&instance, &policy.ends(&instance));
+            let ratio = value as f64 / best.value as f64;
+            sums[i] += ratio;
+            violations[i] += u64::from(violates(&instance, policy, metric, value, best.value));
+            keep_larger(&mut worst[i], ratio, &instance);
+        }
+    }
+    let found = worst.into_iter().enumerate().map(|(i, worst)| {
+        let (value, instance) = worst.unzip();
+        json!({
+            "worst": value,
+            "mean": (tried > 0).then(|| sums[i] / tried as f64),
+            "proven": proven_ratio(&policies[i], metric),
+            "violations": violations[i],
+            "instance": instance.map(|i| i.to_json()),
+        })
+    });
+    Ok(json!({"tried": tried, "policies": found.collect::<Vec<_>>()}))
+}
+
+/// The worst instance for a policy that one annealing finds.
+fn search(
+    shape: &Shape,
+    policy: &PolicySpec,
+    metric: Metric,
+    objective: Objective,
+    steps: u64,
+    seed: u64,
+    start: Option<Instance>,
+) -> Result<Value, SpecError> {
+    shape.check().map_err(|e| e.under("shape"))?;
+    if let (Objective::ResidualOptimum, false) = (objective, matches!(policy, PolicySpec::Ga(_))) {
+        let message = format!("{:?} is not \"ga\"", policy.kind());
+        return Err(SpecError::new("policy", message));
+    }
+    let mut violations = 0u64;
+    let found = worst::anneal(shape, steps, seed, start, |instance| match objective {
+        Objective::Ratio => {
+            let (value, best) = theorems::ratio(instance, policy, metric)?;
+            violations += u64::from(violates(instance, policy, metric, value, best));
+            Some(value as f64 / best as f64)
+        }
+        Objective::ResidualOptimum => {
+            let found = theorems::theorem8(instance, policy, metric).ok()??;
+            violations += u64::from(!found.at_most(3) || !found.same_schedule());
+            Some(found.residual_optimum as f64 / found.optimum as f64)
+        }
+    });
+    Ok(json!({
+        "value": found.value,
+        "instance": found.instance.to_json(),
+        "tried": found.tried,
+        "proven": proven_ratio(policy, metric),
+        "violations": violations,
+    }))
+}
+
+/// How long a policy takes for a heavy load of one port.
+fn speed(policy: Value, packets: u32, spread: bool, seed: u64) -> Result<Value, SpecError> {
+    let policy = read_policy(policy)?;
+    let instance = load(packets, spread, seed);
+    let begin = Instant::now();
+    let ends = policy.ends(&instance);
+    let wall_s = begin.elapsed().as_secs_f64();
+    Ok(json!({
+        "packets": instance.packets(),
+        "flows": instance.flows.len(),
+        "slots": ends.iter().max(),
+        "wall_s": wall_s,
+    }))
 }
 
 /// Flows up to which an instance is shown in full.
@@ -373,8 +419,7 @@ fn read_policy(value: Value) -> Result<PolicySpec, SpecError> {
     PolicySpec::read(value).map_err(|e| e.under("policy"))
 }
 
-/// The proven bound of a policy on one port, if it is one in this metric. Without
-/// weights the metrics are the same.
+/// The proven bound of a policy on one port, if it is one in this metric.
 fn proven_ratio(policy: &PolicySpec, metric: Metric) -> Option<u64> {
     theorems::proven(policy)
         .filter(|p| p.1 == metric)

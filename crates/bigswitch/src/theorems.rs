@@ -106,7 +106,8 @@ pub fn residual(instance: &Instance, ga: &PolicySpec) -> Instance {
     }
 }
 
-/// The steps in the proof of theorem 8 for GA(`policy`); `None` where an optimum is not exact.
+/// The steps in the proof of theorem 8 for `ga`, which is GA(A); `None` where an optimum is
+/// not exact.
 ///
 /// # Errors
 /// When `ga` is no GA.

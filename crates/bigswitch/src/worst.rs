@@ -5,12 +5,13 @@
 //! time. Every instance tried has been compared with the exact optimum, so the largest
 //! ratio found is a lower bound of the policy's competitive ratio, with a witness.
 
+use fctlab_core::SpecError;
 use fctlab_core::random::Seed;
 use rand::RngExt;
 use rand_pcg::Pcg64;
 use serde::{Deserialize, Serialize};
 
-use crate::instance::{Burst, Flow, Instance};
+use crate::instance::{Burst, Flow, Instance, LAST_SLOT, MOST_PACKETS, MOST_PORTS, MOST_WEIGHT};
 
 /// What instances may look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +48,32 @@ impl Default for Shape {
 }
 
 impl Shape {
+    /// Whether there are such instances.
+    ///
+    /// # Errors
+    /// The first number out of its range.
+    pub fn check(&self) -> Result<(), SpecError> {
+        for (key, value, most) in [
+            ("ingress", self.ingress, MOST_PORTS),
+            ("egress", self.egress, MOST_PORTS),
+            ("flows", self.flows, MOST_PACKETS),
+            ("packets", self.packets, MOST_PACKETS),
+            ("slots", self.slots, LAST_SLOT),
+            ("weight", self.weight, MOST_WEIGHT),
+        ] {
+            if !(1..=most).contains(&value) {
+                return Err(SpecError::new(
+                    key,
+                    format!("{value} is not in [1, {most}]"),
+                ));
+            }
+        }
+        if self.packets < self.flows {
+            let message = format!("{} is less than the {} flows", self.packets, self.flows);
+            return Err(SpecError::new("packets", message));
+        }
+        Ok(())
+    }
     /// The stream of random numbers that instances come from.
     pub fn rng(&self, seed: u64) -> Pcg64 {
         Seed(seed).stream("bigswitch")
@@ -269,6 +296,22 @@ mod tests {
                 instance = mutate(rng, &shape, &instance);
             }
         }
+    }
+
+    #[test]
+    fn shapes_without_instances_are_refused() {
+        let error = |shape: Shape| shape.check().unwrap_err().to_string();
+        let none = Shape {
+            slots: 0,
+            ..Shape::default()
+        };
+        assert_eq!(error(none), "slots: 0 is not in [1, 1073741824]");
+        let few = Shape {
+            packets: 3,
+            ..Shape::default()
+        };
+        assert_eq!(error(few), "packets: 3 is less than the 5 flows");
+        assert_eq!(Shape::default().check(), Ok(()));
     }
 
     #[test]

@@ -76,6 +76,34 @@ pub fn schema(parts: Vec<(&'static str, Value)>) -> schemars::Schema {
     json!({"oneOf": one_of}).try_into().unwrap_or_default()
 }
 
+/// Lets the schema of a place also take changes of a part: a table without
+/// `kind`, with keys of any of the kinds, none of them required. Leaves the
+/// schema of anything else as it is.
+pub fn allow_changes(place: &mut Value) {
+    let Some(choices) = place.get_mut("oneOf").and_then(Value::as_array_mut) else {
+        return;
+    };
+    let mut keys: Map<String, Value> = Map::new();
+    let parts = choices.iter().filter_map(|c| c["properties"].as_object());
+    for part in parts.filter(|part| part.contains_key("kind")) {
+        for (key, schema) in part.iter().filter(|(key, _)| *key != "kind") {
+            let one = keys.entry(key).or_insert_with(|| json!({"anyOf": []}));
+            let seen = one["anyOf"].as_array_mut().into_iter();
+            for seen in seen.filter(|seen| !seen.contains(schema)) {
+                seen.push(schema.clone());
+            }
+        }
+    }
+    if !keys.is_empty() {
+        choices.push(json!({
+            "description": "Changes of a preset's part: keys of its kind.",
+            "type": "object",
+            "additionalProperties": false,
+            "properties": keys,
+        }));
+    }
+}
+
 /// The inline schema of `T` as a value.
 pub fn schema_of<T: schemars::JsonSchema>(generator: &mut SchemaGenerator) -> Value {
     T::json_schema(generator).to_value()

@@ -273,22 +273,9 @@ fn quantity_text(value: u64, units: &[Unit]) -> String {
     best
 }
 
-macro_rules! text_unit {
-    ($type:ident, $units:ident, $what:literal, $pattern:literal, |$value:ident| $allowed:expr) => {
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&quantity_text(self.0, $units))
-            }
-        }
-        impl std::str::FromStr for $type {
-            type Err = String;
-            fn from_str(text: &str) -> Result<Self, String> {
-                quantity(text, $units)
-                    .filter(|&$value| $allowed)
-                    .map($type)
-                    .ok_or_else(|| format!("{text:?} is not {}", $what))
-            }
-        }
+/// Serde and JSON Schema of a type by its `Display` and `FromStr`.
+macro_rules! written_as_text {
+    ($type:ident, $what:expr, $pattern:literal) => {
         impl Serialize for $type {
             fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
                 s.collect_str(self)
@@ -307,6 +294,26 @@ macro_rules! text_unit {
                 schemars::json_schema!({"type": "string", "pattern": $pattern, "description": $what})
             }
         }
+    };
+}
+
+macro_rules! text_unit {
+    ($type:ident, $units:ident, $what:literal, $pattern:literal, |$value:ident| $allowed:expr) => {
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&quantity_text(self.0, $units))
+            }
+        }
+        impl std::str::FromStr for $type {
+            type Err = String;
+            fn from_str(text: &str) -> Result<Self, String> {
+                quantity(text, $units)
+                    .filter(|&$value| $allowed)
+                    .map($type)
+                    .ok_or_else(|| format!("{text:?} is not {}", $what))
+            }
+        }
+        written_as_text!($type, $what, $pattern);
     };
 }
 
@@ -463,30 +470,8 @@ const DATA_LENGTH: &str =
     "a length of data: write a number with pkt, bdp, B, KB or MB, such as \"14pkt\"";
 const RTT_TIME: &str = "a time: write a number with rtt, ps, ns, us, ms or s, such as \"3rtt\"";
 
-macro_rules! relative_unit {
-    ($type:ident, $what:ident, $pattern:literal) => {
-        impl Serialize for $type {
-            fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-                s.collect_str(self)
-            }
-        }
-        impl<'de> Deserialize<'de> for $type {
-            fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-                text(d, $what)
-            }
-        }
-        impl schemars::JsonSchema for $type {
-            fn schema_name() -> Cow<'static, str> {
-                stringify!($type).into()
-            }
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                schemars::json_schema!({"type": "string", "pattern": $pattern, "description": $what})
-            }
-        }
-    };
-}
-relative_unit!(DataLength, DATA_LENGTH, "^[0-9.]+ ?(pkt|bdp|B|KB|MB|GB)$");
-relative_unit!(RttTime, RTT_TIME, "^[0-9.]+ ?(rtt|ps|ns|us|ms|s)$");
+written_as_text!(DataLength, DATA_LENGTH, "^[0-9.]+ ?(pkt|bdp|B|KB|MB|GB)$");
+written_as_text!(RttTime, RTT_TIME, "^[0-9.]+ ?(rtt|ps|ns|us|ms|s)$");
 
 #[cfg(test)]
 mod tests {

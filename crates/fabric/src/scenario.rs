@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use fctlab_core::random::Seed;
-use fctlab_core::{Duration, PacketFormat, SpecError, Time, spec};
+use fctlab_core::{Duration, PacketFormat, SpecError, Time, parts, spec};
 use fctlab_workload::{ArrivalsSpec, PatternSpec, SizesSpec, TrafficSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -406,11 +406,20 @@ pub fn with_scheme(
 }
 
 /// The JSON Schema of a scenario as people write it: `scheme` may name a
-/// preset, and `schemes` may define further ones for comparisons.
+/// preset, and `schemes` may define further ones for comparisons. Parts of a
+/// scheme may leave their `kind` to the preset that they change.
 pub fn schema() -> Value {
     let mut schema = schemars::schema_for!(Scenario).to_value();
     schema["title"] = json!("fctlab scenario");
     let definitions = &mut schema["$defs"];
+    let of_schemes = schemars::schema_for!(SchemeSpec).to_value();
+    for name in of_schemes["$defs"]
+        .as_object()
+        .into_iter()
+        .flat_map(Map::keys)
+    {
+        parts::allow_changes(&mut definitions[name]);
+    }
     let mut table = definitions["SchemeSpec"].take();
     if let Some(map) = table.as_object_mut() {
         map.shift_remove("required"); // a preset may stand for all of it

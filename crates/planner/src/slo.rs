@@ -187,29 +187,30 @@ impl Parser<'_> {
     }
 
     fn any(&mut self) -> Result<Slo, String> {
-        let mut parts = vec![self.all()?];
-        while self.peek() == Some("or") {
-            self.at += 1;
-            parts.push(self.all()?);
-        }
-        Ok(if parts.len() == 1 {
-            parts.remove(0)
-        } else {
-            Slo::Any(parts)
-        })
+        self.joined("or", Self::all, Slo::Any)
     }
 
     fn all(&mut self) -> Result<Slo, String> {
-        let mut parts = vec![self.one()?];
-        while self.peek() == Some("and") {
-            self.at += 1;
-            parts.push(self.one()?);
+        self.joined("and", Self::one, Slo::All)
+    }
+
+    /// One part or several with `word` between.
+    fn joined(
+        &mut self,
+        word: &str,
+        part: impl Fn(&mut Self) -> Result<Slo, String>,
+        several: impl Fn(Vec<Slo>) -> Slo,
+    ) -> Result<Slo, String> {
+        let first = part(self)?;
+        if self.peek() != Some(word) {
+            return Ok(first);
         }
-        Ok(if parts.len() == 1 {
-            parts.remove(0)
-        } else {
-            Slo::All(parts)
-        })
+        let mut parts = vec![first];
+        while self.peek() == Some(word) {
+            self.at += 1;
+            parts.push(part(self)?);
+        }
+        Ok(several(parts))
     }
 
     fn one(&mut self) -> Result<Slo, String> {

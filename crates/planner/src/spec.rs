@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use fctlab_core::{Duration, Rate, SpecError, spec};
 use fctlab_link::flows::Source;
 use fctlab_link::{ClassTraffic, Control, Link, QueueSpec};
-use fctlab_workload::{ArrivalsSpec, SizesSpec};
+use fctlab_workload::{ArrivalsSpec, SizeDistribution, SizesSpec};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
@@ -252,8 +252,48 @@ impl Spec {
 }
 
 impl ClassSpec {
+    /// The class as it is simulated, of a bottleneck `link`.
     fn check(&self, link: Rate) -> Result<Class, SpecError> {
-        let missing = |key: &str, what: &str| SpecError::new(key, format!("is missing; {what}"));
+        self.check_names()?;
+        let slo = self.slo.as_ref().map(|text| Slo::parse(text, &self.slis));
+        let slo = slo.transpose().map_err(|e| SpecError::new("slo", e))?;
+        let class = |source, rate_bps, shares, flows_per_s| Class {
+            name: self.name.clone(),
+            traffic: ClassTraffic {
+                name: self.name.clone(),
+                source,
+            },
+            rate_bps,
+            shares,
+            flows_per_s,
+            slis: self.slis.clone(),
+            slo,
+        };
+        if let Some(file) = &self.trace {
+            self.nothing_beside_the_trace()?;
+            let shares = vec![1.0; self.slis.len()];
+            return Ok(class(Source::Trace(file.clone()), 0.0, shares, 0.0));
+        }
+        let sizes = self.flowsizes.clone().ok_or_else(|| {
+            let known = SizesSpec::NAMES.join(", ");
+            let message = format!("is missing; write a workload ({known}), or `trace`");
+            SpecError::new("flowsizes", message)
+        })?;
+        let distribution = sizes.build().map_err(|e| e.under("flowsizes"))?;
+        let mean = distribution.mean();
+        let rate_bps = self.rate_bps(link, mean)?;
+        let shares = self.shares(&distribution)?;
+        let process = self.interarrivals.as_ref().map(|given| &given.process);
+        let source = Source::Drawn {
+            sizes,
+            arrivals: process.cloned().unwrap_or_default(),
+            rate: Rate::from_bps(rate_bps.round() as u64),
+        };
+        Ok(class(source, rate_bps, shares, rate_bps / 8.0 / mean))
+    }
+
+    /// Names of the class and its SLIs, and the SLIs themselves.
+    fn check_names(&self) -> Result<(), SpecError> {
         let word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
         if self.name.is_empty() || !self.name.chars().all(word) {
             let message = format!("{:?} is not a name: letters, digits, _ and -", self.name);
@@ -266,95 +306,73 @@ impl ClassSpec {
                 return Err(SpecError::new(format!("slis[{i}].name"), message));
             }
         }
-        let slo = self.slo.as_ref().map(|text| Slo::parse(text, &self.slis));
-        let slo = slo.transpose().map_err(|e| SpecError::new("slo", e))?;
-        let mut checked = Class {
-            name: self.name.clone(),
-            traffic: ClassTraffic {
-                name: self.name.clone(),
-                source: Source::Trace(PathBuf::new()),
-            },
-            rate_bps: 0.0,
-            shares: vec![1.0; self.slis.len()],
-            flows_per_s: 0.0,
-            slis: self.slis.clone(),
-            slo,
-        };
-        if let Some(file) = &self.trace {
-            for (key, given) in [
-                ("flowsizes", self.flowsizes.is_some()),
-                ("interarrivals", self.interarrivals.is_some()),
-                ("load", self.load.is_some()),
-                ("rate", self.rate.is_some()),
-            ] {
-                if given {
-                    return Err(SpecError::new(key, "has no meaning with a trace"));
-                }
-            }
-            checked.traffic.source = Source::Trace(file.clone());
-            return Ok(checked);
+        Ok(())
+    }
+
+    fn nothing_beside_the_trace(&self) -> Result<(), SpecError> {
+        let keys = [
+            ("flowsizes", self.flowsizes.is_some()),
+            ("interarrivals", self.interarrivals.is_some()),
+            ("load", self.load.is_some()),
+            ("rate", self.rate.is_some()),
+        ];
+        match keys.iter().find(|(_, given)| *given) {
+            Some((key, _)) => Err(SpecError::new(*key, "has no meaning with a trace")),
+            None => Ok(()),
         }
-        let sizes = self.flowsizes.clone().ok_or_else(|| {
-            let known = SizesSpec::NAMES.join(", ");
-            missing(
-                "flowsizes",
-                &format!("write a workload ({known}), or `trace`"),
-            )
-        })?;
-        let distribution = sizes.build().map_err(|e| e.under("flowsizes"))?;
-        let mean = distribution.mean();
-        let (arrivals, mu) = match &self.interarrivals {
-            Some(given) => (given.process.clone(), given.mu),
-            None => (ArrivalsSpec::default(), None),
-        };
-        let given = [
+    }
+
+    /// Payload offered, in bits per second, by flows of `mean` bytes: from a
+    /// load, a rate, or the mean gap of log-normal interarrivals with mu.
+    fn rate_bps(&self, link: Rate, mean: f64) -> Result<f64, SpecError> {
+        let mu = self.interarrivals.as_ref().and_then(|given| given.mu);
+        let keys = [
             ("load", self.load.is_some()),
             ("rate", self.rate.is_some()),
             ("interarrivals.mu", mu.is_some()),
         ];
-        let mut given = given.iter().filter(|g| g.1).map(|g| g.0);
+        let mut given = keys.iter().filter(|(_, given)| *given).map(|(key, _)| *key);
         let first = given.next();
         if let (Some(first), Some(second)) = (first, given.next()) {
             let message = format!("has no meaning beside {first}; give one of the two");
             return Err(SpecError::new(second, message));
         }
-        let rate_bps = match (self.load, self.rate, mu, &arrivals) {
+        let process = self.interarrivals.as_ref().map(|given| &given.process);
+        let rate_bps = match (self.load, self.rate, mu, process) {
             (Some(load), ..) if load > 0.0 && load < 1.0 => load * link.bps() as f64,
             (Some(load), ..) => {
                 return Err(SpecError::new("load", format!("{load} is not in (0, 1)")));
             }
             (_, Some(rate), ..) => rate.bps() as f64,
-            (_, _, Some(mu), ArrivalsSpec::Lognormal(process)) => {
+            (_, _, Some(mu), Some(ArrivalsSpec::Lognormal(process))) => {
                 let gap_s = (mu + process.sigma * process.sigma / 2.0).exp() * 1e-9;
                 mean * 8.0 / gap_s
             }
             _ => {
-                return Err(missing(
-                    "load",
-                    "write a share of the link, or `rate`, or log-normal interarrivals with mu",
-                ));
+                let message = "is missing; write a share of the link, or `rate`, or log-normal \
+                               interarrivals with mu";
+                return Err(SpecError::new("load", message));
             }
         };
         if !(1.0..=4e12).contains(&rate_bps) {
             let message = format!("{rate_bps:.3e} bits per second is not in [1, 4e12]");
             return Err(SpecError::new(first.unwrap_or("load"), message));
         }
-        for (i, (share, sli)) in checked.shares.iter_mut().zip(&self.slis).enumerate() {
-            let below = |size: u64| distribution.cdf((size as f64 - 0.5).max(0.0));
-            *share = sli.below.map_or(1.0, |b| below(b.get())) - below(sli.from.get());
-            if *share <= 0.0 {
-                let message = "names a range of sizes in which the class has no flows";
-                return Err(SpecError::new(format!("slis[{i}]"), message));
+        Ok(rate_bps)
+    }
+
+    /// Share of flows in each SLI's range of sizes.
+    fn shares(&self, sizes: &SizeDistribution) -> Result<Vec<f64>, SpecError> {
+        let below = |size: u64| sizes.cdf((size as f64 - 0.5).max(0.0));
+        let share = |(i, sli): (usize, &SliSpec)| {
+            let share = sli.below.map_or(1.0, |b| below(b.get())) - below(sli.from.get());
+            if share > 0.0 {
+                return Ok(share);
             }
-        }
-        checked.rate_bps = rate_bps;
-        checked.flows_per_s = rate_bps / 8.0 / mean;
-        checked.traffic.source = Source::Drawn {
-            sizes,
-            arrivals,
-            rate: Rate::from_bps(rate_bps.round() as u64),
+            let message = "names a range of sizes in which the class has no flows";
+            Err(SpecError::new(format!("slis[{i}]"), message))
         };
-        Ok(checked)
+        self.slis.iter().enumerate().map(share).collect()
     }
 }
 

@@ -77,17 +77,14 @@ impl Optimum {
 
 /// The optimum by the first method that applies.
 pub fn optimum(instance: &Instance, metric: Metric) -> Optimum {
-    [Method::Srpt, Method::Sets, Method::States]
-        .into_iter()
-        .find_map(|method| by(instance, metric, method, false).ok())
-        .unwrap_or_else(|| bound(instance, metric))
+    first(instance, metric, false)
 }
 
-/// The optimum with a schedule, if it can be found.
-pub fn with_schedule(instance: &Instance, metric: Metric) -> Optimum {
+/// The same, with a schedule if wanted, where the optimum is exact.
+pub fn first(instance: &Instance, metric: Metric, schedule: bool) -> Optimum {
     [Method::Srpt, Method::Sets, Method::States]
         .into_iter()
-        .find_map(|method| by(instance, metric, method, true).ok())
+        .find_map(|method| by(instance, metric, method, schedule).ok())
         .unwrap_or_else(|| bound(instance, metric))
 }
 

@@ -34,11 +34,8 @@ pub struct Spec {
 
 impl Default for Spec {
     fn default() -> Self {
-        let srpt::Spec {
-            starvation_prevention,
-        } = srpt::Spec::default();
         Spec {
-            starvation_prevention,
+            starvation_prevention: srpt::Spec::default().starvation_prevention,
         }
     }
 }

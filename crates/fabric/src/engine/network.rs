@@ -1,6 +1,8 @@
 //! The network: packets arrive at switches, ports take them in, send them or
 //! drop them.
 
+use fctlab_core::Time;
+
 use super::Engine;
 use super::index::at_mut;
 use super::port::{self, Fate};
@@ -47,10 +49,18 @@ impl<const FULL: bool> Engine<'_, FULL> {
         }
         let at_nic = self.fabric.links[out as usize].from < self.fabric.hosts;
         for victim in std::mem::take(&mut self.evicted) {
-            if at_nic && !victim.is_ack() {
+            let from_nic = at_nic && !victim.is_ack();
+            if from_nic {
                 self.flows[victim.flow as usize].in_nic -= 1;
             }
             self.drop_packet(out, &victim);
+            // What was evicted had been received before: no timer runs that
+            // would let the flow go on.
+            let state = &self.flows[victim.flow as usize];
+            let waits = state.active && !state.sender.is_done();
+            if from_nic && waits && state.sender.deadline() == Time::NEVER {
+                self.pump(victim.flow);
+            }
         }
     }
 

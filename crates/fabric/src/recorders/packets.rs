@@ -139,10 +139,7 @@ impl Recorder {
         flow: &FlowState,
         packet: &Packet,
     ) -> Result<(), RunError> {
-        if self.chosen.place(slot).is_none() {
-            return Ok(());
-        }
-        self.trace(now, flow, packet, Direction::Outbound)
+        self.trace(now, slot, flow, packet, Direction::Outbound)
     }
 
     /// A packet reaches its host.
@@ -154,19 +151,20 @@ impl Recorder {
         flow: &FlowState,
         packet: &Packet,
     ) -> Result<(), RunError> {
-        if self.chosen.place(slot).is_none() {
-            return Ok(());
-        }
-        self.trace(now, flow, packet, Direction::Inbound)
+        self.trace(now, slot, flow, packet, Direction::Inbound)
     }
 
     fn trace(
         &mut self,
         now: Time,
+        slot: FlowSlot,
         flow: &FlowState,
         packet: &Packet,
         direction: Direction,
     ) -> Result<(), RunError> {
+        if self.chosen.place(slot).is_none() {
+            return Ok(());
+        }
         let at_sender = packet.is_ack() == (direction == Direction::Inbound);
         let (host, unwanted) = if at_sender {
             (flow.flow.src, At::Receiver)

@@ -133,8 +133,8 @@ impl CongestionControl for DctcpRate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Stamp;
-    use fctlab_core::{Rate, Time};
+    use crate::transports::test_ack;
+    use fctlab_core::Rate;
 
     /// A packet per RTT is 1000 x 8 / 10 us = 0.8 Gbps.
     const SCALE: PathScale = PathScale {
@@ -145,15 +145,11 @@ mod tests {
 
     fn ack(una: u32, next: u32, marked: bool) -> AckEvent {
         AckEvent {
-            now: Time::ZERO,
-            acknowledged: 1,
-            delivered: 1,
             marked,
             una,
             next,
-            recovering: false,
             in_flight: next - una + 1,
-            sent: Stamp::at(Time::ZERO),
+            ..test_ack()
         }
     }
 

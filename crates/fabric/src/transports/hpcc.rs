@@ -203,7 +203,7 @@ impl CongestionControl for Hpcc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Stamp;
+    use crate::transports::test_ack;
     use fctlab_core::{Duration, Rate, Time};
 
     /// A BDP of 125,000 B; W_AI is 50 B.
@@ -228,15 +228,10 @@ mod tests {
 
     fn ack(una: u32, next: u32) -> AckEvent {
         AckEvent {
-            now: Time::ZERO,
-            acknowledged: 1,
-            delivered: 1,
-            marked: false,
             una,
             next,
-            recovering: false,
             in_flight: next - una + 1,
-            sent: Stamp::at(Time::ZERO),
+            ..test_ack()
         }
     }
 

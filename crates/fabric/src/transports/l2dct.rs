@@ -153,8 +153,8 @@ impl CongestionControl for L2dct {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Stamp;
-    use fctlab_core::{Duration, Rate, Time};
+    use crate::transports::test_ack;
+    use fctlab_core::{Duration, Rate};
 
     const SCALE: PathScale = PathScale {
         packet_bytes: 1000,
@@ -164,15 +164,11 @@ mod tests {
 
     fn ack(una: u32, marked: bool) -> AckEvent {
         AckEvent {
-            now: Time::ZERO,
-            acknowledged: 1,
-            delivered: 1,
             marked,
             una,
             next: una + 20,
-            recovering: false,
             in_flight: 1000,
-            sent: Stamp::at(Time::ZERO),
+            ..test_ack()
         }
     }
 

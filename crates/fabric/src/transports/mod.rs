@@ -49,6 +49,22 @@ pub struct AckEvent {
     pub sent: Stamp,
 }
 
+/// An ACK of one packet; tests change what they look at.
+#[cfg(test)]
+pub(crate) fn test_ack() -> AckEvent {
+    AckEvent {
+        now: Time::ZERO,
+        acknowledged: 1,
+        delivered: 1,
+        marked: false,
+        una: 1,
+        next: 1,
+        recovering: false,
+        in_flight: 1,
+        sent: Stamp::at(Time::ZERO),
+    }
+}
+
 /// A retransmission timeout.
 #[derive(Clone, Copy, Debug)]
 pub struct TimeoutEvent {

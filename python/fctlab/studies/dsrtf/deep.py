@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import chain
 
 from fctlab.studies import loads
 from fctlab.studies.dsrtf.setting import (
@@ -55,9 +56,6 @@ def claims(lab: Lab) -> list[Claim]:
         name = f"{words}, {over.name} / {under.name}"
         return loads.across(name, a, b, expected, paper, of=of, counts=counts)
 
-    def all_of(parts: list[tuple[Part, ...]]) -> tuple[Part, ...]:
-        return tuple(part for group in parts for part in group)
-
     same = Band.within(0.03), "almost the same (band 3%)"
     queues = WITH_QUEUES
     near = Band(1 / 1.03, math.inf), "none is better (by 3%)"
@@ -75,8 +73,8 @@ def claims(lab: Lab) -> list[Claim]:
             "Queues: short flows are the same with 2, 4, 8 and 16; 16 are like 8; overall more "
             "are better; for large flows two are better",
             "band 3%; better; better",
-            all_of(
-                [
+            tuple(
+                chain(
                     *(compared(queues[n], D_SRTF, "short flows", SHORT, *same) for n in queues),
                     compared(queues[16], D_SRTF, "all flows", FCT, *same),
                     *(
@@ -84,18 +82,18 @@ def claims(lab: Lab) -> list[Claim]:
                         for n in (2, 4)
                     ),
                     compared(queues[2], D_SRTF, "large flows", LONG, Sign(-1), "better than 8"),
-                ]
+                )
             ),
         ),
         Claim(
             "dsrtf-11",
             "D-SRTF against D-SRTF-IA, which knows sizes: overall; short flows",
             "within 8%; equal (band 3%)",
-            all_of(
-                [
+            tuple(
+                chain(
                     compared(D_SRTF, D_SRTF_IA, "all flows", FCT, Band.within(0.08), "within 8%"),
                     compared(D_SRTF, D_SRTF_IA, "short flows", SHORT, *same),
-                ]
+                )
             ),
         ),
         Claim(
@@ -113,13 +111,13 @@ def claims(lab: Lab) -> list[Claim]:
             "dsrtf-14",
             "T0 = 120 us, E = 3 is the best of a sweep",
             "near the best (3%)",
-            all_of(
-                [
+            tuple(
+                chain.from_iterable(
                     compared(_swept(t0, e), D_SRTF, "all flows", FCT, *near, chosen=lab.scale.swept)
                     for t0 in T0S_US
                     for e in ES
                     if (t0, e) != (T0_US, E)
-                ]
+                )
             ),
         ),
     ]

@@ -22,14 +22,17 @@
 //! threshold, or on dequeue when what remains is above it; or, as ASCC does, on
 //! dequeue when more full packets than fit the threshold have left before it
 //! since it was queued, which under priorities says how long it waited.
+//!
+//! What a scenario writes about a port is in `spec`.
+
+mod spec;
 
 use std::sync::Arc;
 
-use fctlab_core::spec::OrNone;
-use fctlab_core::units::{DataLength, PathScale};
-use fctlab_core::{Duration, Rate, SpecError, Time, spec};
-use serde::{Deserialize, Serialize};
+use fctlab_core::units::PathScale;
+use fctlab_core::{Duration, Rate, SpecError, Time};
 
+pub use self::spec::{DropPolicy, EcnAt, EcnScope, PortSpec};
 use super::events::{EventQueue, Source};
 use super::slab::{InFlight, NONE, PacketId, Slab};
 use super::telemetry::Hop;
@@ -37,99 +40,6 @@ use crate::capacity::Schedule;
 use crate::disciplines::{Discipline, Queue, QueueSpec, Site};
 use crate::packet::{Flags, Packet};
 use crate::topology::{Fabric, Link};
-
-/// A port: what leaves next, what is dropped and what is marked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct PortSpec {
-    /// What leaves next.
-    pub discipline: QueueSpec,
-    /// Bytes that may wait, shared by the queues of the port.
-    pub buffer: DataLength,
-    /// What is dropped when the buffer is full.
-    pub drop: DropPolicy,
-    /// Occupancy above which ECN-capable packets are marked, or `"none"`.
-    #[serde(with = "spec::or_none")]
-    #[schemars(with = "OrNone<DataLength>")]
-    pub ecn_threshold: Option<DataLength>,
-    /// Whose occupancy counts.
-    pub ecn_scope: EcnScope,
-    /// When the occupancy counts.
-    pub ecn_at: EcnAt,
-}
-
-/// What is dropped when the buffer is full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum DropPolicy {
-    /// The arriving packet.
-    Tail,
-    /// The packet of the lowest priority, queued or arriving.
-    LowestPriority,
-    /// The last packet of the flow with the most bytes, queued or arriving.
-    LongestQueue,
-}
-
-impl DropPolicy {
-    fn as_str(self) -> &'static str {
-        match self {
-            DropPolicy::Tail => "tail",
-            DropPolicy::LowestPriority => "lowest-priority",
-            DropPolicy::LongestQueue => "longest-queue",
-        }
-    }
-}
-
-/// Whose occupancy counts for ECN.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum EcnScope {
-    /// All queues of the port together.
-    Port,
-    /// The packet's own queue.
-    Queue,
-}
-
-/// When the occupancy counts for ECN.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum EcnAt {
-    /// When the packet is queued, itself included.
-    Enqueue,
-    /// When its transmission starts, itself not included.
-    Dequeue,
-    /// When its transmission starts, by the packets whose transmission started
-    /// since it was queued rather than by the occupancy (ASCC, section VII).
-    Departures,
-}
-
-impl Default for PortSpec {
-    fn default() -> Self {
-        PortSpec {
-            discipline: QueueSpec::Fifo(Default::default()),
-            buffer: DataLength::Bytes(fctlab_core::Bytes::new(500_000)),
-            drop: DropPolicy::Tail,
-            ecn_threshold: None,
-            ecn_scope: EcnScope::Port,
-            ecn_at: EcnAt::Enqueue,
-        }
-    }
-}
-
-impl PortSpec {
-    /// Builds a port that would have this specification, to see whether it
-    /// can: one of a host (`nic`), or of a switch.
-    ///
-    /// # Errors
-    /// Parameters that do not fit each other.
-    pub fn check(&self, fabric: &Fabric, nic: bool, scale: &PathScale) -> Result<(), SpecError> {
-        let of_kind = |link: &Link| (link.from < fabric.hosts) == nic;
-        let number = fabric.links.iter().position(of_kind);
-        number.map_or(Ok(()), |n| {
-            Port::of(self, fabric, n as u32, scale).map(|_| ())
-        })
-    }
-}
 
 /// What a port has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -285,28 +195,14 @@ impl Port {
         scale: &PathScale,
         site: &Site<'_>,
     ) -> Result<Self, SpecError> {
-        let buffer = spec.buffer.bytes(scale);
-        if buffer < scale.packet_bytes {
-            let message = format!("{} holds less than one full packet", spec.buffer);
-            return Err(SpecError::new("buffer", message));
-        }
+        spec.check_keys(scale)?;
         let fifo = matches!(spec.discipline, QueueSpec::Fifo(_));
-        let evicts = spec.discipline.evicts();
-        if spec.drop != DropPolicy::Tail && evicts != Some(spec.drop) {
-            let other = evicts.map_or(String::new(), |drop| format!(" and {:?}", drop.as_str()));
-            let (kind, drop) = (spec.discipline.kind(), spec.drop.as_str());
-            let message = format!("{drop:?} is not for {kind}, which knows \"tail\"{other}");
-            return Err(SpecError::new("drop", message));
-        }
+        let buffer = spec.buffer.bytes(scale);
         let queue = spec
             .discipline
             .build(site)
             .map_err(|e| e.under("discipline"))?;
-        let by_departures = spec.ecn_threshold.is_some() && spec.ecn_at == EcnAt::Departures;
-        if by_departures && spec.ecn_scope == EcnScope::Queue {
-            let message = "\"queue\" has no meaning with ecn_at = \"departures\"";
-            return Err(SpecError::new("ecn_scope", message));
-        }
+        let by_departures = spec.marks_by_departures();
         // The end of a transmission is known when it starts, no earlier.
         let choosing = choosing || by_departures || link.schedule.is_some();
         let holding = (choosing || !fifo).then(|| {

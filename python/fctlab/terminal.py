@@ -1,0 +1,36 @@
+"""What the commands share: options, words on stderr, tables and JSON on stdout."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+WIDTH_OF_PIPES = 140
+
+
+def say(message: str) -> None:
+    """Writes a line to stderr."""
+    print(message, file=sys.stderr)
+
+
+def show(table: RenderableType) -> None:
+    """Prints a table to stdout, as wide as the terminal or as its numbers need."""
+    console = Console(width=None if sys.stdout.isatty() else WIDTH_OF_PIPES, highlight=False)
+    # Rather let a narrow terminal break lines than leave numbers out.
+    needed = console.measure(table, options=console.options.update(max_width=1000)).minimum
+    console.width = max(console.width, needed)
+    console.print(table)
+
+
+def show_json(value: object) -> None:
+    """Prints one JSON value to stdout; NaN and infinities are no JSON and raise ValueError."""
+    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
