@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use dhall::operations::{BinOp, OpKind};
 use dhall::syntax::{
-    Expr, ExprKind, FilePrefix, Hash, Import, ImportMode, ImportTarget, Label, parse_expr,
+    Expr, ExprKind, FilePrefix, Hash, Import, ImportMode, ImportTarget, Label, Span, parse_expr,
 };
 use dhall::{Ctxt, Parsed};
 use fctlab_core::SpecError;
@@ -15,8 +15,10 @@ use fctlab_core::SpecError;
 use crate::PRELUDE;
 use crate::explain::{Types, position};
 
-/// The largest file that is read.
-const LARGEST_BYTES: u64 = 1 << 20;
+/// The longest text that is read as Dhall: the library recurses as deep as text is long.
+const MOST_CODE_BYTES: usize = 1 << 16;
+/// The longest text that is imported as text.
+const MOST_TEXT_BYTES: u64 = 1 << 20;
 
 /// The files of one specification.
 pub(crate) struct Files {
@@ -76,6 +78,11 @@ impl Files {
     /// The normal form of `text`, which is in `file`.
     fn code(&mut self, text: &str, file: &Path) -> Result<Expr, SpecError> {
         let shown = self.shown(file);
+        if text.len() > MOST_CODE_BYTES {
+            let message =
+                format!("has more than the {MOST_CODE_BYTES} bytes of Dhall that are read");
+            return Err(SpecError::new(shown, message));
+        }
         let parsed = parse_expr(text)
             .map_err(|e| SpecError::new(&shown, self.types.explain(&e.into(), text)))?;
         let folder = file.parent().unwrap_or(Path::new(""));
@@ -134,6 +141,9 @@ impl Files {
             std::io::ErrorKind::InvalidData => at(format!("{name}: is not UTF-8 text")),
             _ => at(format!("{name}: cannot be read: {e}")),
         };
+        if mode == ImportMode::Location {
+            return Err(at("`as Location` is not supported".into()));
+        }
         let canonical = file.canonicalize().map_err(wrong)?;
         if mode == ImportMode::Code {
             if let Some(done) = self.read.get(&canonical) {
@@ -148,26 +158,21 @@ impl Files {
         }
         let mut text = String::new();
         File::open(file)
-            .and_then(|f| f.take(LARGEST_BYTES + 1).read_to_string(&mut text))
+            .and_then(|f| f.take(MOST_TEXT_BYTES + 1).read_to_string(&mut text))
             .map_err(wrong)?;
-        if text.len() as u64 > LARGEST_BYTES {
-            return Err(at(format!("{name}: is larger than {LARGEST_BYTES} bytes")));
+        if text.len() as u64 > MOST_TEXT_BYTES {
+            return Err(at(format!("{name}: has more than {MOST_TEXT_BYTES} bytes")));
         }
-        match mode {
-            ImportMode::Code => {
-                self.open.push(canonical.clone());
-                let expr = self.code(&text, file);
-                self.open.pop();
-                let expr = expr?;
-                self.read.insert(canonical, expr.clone());
-                Ok(expr)
-            }
-            ImportMode::RawText => {
-                let text = ExprKind::TextLit(text.into());
-                Ok(Expr::new(text, dhall::syntax::Span::Artificial))
-            }
-            ImportMode::Location => Err(at("`as Location` is not supported".into())),
+        if mode == ImportMode::RawText {
+            let text = ExprKind::TextLit(text.into());
+            return Ok(Expr::new(text, Span::Artificial));
         }
+        self.open.push(canonical.clone());
+        let expr = self.code(&text, file);
+        self.open.pop();
+        let expr = expr?;
+        self.read.insert(canonical, expr.clone());
+        Ok(expr)
     }
 }
 
