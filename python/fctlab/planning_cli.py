@@ -11,7 +11,9 @@ from rich.console import RenderableType
 from fctlab import planning
 from fctlab.errors import SpecError
 
-SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="A file in TOML, YAML, JSON or Dhall.")]
+SpecFile = Annotated[
+    Path, typer.Argument(metavar="SPEC", help="A file in TOML, YAML, JSON or Dhall.")
+]
 Sets = Annotated[
     list[str] | None,
     typer.Option(

@@ -150,8 +150,8 @@ def test_every_key_has_a_typed_form(tmp_path: Path) -> None:
       let d = Class::{ name = "d", flowsizes = Some (Workload.TableSteps "cache"), load = Some 0.1 }
       let cc = CC.Normal
             { r_init = T.Line, u_target = 0.9, thresh = T.B 0, beta = 1.0, eta = 5.0 }
-      in Spec::{ seed = 7, queue = Queue.DRR Inside.FQ, cc, classes = [ a, b, c, d ]
-               , network = Network::{ link = T.Gbps 10, rtt = T.Us 8, fct_ends = Network.Delivery } }
+      let network = Network::{ link = T.Gbps 10, rtt = T.Us 8, fct_ends = Network.Delivery }
+      in Spec::{ seed = 7, network, queue = Queue.DRR Inside.FQ, cc, classes = [ a, b, c, d ] }
     """)
     lognormal = {"kind": "lognormal", "sigma": 1.5}
     mixed = {"kind": "bimodal", "small": "1KB", "large": "2MB", "small_share": 0.9}

@@ -58,7 +58,7 @@ pub fn read(text: &str, file: &Path) -> Result<Value, SpecError> {
         Ok(value) => value?,
         Err(RecvTimeoutError::Timeout) => {
             return Err(wrong(format!(
-                "takes more than {} s to read; brackets nested ten deep do (put what is inside \
+                "takes more than {} s to read; brackets nested a dozen deep do (put what is inside \
                  into a `let` or a file of its own), or what it computes",
                 LONGEST.as_secs()
             )));
