@@ -50,10 +50,13 @@ impl Types {
     pub(crate) fn explain(&self, error: &Error, source: &str) -> String {
         let drawn = error.to_string();
         let message = match error.kind() {
-            ErrorKind::Parse(_) => {
-                let expected = drawn.rsplit_once("\n  = ").map_or("", |e| e.1);
-                format!("syntax error: {}", short(expected))
-            }
+            // Several candidates are rules of the grammar, of no use to anyone.
+            ErrorKind::Parse(_) => match drawn.rsplit_once("= expected ") {
+                Some((_, one)) if !one.contains([',', ' ']) => {
+                    format!("syntax error: expected {}", one.trim())
+                }
+                _ => "syntax error".into(),
+            },
             _ => self.type_error(&drawn),
         };
         match place(&drawn) {

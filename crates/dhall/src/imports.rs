@@ -113,7 +113,7 @@ impl Files {
                 if let Some(Hash::SHA256(wanted)) = &import.hash
                     && hash_of(&found).ok().as_ref() != Some(wanted)
                 {
-                    let name = file.display();
+                    let name = self.shown(&file);
                     return Err(at(format!("{name} does not have the sha256 given here")));
                 }
                 Ok(found)
@@ -135,7 +135,7 @@ impl Files {
         file: &Path,
         at: &impl Fn(String) -> SpecError,
     ) -> Result<Expr, SpecError> {
-        let name = file.display();
+        let name = self.shown(file);
         let wrong = |e: std::io::Error| match e.kind() {
             std::io::ErrorKind::NotFound => at(format!("{name}: no such file")),
             std::io::ErrorKind::InvalidData => at(format!("{name}: is not UTF-8 text")),

@@ -118,6 +118,18 @@ fn cycles_and_files_that_cannot_be_read() {
 }
 
 #[test]
+fn syntax_errors_have_a_place() {
+    assert_eq!(
+        error("{ a = 1\n, b 2 }"),
+        "line 2, column 3: syntax error (at `b 2 }`)"
+    );
+    assert_eq!(
+        error(""),
+        "line 1, column 1: syntax error: expected expression"
+    );
+}
+
+#[test]
 fn type_errors_name_the_first_difference() {
     for (text, expected) in [
         (
