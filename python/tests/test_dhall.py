@@ -194,14 +194,14 @@ def test_every_preset_and_kind_has_a_name() -> None:
 def test_a_scenario_of_the_packet_engine(tmp_path: Path) -> None:
     file = tmp_path / "star.dhall"
     file.write_text("""
-      { topology = { kind = "star", senders = 3, host_rate = "10Gbps" }
+      { topology = { kind = "star", senders = 3, host_rate = "10Gbps", base_rtt = "20us" }
       , traffic = { workload.kind = "fixed", workload.size = "20KB", load = 0.3, flows = 50 }
       , scheme.preset = "dctcp"
       }
     """)
     flat = tmp_path / "star.toml"
     flat.write_text("""
-      topology = { kind = "star", senders = 3, host_rate = "10Gbps" }
+      topology = { kind = "star", senders = 3, host_rate = "10Gbps", base_rtt = "20us" }
       traffic = { workload = { kind = "fixed", size = "20KB" }, load = 0.3, flows = 50 }
       scheme = { preset = "dctcp" }
     """)
@@ -240,7 +240,7 @@ def test_mistakes(tmp_path: Path) -> None:
     )
     # Right types, wrong values: the engine's own errors.
     assert wrong("foo", "sigma = 2.0", "sigma = -2.0") == (
-        "classes[0].interarrivals.sigma: -2 is not above 0"
+        "classes[0].interarrivals.sigma: -2.0 is not in (0, inf)"
     )
     assert wrong("foo", "tail_slowdown <", "tail <").startswith("classes[0].slo: ")
 
