@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use dhall::error::Error;
 use dhall::operations::{BinOp, OpKind};
 use dhall::syntax::{
     Expr, ExprKind, FilePrefix, Hash, Import, ImportMode, ImportTarget, Label, Span, parse_expr,
@@ -33,19 +34,21 @@ pub(crate) struct Files {
 }
 
 /// The normal form of an expression without imports.
-fn normal_form(expr: Expr) -> Result<Expr, dhall::error::Error> {
+fn normal_form(expr: Expr) -> Result<Expr, Box<Error>> {
     Ctxt::with_new(|cx| {
         let resolved = Parsed::from_expr_without_imports(expr).skip_resolve(cx)?;
-        Ok(resolved.typecheck(cx)?.normalize(cx).to_expr(cx))
+        let typed = resolved.typecheck(cx).map_err(Error::from)?;
+        Ok(typed.normalize(cx).to_expr(cx))
     })
 }
 
 /// The hash of an expression in normal form, as `sha256:` names it.
-fn hash_of(expr: &Expr) -> Result<Box<[u8]>, dhall::error::Error> {
+fn hash_of(expr: &Expr) -> Option<Box<[u8]>> {
     Ctxt::with_new(|cx| {
-        let resolved = Parsed::from_expr_without_imports(expr.clone()).skip_resolve(cx)?;
-        let normal = resolved.typecheck(cx)?.normalize(cx);
-        normal.to_expr_alpha(cx).sha256_hash()
+        let expr = Parsed::from_expr_without_imports(expr.clone());
+        let typed = expr.skip_resolve(cx).ok()?.typecheck(cx).ok()?;
+        let normal = typed.normalize(cx).to_expr_alpha(cx);
+        normal.sha256_hash().ok()
     })
 }
 
@@ -53,7 +56,7 @@ impl Files {
     /// The files that start from `main`.
     pub(crate) fn new(main: &Path) -> Result<Self, SpecError> {
         let prelude = parse_expr(PRELUDE)
-            .map_err(Into::into)
+            .map_err(|e| Box::new(Error::from(e)))
             .and_then(normal_form);
         let prelude = prelude.unwrap_or_else(|e| unreachable!("prelude.dhall is tested: {e}"));
         let ExprKind::RecordLit(names) = prelude.kind() else {
@@ -111,7 +114,7 @@ impl Files {
                 let file = local(import, folder).map_err(at)?;
                 let found = self.import(import.mode, &file, &at)?;
                 if let Some(Hash::SHA256(wanted)) = &import.hash
-                    && hash_of(&found).ok().as_ref() != Some(wanted)
+                    && hash_of(&found).as_ref() != Some(wanted)
                 {
                     let name = self.shown(&file);
                     return Err(at(format!("{name} does not have the sha256 given here")));
