@@ -53,7 +53,7 @@ app = typer.Typer(
 app.add_typer(bigswitch_cli.app, name="bigswitch")
 planning_cli.register(app)
 
-ScenarioFile = Annotated[Path, typer.Argument(help="A scenario in TOML, YAML or JSON.")]
+ScenarioFile = Annotated[Path, typer.Argument(help="A scenario in TOML, YAML, JSON or Dhall.")]
 Sets = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PATH=VALUE", help="Change one key; may be repeated."),

@@ -1,6 +1,6 @@
 """SLOs without priorities (swp): predict, plan, provision on a functional model of one link.
 
-A specification is a mapping, or a TOML, YAML or JSON file (``scenarios/slo-*.toml``)::
+A specification is a mapping, or a TOML, YAML, JSON or Dhall file (``scenarios/slo-*.toml``)::
 
     {"network": {"link": "100Gbps", "rtt": "10us"}, "queue": "wfq", "cc": "swp-d",
      "classes": [{"name": "web", "flowsizes": "websearch_bytes", "load": 0.3,

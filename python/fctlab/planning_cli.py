@@ -13,7 +13,9 @@ from fctlab import planning
 from fctlab.errors import SpecError
 from fctlab.terminal import AsJson, say, show, show_json
 
-SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="A file in TOML, YAML or JSON.")]
+SpecFile = Annotated[
+    Path, typer.Argument(metavar="SPEC", help="A file in TOML, YAML, JSON or Dhall.")
+]
 Sets = Annotated[
     list[str] | None,
     typer.Option(

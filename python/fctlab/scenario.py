@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from fctlab import _native
 from fctlab.errors import SpecError
 
-FORMATS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".json": "json"}
+FORMATS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".json": "json", ".dhall": "dhall"}
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def load_scenario(source: ScenarioLike) -> Scenario:
     """Read a scenario.
 
     Args:
-        source: a TOML, YAML or JSON file (by its suffix); or a mapping with the same
+        source: a TOML, YAML, JSON or Dhall file (by its suffix); or a mapping with the same
             keys, whose relative file names are taken from the working directory.
 
     Raises:
@@ -106,13 +106,15 @@ def load_scenario(source: ScenarioLike) -> Scenario:
 
 
 def read_tables(file: str | PathLike[str]) -> dict[str, Any]:
-    """The tables and keys of a TOML, YAML or JSON file; errors as `load_scenario`."""
+    """The tables and keys of a TOML, YAML, JSON or Dhall file; errors as `load_scenario`."""
     name, suffix = fspath(file), Path(file).suffix.lower()
     if suffix not in FORMATS and not Path(file).is_dir():
         raise SpecError(name, f"is not a scenario file; its name ends in {', '.join(FORMATS)}")
     try:
         text = Path(file).read_bytes().decode("utf-8")
-        tables: dict[str, Any] = json.loads(_native.parse(text, FORMATS.get(suffix, "toml")))
+        tables: dict[str, Any] = json.loads(
+            _native.parse(text, FORMATS.get(suffix, "toml"), Path(file).absolute())
+        )
     except FileNotFoundError:
         raise SpecError(name, "no such file") from None
     except IsADirectoryError:

@@ -61,20 +61,19 @@ fn build_profile() -> &'static str {
     }
 }
 
-/// Reads `text` in `format` ("toml", "yaml" or "json") and returns it as JSON.
+/// Reads `text` in `format` ("toml", "yaml", "json" or "dhall") and returns it as JSON.
+/// Imports of Dhall start from the folder of `file`, which holds the text.
 #[pyfunction]
-fn parse(text: &str, format: &str) -> PyResult<String> {
-    let format = match format {
-        "toml" => Format::Toml,
-        "yaml" => Format::Yaml,
-        "json" => Format::Json,
+#[pyo3(signature = (text, format, file=PathBuf::new()))]
+fn parse(py: Python<'_>, text: &str, format: &str, file: PathBuf) -> PyResult<String> {
+    let parsed = match format {
+        "toml" => guarded(|| Ok(scenario::parse(text, Format::Toml))),
+        "yaml" => guarded(|| Ok(scenario::parse(text, Format::Yaml))),
+        "json" => guarded(|| Ok(scenario::parse(text, Format::Json))),
+        "dhall" => py.detach(|| guarded(|| Ok(fctlab_dhall::read(text, &file)))),
         other => return Err(PyValueError::new_err(format!("unknown format {other:?}"))),
     };
-    guarded(|| {
-        Ok(scenario::parse(text, format)
-            .map_err(spec_error)?
-            .to_string())
-    })
+    Ok(parsed?.map_err(spec_error)?.to_string())
 }
 
 /// Resolves a scenario given as JSON: applies `sets` in order, merges presets,

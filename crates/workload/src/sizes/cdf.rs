@@ -1,4 +1,4 @@
-//! The user's own cumulative distribution, from a CSV file.
+//! The user's own cumulative distribution, from a CSV or text file.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::distribution::{Interpolation, SizeDistribution};
 use super::table;
 
-/// A cumulative distribution from a CSV file with the columns `size_bytes,cumulative_probability`.
+/// A cumulative distribution from a CSV file with the columns `size_bytes,cumulative_probability`,
+/// or from lines `SIZE PROBABILITY` (or percent) without a header, as Homa and HPCC have them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
@@ -58,6 +59,39 @@ mod tests {
             build("# mine\nsize_bytes, cumulative_probability\n1000, 0.5\n# more\n2000, 1\n")
                 .unwrap();
         assert_eq!(sizes.mean(), 1250.0);
+    }
+
+    #[test]
+    fn lines_without_a_header_are_shares_or_percent() {
+        let wanted = build("size_bytes,cumulative_probability\n1000,0.15\n2000,1\n").unwrap();
+        for text in [
+            "1000 0.15\n2000 1\n",
+            "# HPCC\n1000 15\r\n\n2000\t100\r\n",
+            "1425.5\n1000    0.150000\n2000    1.000000",
+        ] {
+            assert_eq!(build(text).unwrap(), wanted, "{text:?}");
+        }
+        for (text, error) in [
+            ("440.8\n", "has no points; at least one is needed"),
+            (
+                "1 0.5\n2\n",
+                "line 2: \"2\" is not a size and a cumulative probability",
+            ),
+            (
+                "1 0.5\n2 1 3\n",
+                "line 2: \"2 1 3\" is not a size and a cumulative probability",
+            ),
+            (
+                "1 50\n2 90\n",
+                "line 1: cumulative_probability 50 is not in [0, 1]",
+            ),
+            (
+                "1 0.5\n\n2 0.4\n",
+                "line 3: cumulative_probability 0.4 is below the 0.5 before it; probabilities must not decrease",
+            ),
+        ] {
+            assert_eq!(build(text).unwrap_err(), error);
+        }
     }
 
     #[test]

@@ -3,6 +3,11 @@
 //! The same reader serves the tables that come with fctlab (`data/*.csv`) and
 //! the user's own. Lines that start with `#` are comments; in our own tables
 //! the first comment describes the table and the second gives its source.
+//!
+//! Files of other simulators have no header, but a size and a probability per
+//! line with spaces between, and are read as they are: Homa's (where the first
+//! line may be the mean alone, which follows from the rest) and HPCC's (where
+//! probabilities are in percent: the last is 100).
 
 use std::io::Read;
 
@@ -23,6 +28,9 @@ pub(super) fn read(
     let mut bytes = Vec::new();
     text.read_to_end(&mut bytes)
         .map_err(|e| format!("cannot be read: {e}"))?;
+    if let Some(rows) = without_header(&bytes) {
+        return plain(&rows, interpolation);
+    }
     let mut reader = csv::ReaderBuilder::new()
         .comment(Some(b'#'))
         .trim(csv::Trim::All)
@@ -73,6 +81,48 @@ pub(super) fn read(
     }
     SizeDistribution::new(points, interpolation).map_err(|error| match error.index {
         Some(index) => at(ends[index], error.message),
+        None => error.message,
+    })
+}
+
+/// Lines with their numbers, without comments and blank ones, of a text that begins with
+/// a number and has no commas there.
+fn without_header(bytes: &[u8]) -> Option<Vec<(usize, &str)>> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let lines = text.lines().map(str::trim).enumerate();
+    let rows: Vec<_> = lines
+        .map(|(i, line)| (i + 1, line))
+        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+        .collect();
+    let first = rows.first()?.1.split_whitespace().next()?;
+    first.parse::<f64>().ok().map(|_| rows)
+}
+
+/// Reads lines of a size and a probability or percentage.
+fn plain(rows: &[(usize, &str)], interpolation: Interpolation) -> Result<SizeDistribution, String> {
+    let (mut points, mut lines) = (Vec::new(), Vec::new());
+    for (i, (line, text)) in rows.iter().enumerate() {
+        let numbers: Result<Vec<f64>, _> = text.split_whitespace().map(str::parse).collect();
+        match numbers.as_deref() {
+            Ok([_mean]) if i == 0 => {}
+            Ok(&[size, probability]) => {
+                points.push(Point { size, probability });
+                lines.push(line);
+            }
+            _ => {
+                return Err(format!(
+                    "line {line}: {text:?} is not a size and a cumulative probability"
+                ));
+            }
+        }
+    }
+    if points.last().is_some_and(|p| p.probability == 100.0) {
+        for point in &mut points {
+            point.probability /= 100.0;
+        }
+    }
+    SizeDistribution::new(points, interpolation).map_err(|error| match error.index {
+        Some(index) => format!("line {}: {}", lines[index], error.message),
         None => error.message,
     })
 }
