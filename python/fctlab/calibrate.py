@@ -64,13 +64,14 @@ def calibrate(
 ) -> dict[str, Any]:
     """Fit the model's parameters to a congestion control at packet level.
 
-    eta, T, U and beta are fitted; headers, the window and additive increase are facts.
+    eta, T, U and beta are fitted, from the preset's on; headers, the window and additive
+    increase are its facts.
 
     Args:
         spec: network and classes; each class is run alone at each load.
         scheme: one of `bottleneck.SCHEMES`.
-        preset: where the facts come from; ``"swp-d"`` and ``"swp-h"`` are the paper's own form
-            of the model, without any. Default: the preset of the scheme's name.
+        preset: where the fit starts, and where the facts come from; ``"swp-d"`` and ``"swp-h"``
+            are the paper's own form of the model, without any. Default: the preset of the scheme's name.
         loads: payload offered as shares of the link.
         flows: of each run of the class with the longest; others have up to `MORE` times as
             many. Another seed's are held out.
@@ -115,8 +116,18 @@ def _mean_bytes(traffic: Mapping[str, Any]) -> float:
     if "flowsizes" not in traffic:
         path = f"classes.{traffic['name']}.flowsizes"
         raise SpecError(path, "is missing; a trace has no load to set")
-    sizes = json.loads(_native.size_distribution(json.dumps(traffic["flowsizes"]), ""))
-    return float(sizes["mean_bytes"])
+    return _mean(traffic["flowsizes"])
+
+
+def _bytes(size: str) -> float:
+    """A size as text in bytes."""
+    return 0.0 if size == "0B" else _mean({"kind": "fixed", "size": size})
+
+
+def _mean(sizes: Mapping[str, Any]) -> float:
+    """The mean of a distribution of sizes, in bytes."""
+    found = json.loads(_native.size_distribution(json.dumps(sizes), ""))
+    return float(found["mean_bytes"])
 
 
 def _fit(samples: Sequence[Sample], facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -130,8 +141,9 @@ def _fit(samples: Sequence[Sample], facts: Mapping[str, Any]) -> dict[str, Any]:
         losses = [_loss(sample, control) for sample in samples]
         return float(np.mean(losses) + max(losses) / 2)
 
-    # ln(eta), T in BDPs, U, beta: between what the paper and our presets have.
-    start = np.array([math.log(1.5), 1.0, 1.0, 0.6])
+    # ln(eta), T in BDPs, U, beta, from those of the preset.
+    thresh = _bytes(facts["thresh"]) / bdp
+    start = np.array([math.log(facts["eta"]), thresh, facts["u_target"], facts["beta"]])
     steps = np.array([0.7, 1.0, -0.05, 0.5])
     simplex = np.vstack([start, *(start + np.diag(steps))])
     found = optimize.minimize(

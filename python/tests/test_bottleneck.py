@@ -47,7 +47,7 @@ def test_priority_is_that_of_the_specification_whichever_class_starts_first(firs
     loads = {"a": "0.3", "b": "0.6"} if first == "a" else {"b": "0.6", "a": "0.3"}
     resolved = spec("priority", **loads)
     run, _ = bottleneck.replay(resolved, planning.flows(resolved, 2000))
-    mean = {name: run.filter(traffic_class=name)["slowdown"].mean() for name in ("a", "b")}
+    mean: Any = {n: run.filter(traffic_class=n)["slowdown"].mean() for n in ("a", "b")}
     other = "b" if first == "a" else "a"
     assert mean[first] < mean[other]
 

@@ -150,6 +150,12 @@ pub fn plan(spec: &Spec, value: &Value, most_flows: u64, meter: &Meter) -> Resul
         grid = search_grid(grid, GRID_ROUNDS, |w| losses(&flows, w)).0;
         (rounded, found) = run(&grid);
     }
+    if found.iter().any(|c| c.verdict == Some(Verdict::Undecided)) {
+        // Intervals were tight with other weights.
+        let last = candidate.with_weights(&rounded.weights, inside);
+        let length = Length::UntilTight(most_flows);
+        found = predict(&last, spec.seed, length, meter)?.0;
+    }
     let weights = &rounded.weights;
     let of = |v: Verdict| found.iter().any(|c| c.verdict == Some(v));
     let verdict = match (of(Verdict::Violated), of(Verdict::Undecided)) {
