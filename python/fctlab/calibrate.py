@@ -71,7 +71,8 @@ def calibrate(
         spec: network and classes; each class is run alone at each load.
         scheme: one of `bottleneck.SCHEMES`.
         preset: where the fit starts, and where the facts come from; ``"swp-d"`` and ``"swp-h"``
-            are the paper's own form of the model, without any. Default: the preset of the scheme's name.
+            are the paper's own form of the model, without any. Default: the preset of the
+            scheme's name.
         loads: payload offered as shares of the link.
         flows: of each run of the class with the longest; others have up to `MORE` times as
             many. Another seed's are held out.

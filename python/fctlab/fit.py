@@ -55,8 +55,8 @@ def fit(trace: str | PathLike[str], *, seed: int = 1) -> dict[str, Any]:
         "rate_bps", "sizes": {"mean_bytes", "p50_bytes", "p99_bytes", "interpolation",
         "points": [[bytes, cumulative share]]}, "interarrivals": {"family", "mean_gap_s", "mu"
         (ln ns), "sigma", "ks", "points": [[ns, cumulative share]], "others"}, "burstiness":
-        [{"window_s", "measured", "fitted"}], "holds", "warnings"}``; ``mu`` and ``sigma`` are ``None``
-        for Poisson.
+        [{"window_s", "measured", "fitted"}], "holds", "warnings"}``; ``mu`` and ``sigma`` are
+        ``None`` for Poisson.
 
     Raises:
         SpecError: the file cannot be read, lacks a column or values, or a class has too few

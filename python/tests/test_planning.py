@@ -178,7 +178,7 @@ def test_shipped_scenarios_resolve() -> None:
     for file in files:
         resolved = planning.load(file)
         assert planning.load(resolved) == resolved
-    changed = planning.load(files[0], ["classes.rpc.rate=+20%"])
+    changed = planning.load(SCENARIOS / "slo-five-classes.toml", ["classes.rpc.rate=+20%"])
     assert changed["classes"][0]["rate"] == "4.2Gbps"
 
 
