@@ -78,7 +78,7 @@ def replay(
         InternalError: ns-3 failed.
     """
     given = {"SchedulerType": SCHEDULER, **parameters, "trace": trace, "out": out}
-    command = [program or build(), *(f"--{key}={value}" for key, value in given.items())]
+    command = [str(program or build()), *(f"--{key}={value}" for key, value in given.items())]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise InternalError(done.stderr or done.stdout)
