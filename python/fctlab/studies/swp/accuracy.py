@@ -406,6 +406,7 @@ def figures(mode: Mode) -> list[Figure]:
         grid = drawing.subplots(2, 4)
         for ax, setting in zip(grid.flat, settings(ALONE), strict=True):
             panel(ax, *setting)
+            ax.set_ylim(bottom=1)
             ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
             ax.yaxis.set_minor_formatter(NullFormatter())
