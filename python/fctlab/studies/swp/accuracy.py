@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.figure import Figure as Drawing
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from fctlab import bottleneck, planning
 from fctlab.studies.study import Claim, Figure, Mode, Part, Results, Table
@@ -21,7 +23,6 @@ from fctlab.studies.verdict import Band, Within
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawing
     from numpy.typing import NDArray
 
 LOADS = (0.3, 0.6)
@@ -399,9 +400,6 @@ def figures(mode: Mode) -> list[Figure]:
         ax.grid(axis="y", which="both", alpha=0.2)
 
     def figure_6(_: Results) -> Drawing:
-        from matplotlib.figure import Figure as Drawing
-        from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
         drawing = Drawing(figsize=(11, 5.5), layout="constrained")
         grid = drawing.subplots(2, 4)
         for ax, setting in zip(grid.flat, settings(ALONE), strict=True):
@@ -417,8 +415,6 @@ def figures(mode: Mode) -> list[Figure]:
         return drawing
 
     def figure_7(_: Results) -> Drawing:
-        from matplotlib.figure import Figure as Drawing
-
         drawing = Drawing(figsize=(8, 3), layout="constrained")
         for ax, scheme in zip(drawing.subplots(1, 2, sharey=True), SCHEMES, strict=True):
             chosen = [(mix, load) for mix, load, cc in settings(ALONE) if cc == scheme]
