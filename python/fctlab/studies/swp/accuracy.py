@@ -32,8 +32,8 @@ LONG_BYTES = 1_000_000
 BINS = 10
 LEAST = 1_000
 """Flows in a size bin that counts: 10 are beyond the p99."""
-MEAN, MOST = 10.0, 25.0
-"""How far off p99s may be, in percent, on average over size bins and in the worst one, to be
+MEAN, MOST = 0.10, 0.25
+"""How far off p99s may be, on average over size bins and in the worst one, to be
 called accurate; the paper has no figure."""
 LONG = 0.10
 """The same for the mean slowdown of long flows, as a share."""
@@ -134,10 +134,10 @@ class Compared:
     """Their mean slowdown; NaN without any."""
 
     def errors(self, which: str) -> NDArray[np.float64]:
-        """By how many percent the model is off, in the bins up to a BDP that count."""
+        """How far off the model is, as a share, in the bins up to a BDP that count."""
         chosen = (self.largest <= BDP_BYTES) & (self.flows >= LEAST)
         ratios = self.p99[which] / self.p99["packet"]
-        found: NDArray[np.float64] = 100 * (ratios[chosen] - 1)
+        found: NDArray[np.float64] = ratios[chosen] - 1
         return found
 
     def long_ratio(self, which: str) -> float:
@@ -199,7 +199,7 @@ def settings(mixes: Sequence[Mix]) -> Iterator[tuple[Mix, float, str]]:
 def off(
     mix: Mix, load: float, scheme: str, which: str, mode: Mode, seed: int
 ) -> NDArray[np.float64]:
-    """Sizes of the errors of all bins of all classes, in percent; NaN without any."""
+    """Sizes of the errors of all bins of all classes; NaN without any."""
     found = measured(mix, load, scheme, seed, mode).values()
     errors = np.abs(np.concatenate([each.errors(which) for each in found]))
     return errors if len(errors) else np.array([math.nan])
@@ -207,7 +207,7 @@ def off(
 
 def claims(mode: Mode) -> list[Claim]:
     """swp-6, swp-7, and the same with weights."""
-    accurate = f"accurate (here: {MEAN:g}% on average over size bins, {MOST:g}% at most)"
+    accurate = f"accurate (here: {MEAN:.0%} on average over size bins, {MOST:.0%} at most)"
     close = f"accurate (here: within {LONG:.0%})"
     fitted = "presets dctcp-rate and hpcc, fitted to the packet engine at hand"
     return [
@@ -220,30 +220,30 @@ def claims(mode: Mode) -> list[Claim]:
             lambda _: _fitted_do(mode),
         ),
         Claim(
-            "swp-6.fitted",
+            "swp-6-fitted",
             f"... so does the model with {fitted}",
             accurate,
             tuple(_tails(ALONE, "fitted", mode)),
-            lambda _: "",
+            beyond=True,
         ),
         Claim(
             "swp-7",
             "Figure 7: SWP-D and SWP-H predict the average slowdown of flows above 1 MB",
             close,
             tuple(_means(ALONE, "table 2", mode)),
-            lambda _: "Table 2 is tuned to ns-3's DCTCP and HPCC; swp-7.fitted is tuned to ours.",
+            lambda _: "Table 2 is tuned to ns-3's DCTCP and HPCC; swp-7-fitted is tuned to ours.",
         ),
         Claim(
-            "swp-7.fitted",
+            "swp-7-fitted",
             f"... so does the model with {fitted}",
             close,
             tuple(_means(ALONE, "fitted", mode)),
-            lambda _: "",
+            beyond=True,
         ),
         Claim(
             "swp-x1",
             f"With weights: two and five classes under WFQ, {fitted}",
-            f"not measured (the same bars: {MEAN:g}%, {MOST:g}%, {LONG:.0%})",
+            f"not measured (the same bars: {MEAN:.0%}, {MOST:.0%}, {LONG:.0%})",
             (
                 *_tails(WEIGHTED, "fitted", mode),
                 *_means(WEIGHTED, "fitted", mode),
@@ -260,14 +260,14 @@ def _over_seeds(mode: Mode, effect: Callable[[int], float]) -> Callable[[], list
 
 
 def _tails(mixes: Sequence[Mix], which: str, mode: Mode) -> Iterator[Part]:
-    """Errors of p99s, in percent; with `SLOWER` parameters they stand beside."""
+    """Errors of p99s; with `SLOWER` parameters they stand beside."""
     counts = which != "slower"
 
     def shown(
         mix: Mix, load: float, scheme: str, summary: Callable[..., float]
     ) -> Callable[[], list[float]]:
         def effect(seed: int) -> float:
-            return round(float(summary(off(mix, load, scheme, which, mode, seed))), 1)
+            return float(summary(off(mix, load, scheme, which, mode, seed)))
 
         return _over_seeds(mode, effect)
 
@@ -279,8 +279,8 @@ def _tails(mixes: Sequence[Mix], which: str, mode: Mode) -> Iterator[Part]:
         title += "".join(f", {key} {value:g}" for key, value in changes.items() if not counts)
         for what, summary, most in (("mean", np.mean, MEAN), ("largest", np.max, MOST)):
             measure = shown(mix, load, scheme, summary)
-            name = f"{title}, {what} error of p99 (%)"
-            yield Part(name, f"<= {most:g}", Within(0, most), (), measure, counts)
+            name = f"{title}, {what} error of p99"
+            yield Part(name, f"<= {most:.0%}", Within(0, most), (), measure, counts, percent=True)
 
 
 def _means(mixes: Sequence[Mix], which: str, mode: Mode) -> Iterator[Part]:
@@ -307,7 +307,7 @@ def _span(mixes: Sequence[Mix], which: str, mode: Mode, schemes: Sequence[str]) 
         if scheme in schemes
         for seed in range(1, SEEDS[mode] + 1)
     ]
-    return f"{np.nanmin(errors):.1f} to {np.nanmax(errors):.1f}%"
+    return f"{np.nanmin(errors):.1%} to {np.nanmax(errors):.1%}"
 
 
 def _fitted_do(mode: Mode) -> str:
@@ -315,7 +315,7 @@ def _fitted_do(mode: Mode) -> str:
         "Table 2 is tuned to the DCTCP and HPCC of the paper's ns-3: mean errors of "
         f"{_span(ALONE, 'table 2', mode, list(SCHEMES))} here, and "
         f"{_span(ALONE, 'fitted', mode, list(SCHEMES))} with parameters fitted to this engine "
-        "(swp-6.fitted)."
+        "(swp-6-fitted)."
     )
 
 
@@ -342,7 +342,7 @@ def tables(mode: Mode) -> list[Table]:
                 row = [scheme, each.name, f"{each.weight}", f"{load:.0%}"]
                 for which in ("fitted", "table 2"):
                     errors = np.abs(np.concatenate([one.errors(which) for one in over]))
-                    row.append(f"{errors.mean():.1f}, {errors.max():.1f}" if len(errors) else "-")
+                    row.append(f"{errors.mean():.1%}, {errors.max():.1%}" if len(errors) else "-")
                 ratios = {k: [o.long_ratio(k) - 1 for o in over] for k in ("fitted", "table 2")}
                 row += [f"{np.mean(values):+.1%}" for values in ratios.values()]
                 found.append((*row, f"{np.mean([one.long for one in over]):,.0f}"))
@@ -353,7 +353,7 @@ def tables(mode: Mode) -> list[Table]:
             name,
             title,
             f"p99 slowdown of size bins up to 125 KB with {LEAST:,} flows or more, mean over bins "
-            "and seeds and largest error in percent (-: no such bin); mean slowdown of flows "
+            "and seeds and largest error (-: no such bin); mean slowdown of flows "
             "above 1 MB, mean over seeds; how many of them in a run.",
             (),
             (
@@ -477,6 +477,6 @@ def notes(mode: Mode) -> list[str]:
         "is ns-3 with the HPCC simulator's DCTCP and HPCC, which Debian does not package; here it "
         "is ours, with 128 senders. Size bins hold as many flows each as ties allow.",
         "The paper says accurate and gives no figure. Here: p99 slowdowns of size bins up to a BDP "
-        f"are off by {MEAN:g}% on average and by {MOST:g}% at most, mean slowdowns of long flows "
+        f"are off by {MEAN:.0%} on average and by {MOST:.0%} at most, mean slowdowns of long flows "
         f"by {LONG:.0%}.",
     ]
