@@ -42,6 +42,7 @@ struct Parameters
     uint32_t initialWindow = 14; // packets
     Time minRto{"1ms"};
     Time lead{"1ms"};    // connections open this long before their flow starts
+    Time msl{"10ms"};    // an ended connection is remembered for twice this long
     Time maxTime{"60s"}; // stop here even if flows are unfinished
 };
 
@@ -284,13 +285,13 @@ ConfigureDefaults(const Parameters& p)
     Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(p.initialWindow));
     Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(1));
     Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(16 << 20));
-    Config::SetDefault("ns3::TcpSocket::ConnTimeout", TimeValue(p.lead));
+    Config::SetDefault("ns3::TcpSocket::ConnTimeout", TimeValue(Max(p.lead, MilliSeconds(1))));
     Config::SetDefault("ns3::TcpSocket::ConnCount", UintegerValue(1000));
     Config::SetDefault("ns3::TcpSocket::DataRetries", UintegerValue(1000));
     Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false)); // 40-byte headers
     Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(p.minRto));
     Config::SetDefault("ns3::TcpSocketBase::ClockGranularity", TimeValue(MicroSeconds(1)));
-    Config::SetDefault("ns3::TcpSocketBase::MaxSegLifetime", DoubleValue(0.01)); // seconds
+    Config::SetDefault("ns3::TcpSocketBase::MaxSegLifetime", DoubleValue(p.msl.GetSeconds()));
     Config::SetDefault("ns3::RttEstimator::InitialEstimation", TimeValue(p.minRto));
 
     // RED reduced to a step: the average is the present length, and both thresholds are K, so that
@@ -555,6 +556,7 @@ main(int argc, char* argv[])
     options.AddValue("initial_window", "packets", p.initialWindow);
     options.AddValue("min_rto", "least retransmission timeout", p.minRto);
     options.AddValue("lead", "how long before its flow a connection opens", p.lead);
+    options.AddValue("msl", "maximum segment lifetime: half of TIME-WAIT", p.msl);
     options.AddValue("max_time", "simulated time after which to give up", p.maxTime);
     options.Parse(argc, argv);
 
