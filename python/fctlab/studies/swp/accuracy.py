@@ -323,10 +323,11 @@ def _why(mode: Mode) -> str:
     return (
         "A class that has a share of the link only waits longer behind the same T. DCTCP moves its "
         "rate once per window, so once per round trip with the wait in it; the model within eta "
-        f"tau, whatever waits. Mean errors {_span(WEIGHTED, 'fitted', mode, ['DCTCP'])}, with eta "
-        f"= 4 instead of 1.54 {_span(WEIGHTED, 'slower', mode, ['DCTCP'])}. HPCC "
+        f"tau, whatever waits. Mean errors of p99 {_span(WEIGHTED, 'fitted', mode, ['DCTCP'])}, "
+        f"with eta = 4 instead of 1.54 {_span(WEIGHTED, 'slower', mode, ['DCTCP'])}. HPCC "
         f"({_span(WEIGHTED, 'fitted', mode, ['HPCC'])}): switches report queue and rate of the "
-        "whole port, as in its published simulator, while equation 11 has those of the class."
+        "whole port, as in its published simulator, and so they do in the preset hpcc (scope); "
+        "equation 11 has those of the class. Means of long flows rest on few of them here."
     )
 
 
