@@ -8,31 +8,29 @@ come out the same.
 
 from __future__ import annotations
 
+import json
 import math
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fctlab import planning
+from fctlab import _native, bottleneck, planning
 from fctlab.errors import SpecError
-from fctlab.result import run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-SENDERS = 128
-"""The more, the less often two flows share a sender's link."""
 BINS = 10
 LONG_BYTES = 1_000_000
-PRESETS = {"dctcp-rate": "swp-d", "hpcc": "swp-h"}
-"""Schemes of the packet engine, and the parameters of table 2 that are meant for them."""
-# As the HPCC simulator sends them, which swp uses.
-PACKET = {"payload": "1000B", "header": "48B", "ack": "60B"}
-ROUNDS = 160
+ENOUGH = 100
+"""Long flows behind a mean that counts."""
+MORE = 10
+"""A class of short flows has up to so many times as many as the one of the longest."""
+TABLE_2 = {"dctcp-rate": "swp-d", "hpcc": "swp-h"}
+"""Schemes of the packet engine, and the parameters of the paper that are meant for them."""
+ROUNDS = 120
 """Evaluations of a fit."""
 
 
@@ -45,82 +43,108 @@ class Sample:
     """Of the model, without congestion control."""
     bdp: float
     """Bytes."""
+    flows: int
+    """About so many were asked for."""
     sizes: NDArray[np.float64]
     slowdowns: NDArray[np.float64]
 
     def model(self, control: Mapping[str, Any]) -> NDArray[np.float64]:
         """Slowdowns of the same flows in the model."""
-        found = planning.flows({**self.spec, "cc": control}, len(self.sizes))
-        slowdowns: NDArray[np.float64] = found["slowdown"].to_numpy()
-        return slowdowns
+        return np.array(planning.slowdowns({**self.spec, "cc": control}, self.flows))
 
 
 def calibrate(
     spec: planning.Spec,
     scheme: str,
     *,
+    preset: str | None = None,
     loads: Sequence[float] = (0.3, 0.6),
     flows: int = 20_000,
     tell: Callable[[str], object] = lambda _: None,
 ) -> dict[str, Any]:
     """Fit the model's parameters to a congestion control at packet level.
 
+    eta, T, U and beta are fitted, from the preset's on; headers, the window and additive
+    increase are its facts.
+
     Args:
         spec: network and classes; each class is run alone at each load.
-        scheme: a preset of the packet engine: one of `PRESETS`.
+        scheme: one of `bottleneck.SCHEMES`.
+        preset: where the fit starts, and where the facts come from; ``"swp-d"`` and ``"swp-h"``
+            are the paper's own form of the model, without any. Default: the preset of the scheme's name.
         loads: payload offered as shares of the link.
-        flows: of each run; another seed's are held out.
+        flows: of each run of the class with the longest; others have up to `MORE` times as
+            many. Another seed's are held out.
         tell: is told what is being done.
 
     Returns:
         ``cc``: the parameters, as a specification takes them; ``scheme``, ``preset`` (table
-        2's); ``errors``: ``{"class", "load", "held_out", "bins": [{"from_bytes", "to_bytes",
-        "p99" (packet level), "fitted", "preset"}], "long_mean": {"packet", "fitted",
-        "preset"}}``, slowdowns throughout, ``None`` where there are no flows.
+        2's); ``errors``: ``{"sample", "held_out", "flows", "bins": [{"from_bytes", "to_bytes",
+        "up_to_bdp", "p99" (packet level), "fitted", "preset"}], "long_mean": {"packet",
+        "fitted", "preset"}}``, slowdowns throughout, ``None`` where there are no flows.
 
     Raises:
-        SpecError: a mistake in the specification, or an unknown scheme.
+        SpecError: a mistake in the specification, or an unknown scheme or preset.
     """
-    if scheme not in PRESETS:
-        raise SpecError("scheme", f"{scheme!r} is not one of {', '.join(PRESETS)}")
-    loaded = planning.load(spec)
-    names = [each["name"] for each in loaded["classes"]]
-    preset = PRESETS[scheme]
-    with tempfile.TemporaryDirectory(prefix="fctlab-") as folder:
-        samples: list[list[Sample]] = []
-        for seed in (loaded["seed"], loaded["seed"] + 1):
-            samples.append([])
-            for name in names:
-                for load in loads:
-                    tell(f"packet engine: {name} at load {load:g}, seed {seed}")
-                    trace = Path(folder) / f"{len(samples)}-{len(samples[-1])}.csv"
-                    samples[-1].append(_sample(loaded, name, load, seed, flows, scheme, trace))
-        tell(f"model: at most {ROUNDS} sets of parameters")
-        fitted = _fit(samples[0])
-        return {
-            "scheme": scheme,
-            "preset": preset,
-            "cc": fitted,
-            "errors": [
-                _errors(sample, held_out, fitted, preset)
-                for held_out, group in zip((False, True), samples, strict=True)
-                for sample in group
-            ],
-        }
+    if scheme not in TABLE_2:
+        raise SpecError("scheme", f"{scheme!r} is not one of {', '.join(TABLE_2)}")
+    loaded = planning.load(spec, [f'cc="{preset or scheme}"'])
+    means = {each["name"]: _mean_bytes(each) for each in loaded["classes"]}
+    counts = {k: int(flows * min(MORE, max(means.values()) / v)) for k, v in means.items()}
+    samples: list[list[Sample]] = []
+    for seed in (loaded["seed"], loaded["seed"] + 1):
+        samples.append([])
+        for name, count in counts.items():
+            for load in loads:
+                tell(f"packet engine: {name} at load {load:g}, seed {seed}")
+                samples[-1].append(_sample(loaded, name, load, seed, count, scheme))
+    tell(f"model: at most {ROUNDS} sets of parameters")
+    fitted = _fit(samples[0], loaded["cc"])
+    return {
+        "scheme": scheme,
+        "preset": TABLE_2[scheme],
+        "cc": fitted,
+        "errors": [
+            _errors(sample, held_out, fitted, TABLE_2[scheme])
+            for held_out, group in zip((False, True), samples, strict=True)
+            for sample in group
+        ],
+    }
 
 
-def _fit(samples: Sequence[Sample]) -> dict[str, Any]:
-    """The parameters with the least mean loss."""
+def _mean_bytes(traffic: Mapping[str, Any]) -> float:
+    if "flowsizes" not in traffic:
+        path = f"classes.{traffic['name']}.flowsizes"
+        raise SpecError(path, "is missing; a trace has no load to set")
+    return _mean(traffic["flowsizes"])
+
+
+def _bytes(size: str) -> float:
+    """A size as text in bytes."""
+    return 0.0 if size == "0B" else _mean({"kind": "fixed", "size": size})
+
+
+def _mean(sizes: Mapping[str, Any]) -> float:
+    """The mean of a distribution of sizes, in bytes."""
+    found = json.loads(_native.size_distribution(json.dumps(sizes), ""))
+    return float(found["mean_bytes"])
+
+
+def _fit(samples: Sequence[Sample], facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters with the least loss: its mean over samples and half of the largest."""
     from scipy import optimize
 
     bdp = samples[0].bdp
 
     def loss(point: NDArray[np.float64]) -> float:
-        return float(np.mean([_loss(s, _control(point, bdp)) for s in samples]))
+        control = _control(point, bdp, facts)
+        losses = [_loss(sample, control) for sample in samples]
+        return float(np.mean(losses) + max(losses) / 2)
 
-    # eta, T (in BDPs), U, beta, from the middle of what the paper has.
-    start = np.array([math.log(2.0), math.log(1.0), 1.0, 0.3])
-    steps = np.array([0.7, 0.7, -0.05, 0.3])
+    # ln(eta), T in BDPs, U, beta, from those of the preset.
+    thresh = _bytes(facts["thresh"]) / bdp
+    start = np.array([math.log(facts["eta"]), thresh, facts["u_target"], facts["beta"]])
+    steps = np.array([0.7, 1.0, -0.05, 0.5])
     simplex = np.vstack([start, *(start + np.diag(steps))])
     found = optimize.minimize(
         loss,
@@ -128,67 +152,38 @@ def _fit(samples: Sequence[Sample]) -> dict[str, Any]:
         method="Nelder-Mead",
         options={"initial_simplex": simplex, "maxfev": ROUNDS, "xatol": 0.01, "fatol": 0.0005},
     )
-    return _control(found.x, bdp)
+    return _control(found.x, bdp, facts)
 
 
 def _sample(
-    loaded: Mapping[str, Any],
-    name: str,
-    load: float,
-    seed: int,
-    flows: int,
-    scheme: str,
-    trace: Path,
+    loaded: Mapping[str, Any], name: str, load: float, seed: int, flows: int, scheme: str
 ) -> Sample:
-    """Draws flows, writes them into `trace`, and runs them at packet level."""
+    """Draws the flows of a class and runs them at packet level."""
     chosen = next(c for c in loaded["classes"] if c["name"] == name)
     kept = {key: chosen[key] for key in ("name", "flowsizes", "interarrivals") if key in chosen}
-    if "flowsizes" not in kept:
-        raise SpecError(f"classes.{name}.flowsizes", "is missing; a trace has no load to set")
     if "interarrivals" in kept:
         kept["interarrivals"] = {k: v for k, v in kept["interarrivals"].items() if k != "mu"}
-    network = loaded["network"]
-    spec = {
-        "seed": seed,
-        "network": {"link": network["link"], "rtt": network["rtt"]},
-        "queue": "fifo",
-        "classes": [{**kept, "load": load}],
-    }
-    drawn = planning.flows({**spec, "cc": PRESETS[scheme]}, flows)
-    spec["classes"] = [{"name": name, "trace": str(trace)}]
-    sender = np.random.default_rng(seed).integers(0, SENDERS, len(drawn))
-    rows = zip(drawn["start_s"], sender, drawn["size_bytes"], strict=True)
-    lines = [f"{start:.12f},{host},{SENDERS},{size}" for start, host, size in rows]
-    trace.write_text("\n".join(["start_s,src,dst,size_bytes", *lines]) + "\n")
-    result = run(
-        {
-            "seed": seed,
-            "packet": PACKET,
-            "topology": {
-                "kind": "star",
-                "senders": SENDERS,
-                "host_rate": network["link"],
-                "base_rtt": {"value": network["rtt"], "includes": "propagation"},
-            },
-            "traffic": {"trace": str(trace)},
-            "measure": {"fct_ends": "ack"},
-            "scheme": scheme,
-        }
+    network = {**loaded["network"], "fct_ends": "ack"}
+    spec = planning.load(
+        {"seed": seed, "network": network, "queue": "fifo", "classes": [{**kept, "load": load}]}
     )
+    drawn = planning.flows(spec, flows)
+    run, _ = bottleneck.replay(spec, drawn, scheme)
     sizes = drawn["size_bytes"].to_numpy().astype(float)
     alone = (drawn["fct_s"] / drawn["slowdown"]).to_numpy()  # RTT + size / rate
     per_byte, rtt = np.polyfit(sizes, alone, 1)
-    fcts = result.flows["fct_s"].to_numpy()
-    return Sample(f"{name}, load {load:g}", spec, float(rtt / per_byte), sizes, fcts / alone)
+    bdp = float(rtt / per_byte)
+    slowdowns = run["slowdown"].to_numpy()
+    return Sample(f"{name}, load {load:g}", spec, bdp, flows, sizes, slowdowns)
 
 
-def _control(point: NDArray[np.float64], bdp: float) -> dict[str, Any]:
+def _control(point: NDArray[np.float64], bdp: float, facts: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters from a point of the search, inside their bounds."""
     eta, thresh, target, beta = point
     return {
-        "r_init": "line",
+        **facts,
         "u_target": round(float(np.clip(target, 0.5, 1.0)), 4),
-        "thresh": f"{round(bdp * math.exp(min(thresh, 5.0)))}B",
+        "thresh": f"{round(bdp * float(np.clip(thresh, 0.0, 100.0)))}B",
         "beta": round(float(np.clip(beta, 0.0, 3.0)), 4),
         "eta": round(math.exp(float(np.clip(eta, -4.0, 4.0))), 4),
     }
@@ -207,7 +202,7 @@ def _p99(slowdowns: NDArray[np.float64]) -> float:
 
 
 def _loss(sample: Sample, control: Mapping[str, Any]) -> float:
-    """Mean of |log(model / packet)| over the bins up to a BDP, and of long flows' mean."""
+    """Mean of |log(model / packet)| of the bins' p99 up to a BDP and, thrice, of the long mean."""
     model = sample.model(control)
     parts = []
     for low, high in _bins(sample.sizes):
@@ -215,8 +210,8 @@ def _loss(sample: Sample, control: Mapping[str, Any]) -> float:
         if high <= sample.bdp:
             parts.append(abs(math.log(_p99(model[inside]) / _p99(sample.slowdowns[inside]))))
     long = sample.sizes > LONG_BYTES
-    if long.any():
-        parts.append(abs(math.log(model[long].mean() / sample.slowdowns[long].mean())))
+    if long.sum() >= ENOUGH:
+        parts += 3 * [abs(math.log(model[long].mean() / sample.slowdowns[long].mean()))]
     return float(np.mean(parts))
 
 
@@ -253,9 +248,6 @@ def _errors(
 
 def as_toml(found: Mapping[str, Any]) -> str:
     """The parameters as a line of a specification."""
-    values = ", ".join(
-        f'{key} = "{value}"' if isinstance(value, str) else f"{key} = {value}"
-        for key, value in found["cc"].items()
-    )
+    values = ", ".join(f"{key} = {json.dumps(value)}" for key, value in found["cc"].items())
     comment = f"# Fitted to {found['scheme']} of the packet engine by fctlab calibrate."
     return f"{comment}\ncc = {{ {values} }}\n"

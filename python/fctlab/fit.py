@@ -54,8 +54,9 @@ def fit(trace: str | PathLike[str], *, seed: int = 1) -> dict[str, Any]:
         ``trace`` and, in order of their first flows, ``classes``: ``{"name", "flows", "span_s",
         "rate_bps", "sizes": {"mean_bytes", "p50_bytes", "p99_bytes", "interpolation",
         "points": [[bytes, cumulative share]]}, "interarrivals": {"family", "mean_gap_s", "mu"
-        (ln ns), "sigma", "ks", "others"}, "burstiness": [{"window_s", "measured", "fitted"}],
-        "holds", "warnings"}``; ``mu`` and ``sigma`` are ``None`` for Poisson.
+        (ln ns), "sigma", "ks", "points": [[ns, cumulative share]], "others"}, "burstiness":
+        [{"window_s", "measured", "fitted"}], "holds", "warnings"}``; ``mu`` and ``sigma`` are ``None``
+        for Poisson.
 
     Raises:
         SpecError: the file cannot be read, lacks a column or values, or a class has too few
@@ -75,8 +76,9 @@ def save(found: dict[str, Any], folder: str | PathLike[str]) -> list[str]:
     directory = Path(folder)
     directory.mkdir(parents=True, exist_ok=True)
     parts, names = [], []
+    taken = {each["name"] for each in found["classes"]}
     for number, each in enumerate(found["classes"]):
-        name = _name(number, each["name"])
+        name = _name(number, each["name"], taken)
         file = f"sizes-{name}.csv"
         rows = "".join(f"{size:.0f},{share:.9f}\n" for size, share in each["sizes"]["points"])
         text = f"# {each['name']!r}: {each['flows']:,} flows of {found['trace']}\n"
@@ -84,23 +86,35 @@ def save(found: dict[str, Any], folder: str | PathLike[str]) -> list[str]:
             text + "size_bytes,cumulative_probability\n" + rows, encoding="utf-8"
         )
         names.append(file)
-        gaps = each["interarrivals"]
-        sigma = f", sigma = {gaps['sigma']:.4f}" if gaps["family"] == "lognormal" else ""
+        drawn = _interarrivals(each["interarrivals"])
         warnings = "".join(f"# {warning}\n" for warning in each["warnings"])
         parts.append(
             f'{warnings}[[classes]]\nname = "{name}"\n'
             f'flowsizes = {{ kind = "cdf", file = "{file}", '
             f'interpolation = "{each["sizes"]["interpolation"]}" }}\n'
-            f'interarrivals = {{ kind = "{gaps["family"]}"{sigma} }}\n'
+            f"interarrivals = {drawn}\n"
             f'rate = "{each["rate_bps"]:.0f}bps"\n'
         )
     (directory / "classes.toml").write_text("\n".join(parts), encoding="utf-8")
     return ["classes.toml", *names]
 
 
-def _name(number: int, name: str) -> str:
-    """As specifications name classes; others get their number, from 0."""
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f"class-{number}"
+def _interarrivals(gaps: dict[str, Any]) -> str:
+    """The arrival process of a class, as a specification writes it."""
+    if gaps["ks"] > FAR:
+        points = ", ".join(f"[{gap:.6g}, {share:.9g}]" for gap, share in gaps["points"])
+        return f'{{ kind = "measured", cdf = [{points}] }}'
+    if gaps["family"] == "lognormal":
+        return f'{{ kind = "lognormal", sigma = {gaps["sigma"]:.4f} }}'
+    return f'{{ kind = "{gaps["family"]}" }}'
+
+
+def _name(number: int, name: str, taken: set[str]) -> str:
+    """As specifications name classes; others get their number, from 0, if nobody has it."""
+    if re.fullmatch(r"[A-Za-z0-9_-]+", name):
+        return name
+    named = f"class-{number}"
+    return f"{named}-" if named in taken else named
 
 
 def _read(file: Path) -> pl.DataFrame:
@@ -182,6 +196,7 @@ def _class(flows: pl.DataFrame, seed: int) -> dict[str, Any]:
         "interarrivals": {
             **{k: chosen[k] for k in ("family", "mu", "sigma", "ks")},
             "mean_gap_s": float(gaps.mean()),
+            "points": [[gap * 1e9, share] for gap, share in _points(gaps)],
             "others": [f for f in families if f is not chosen],
         },
         "burstiness": burstiness,
@@ -248,12 +263,12 @@ def _warnings(
     burstiness: list[dict[str, float]],
 ) -> list[str]:
     """Where the fitted process would mislead; `together` is the share of gaps of zero."""
-    instead = "replay the log (trace = ...) instead of drawing from the fit"
+    instead = "replay the log (trace = ...) instead of drawing gaps"
     found = []
     if process["ks"] > FAR:
         found.append(
             f"gaps are neither exponential nor log-normal: distance {process['ks']:.2f} from the "
-            f"{process['family']} fit; {instead}"
+            f"{process['family']} fit; classes.toml has the measured gaps"
         )
     if together > 0.01:
         found.append(

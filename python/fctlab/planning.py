@@ -170,11 +170,22 @@ def flows(spec: Spec, count: int, *, until_s: float | None = None) -> pl.DataFra
         {
             "start_s": found["start_s"],
             "size_bytes": pl.Series(found["size_bytes"], dtype=pl.Float64).cast(pl.Int64),
-            "traffic_class": [names[k] for k in found["class"]],
+            "traffic_class": [names[int(k)] for k in found["class"]],
             "fct_s": found["fct_s"],
             "slowdown": found["slowdown"],
         }
     )
+
+
+def slowdowns(spec: Spec, count: int) -> list[float]:
+    """The column ``slowdown`` of `flows`.
+
+    Raises:
+        SpecError: a mistake in the specification.
+    """
+    found = ask("flows", spec=load(spec), flows=count, columns=["slowdown"])
+    slowdowns: list[float] = found["slowdown"]
+    return slowdowns
 
 
 def plan(spec: Spec, *, most_flows: int | None = None) -> dict[str, Any]:

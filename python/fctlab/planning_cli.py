@@ -147,10 +147,16 @@ def fit(
 def calibrate(
     spec: SpecFile,
     scheme: Annotated[str, typer.Option(help="Of the packet engine: dctcp-rate or hpcc.")],
+    preset: Annotated[
+        str | None,
+        typer.Option(help="Whose headers, window and increase; swp-d: the paper's model."),
+    ] = None,
     loads: Annotated[
         str, typer.Option(metavar="A,B", help="Each class alone at each.")
     ] = "0.3,0.6",
-    flows: Annotated[int, typer.Option(help="Of each run.", min=1000)] = 20_000,
+    flows: Annotated[
+        int, typer.Option(help="Of each run of the class with the longest.", min=1000)
+    ] = 20_000,
     sets: Sets = None,
     out: Annotated[
         Path | None, typer.Option(help="Write the parameters into this file, in TOML.")
@@ -162,7 +168,7 @@ def calibrate(
     from fctlab import store, tables
 
     found = calibration.calibrate(
-        _load(spec, sets, None), scheme, loads=_loads(loads), flows=flows, tell=say
+        _load(spec, sets, None), scheme, preset=preset, loads=_loads(loads), flows=flows, tell=say
     )
     if out is not None:
         store.write_whole(out, calibration.as_toml(found))

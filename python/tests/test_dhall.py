@@ -160,7 +160,7 @@ def test_every_key_has_a_typed_form(tmp_path: Path) -> None:
         "seed": 7,
         "network": {"link": "10Gbps", "rtt": "8us", "fct_ends": "delivery"},
         "queue": {"kind": "drr", "inside": "fq"},
-        "cc": "swp-h",
+        "cc": {"preset": "swp-h", "scheme": "dctcp-rate"},
         "classes": [
             {"name": "a", "flowsizes": {"kind": "uniform", "sizes": ["100B", "2KB", "1MB"]}}
             | {"interarrivals": "poisson", "rate": "900Mbps", "weight": 2.5, "slis": [goodput]},

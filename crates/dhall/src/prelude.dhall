@@ -60,11 +60,25 @@ let Queue =
       , Type = QueueType
       }
 
--- Congestion control: table 1's parameters, or a preset (table 2).
+-- Congestion control: table 1's parameters, or a preset (table 2, or fitted to the packet
+-- engine); Extended has what the paper's model does not.
+let Parameters = { r_init : Rate, u_target : Double, thresh : Size, beta : Double, eta : Double }
+
 let CC =
-      < Normal : { r_init : Rate, u_target : Double, thresh : Size, beta : Double, eta : Double }
+      < Normal : Parameters
+      | Extended :
+            Parameters
+        //\\ { rise : Optional Size
+            , window : Bool
+            , scope : Text
+            , payload : Size
+            , header : Size
+            , scheme : Text
+            }
       | swp-d
       | swp-h
+      | dctcp-rate
+      | hpcc
       >
 
 -- Flow sizes.

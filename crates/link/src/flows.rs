@@ -3,6 +3,7 @@
 //! Every class has a stream of its own, from a seed that follows from the run's
 //! and the class's name: changing one class leaves the others' flows as they were.
 
+use std::ops::Range;
 use std::path::Path;
 
 use fctlab_core::random::Seed;
@@ -147,9 +148,10 @@ impl FlowList {
         &self.counts
     }
 
-    /// The flows, for the model.
-    pub fn iter(&self) -> impl Iterator<Item = Arrival> + '_ {
-        self.flows.iter().map(|f| Arrival {
+    /// Some of the flows, for the model; a range beyond their number is cut.
+    pub fn slice(&self, part: Range<usize>) -> impl Iterator<Item = Arrival> + '_ {
+        let part = part.start.min(self.len())..part.end.min(self.len());
+        self.flows[part].iter().map(|f| Arrival {
             start_s: f.start.as_secs_f64(),
             size_bytes: (f.size_and_class & ((1 << 48) - 1)) as f64,
             class: (f.size_and_class >> 48) as u16,

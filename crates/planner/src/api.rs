@@ -1,5 +1,6 @@
 //! Everything with JSON on both sides, for the binding.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -51,6 +52,8 @@ enum Question {
         spec: Value,
         flows: u64,
         until_s: Option<f64>,
+        /// What is told of each; default: everything.
+        columns: Option<Vec<Column>>,
     },
     /// Flows that started before `until_s` and were run elsewhere.
     Judge {
@@ -63,6 +66,37 @@ enum Question {
     },
     Catalog {},
     Schema {},
+}
+
+/// What is told of a flow.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Column {
+    StartS,
+    SizeBytes,
+    Class,
+    FctS,
+    Slowdown,
+}
+
+impl Column {
+    const ALL: [Column; 5] = [
+        Column::StartS,
+        Column::SizeBytes,
+        Column::Class,
+        Column::FctS,
+        Column::Slowdown,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Column::StartS => "start_s",
+            Column::SizeBytes => "size_bytes",
+            Column::Class => "class",
+            Column::FctS => "fct_s",
+            Column::Slowdown => "slowdown",
+        }
+    }
 }
 
 /// Answers a question; `meter` counts, and stops it from outside.
@@ -145,6 +179,7 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
             spec,
             flows,
             until_s,
+            columns,
         } => {
             let spec = read(&spec)?;
             let classes = spec.classes()?;
@@ -154,14 +189,19 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
             let flows = Flows::generate(&classes, spec.seed, until)?;
             let mut done = candidate.flows(&flows, meter);
             done.sort_unstable_by_key(|d| d.index);
-            Ok(json!({
-                "start_s": done.iter().map(|d| d.arrival.start_s).collect::<Vec<_>>(),
-                "size_bytes": done.iter().map(|d| d.arrival.size_bytes).collect::<Vec<_>>(),
-                "class": done.iter().map(|d| d.arrival.class).collect::<Vec<_>>(),
-                "fct_s": done.iter().map(|d| d.fct_s).collect::<Vec<_>>(),
-                "slowdown": done.iter().map(|d| candidate.slowdown(d)).collect::<Vec<_>>(),
-                "cost": cost(),
-            }))
+            let column = |column: Column| -> Vec<f64> {
+                let value = |d: &Done| match column {
+                    Column::StartS => d.arrival.start_s,
+                    Column::SizeBytes => d.arrival.size_bytes,
+                    Column::Class => f64::from(d.arrival.class),
+                    Column::FctS => d.fct_s,
+                    Column::Slowdown => candidate.slowdown(d),
+                };
+                done.iter().map(value).collect()
+            };
+            let columns = columns.unwrap_or_else(|| Column::ALL.to_vec());
+            let columns = columns.into_iter().map(|c| (c.name(), column(c)));
+            Ok(json!(columns.collect::<BTreeMap<_, _>>()))
         }
         Question::Judge {
             spec,

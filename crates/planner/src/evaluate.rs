@@ -1,6 +1,6 @@
 //! One run of the model: flows and weights in, SLIs and losses out.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use fctlab_core::{Duration, Rate, SpecError, Time};
@@ -8,11 +8,16 @@ use fctlab_link::model::LONGEST_STEP;
 use fctlab_link::queues::{Discipline, Sharing};
 use fctlab_link::{Control, Done, FlowList, Inside, Link, Setup, simulate};
 
+use crate::parallel;
 use crate::sli::{Attr, BATCHES, Estimate, Sample};
 use crate::spec::{Class, FctEnds, Spec};
 
 /// Flows that a run may have at most.
 pub const MOST_FLOWS: u64 = 40_000_000;
+
+/// Flows that run by themselves at least: what the first of them do not find in the queue is
+/// nothing to so many.
+const PART: usize = 250_000;
 
 /// What a question costs, and whether it goes on.
 #[derive(Debug, Default)]
@@ -71,6 +76,14 @@ impl Flows {
     /// How many there are.
     pub fn len(&self) -> u64 {
         self.list.len() as u64
+    }
+
+    /// Parts that can run by themselves, in order of start.
+    fn parts(&self) -> Vec<Range<usize>> {
+        let flows = self.list.len();
+        let parts = (flows / PART).max(1);
+        let ends = |i: usize| flows * i / parts;
+        (0..parts).map(|i| ends(i)..ends(i + 1)).collect()
     }
 
     /// Whether there is none.
@@ -154,8 +167,14 @@ impl<'a> Candidate<'a> {
         other
     }
 
-    /// Runs the flows, telling `done` of each.
-    fn simulate(&self, flows: &Flows, meter: &Meter, mut done: impl FnMut(&Done)) {
+    /// Runs a part of the flows, telling `done` of each.
+    fn simulate(
+        &self,
+        flows: &Flows,
+        part: Range<usize>,
+        meter: &Meter,
+        mut done: impl FnMut(&Done),
+    ) {
         let setup = Setup {
             link: self.link,
             control: self.control.clone(),
@@ -165,7 +184,7 @@ impl<'a> Candidate<'a> {
         };
         let one_way = self.one_way_s();
         let mut ended = 0u64;
-        simulate(&setup, flows.list.iter(), |flow| {
+        simulate(&setup, flows.list.slice(part), |flow| {
             let fct_s = flow.fct_s - one_way;
             done(&Done { fct_s, ..*flow });
             ended += 1;
@@ -174,7 +193,6 @@ impl<'a> Candidate<'a> {
                 false => ControlFlow::Continue(()),
             }
         });
-        meter.evaluations.fetch_add(1, Ordering::Relaxed);
         meter.flows.fetch_add(ended, Ordering::Relaxed);
     }
 
@@ -194,16 +212,26 @@ impl<'a> Candidate<'a> {
     /// Runs the flows and returns each, in the order in which they end.
     pub fn flows(&self, flows: &Flows, meter: &Meter) -> Vec<Done> {
         let mut all = Vec::with_capacity(flows.list.len());
-        self.simulate(flows, meter, |done| all.push(*done));
+        let whole = 0..flows.list.len();
+        self.simulate(flows, whole, meter, |done| all.push(*done));
+        meter.evaluations.fetch_add(1, Ordering::Relaxed);
         all
     }
 
-    /// Runs the flows and keeps what the SLIs need.
+    /// Runs the flows and keeps what the SLIs need; many flows in parts, on all cores.
     pub fn run(&self, flows: &Flows, meter: &Meter) -> Found {
-        let mut found = Found::none(self.classes);
         let until_s = flows.until.as_secs_f64();
-        self.simulate(flows, meter, |flow| found.add(self, until_s, flow));
-        found
+        let parts = parallel::map(&flows.parts(), |part| {
+            let mut found = Found::none(self.classes);
+            self.simulate(flows, part.clone(), meter, |flow| {
+                found.add(self, until_s, flow);
+            });
+            found
+        });
+        meter.evaluations.fetch_add(1, Ordering::Relaxed);
+        let parts = parts.into_iter();
+        let whole = parts.reduce(Found::with);
+        whole.unwrap_or_else(|| Found::none(self.classes))
     }
 
     /// Keeps of flows that ran elsewhere and started before `until_s` what the SLIs need.
@@ -227,6 +255,15 @@ impl Found {
         Found {
             samples: samples.collect(),
         }
+    }
+
+    /// Together with those of another part.
+    fn with(mut self, other: Found) -> Self {
+        let pairs = self.samples.iter_mut().flatten();
+        for (mine, others) in pairs.zip(other.samples.into_iter().flatten()) {
+            mine.append(others);
+        }
+        self
     }
 
     fn add(&mut self, candidate: &Candidate, until_s: f64, flow: &Done) {

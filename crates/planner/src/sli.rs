@@ -201,6 +201,11 @@ impl Sample {
             .push((value as f32, batch.min(BATCHES - 1) as u8));
     }
 
+    /// Adds the flows of another part of the run.
+    pub fn append(&mut self, mut other: Sample) {
+        self.values.append(&mut other.values);
+    }
+
     /// Only the value; infinite without flows.
     pub fn value(&mut self, metric: Metric) -> f64 {
         let n = self.values.len();

@@ -4,6 +4,7 @@
 //! query with all its flows. Adding one is one file and one line below.
 
 pub mod lognormal;
+pub mod measured;
 pub mod poisson;
 
 use fctlab_core::Duration;
@@ -49,6 +50,7 @@ macro_rules! arrivals {
 arrivals! {
     "poisson" => Poisson(poisson),
     "lognormal" => Lognormal(lognormal),
+    "measured" => Measured(measured),
 }
 
 impl Default for ArrivalsSpec {

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from fctlab import bottleneck, planning
+from fctlab.cli import app
+from fctlab.errors import SpecError
+
+FIXED = {"kind": "fixed", "size": "100KB"}
+
+
+def spec(queue: Any, **classes: str) -> dict[str, Any]:
+    """Classes of fixed sizes that share 100 Gbps; by name, weight or load."""
+    rows = [
+        {"name": name, "flowsizes": FIXED, "load": float(load), "slis": [TAIL]}
+        for name, load in classes.items()
+    ]
+    network = {"link": "100Gbps", "rtt": "10us"}
+    return planning.load({"network": network, "queue": queue, "cc": "hpcc", "classes": rows})
+
+
+TAIL = {"name": "tail", "metric": "p99"}
+
+
+def test_a_lone_flow_takes_the_round_trip_and_its_packets() -> None:
+    import polars as pl
+
+    resolved = spec("fifo", a="0.001")
+    drawn = planning.flows(resolved, 20)
+    run, result = bottleneck.replay(resolved, drawn)
+    # 100 packets of 1000 + 48 + 42 B at 12.5 GB/s, one more of them per switch, ACKs of 60 B,
+    # which carry the telemetry back, over RTT + 100 KB / 12.5 GB/s.
+    alone = 10e-6 + 101 * 1090 / 12.5e9 + 2 * (60 + 42) / 12.5e9
+    assert run["fct_s"].min() == pytest.approx(alone, rel=1e-3)
+    assert run["slowdown"].min() == pytest.approx(alone / 18e-6, rel=1e-3)
+    assert run.select("start_s", "size_bytes").equals(drawn.select("start_s", "size_bytes"))
+    assert isinstance(run, pl.DataFrame)
+    assert result.scenario["scheme"]["transport"]["kind"] == "hpcc"
+
+
+@pytest.mark.parametrize("first", ["a", "b"])
+def test_priority_is_that_of_the_specification_whichever_class_starts_first(first: str) -> None:
+    loads = {"a": "0.3", "b": "0.6"} if first == "a" else {"b": "0.6", "a": "0.3"}
+    resolved = spec("priority", **loads)
+    run, _ = bottleneck.replay(resolved, planning.flows(resolved, 2000))
+    mean: Any = {n: run.filter(traffic_class=n)["slowdown"].mean() for n in ("a", "b")}
+    other = "b" if first == "a" else "a"
+    assert mean[first] < mean[other]
+
+
+def test_both_engines_judge_the_same_flows() -> None:
+    resolved = spec({"kind": "wfq", "inside": "fifo"}, a="0.2", b="0.4")
+    model = planning.predict(resolved, most_flows=3000)
+    packet = planning.predict(resolved, engine="packet", most_flows=3000)
+    assert packet["engine"] == "packet" and packet["packet_hops"] > 100 * model["flows"]
+    for ours, theirs in zip(model["classes"], packet["classes"], strict=True):
+        assert ours["name"] == theirs["name"]
+        assert ours["slis"][0]["flows"] == theirs["slis"][0]["flows"]
+        assert theirs["slis"][0]["value"] == pytest.approx(ours["slis"][0]["value"], rel=0.15)
+
+
+def test_judge_is_what_predict_says() -> None:
+    resolved = spec("fifo", a="0.5")
+    resolved["classes"][0]["slo"] = "tail < 3.0"
+    resolved = planning.load(resolved)
+    found = planning.predict(resolved, most_flows=2000)
+    until_s = found["simulated_s"]
+    flows = planning.flows(resolved, found["flows"], until_s=until_s)
+    judged = planning.judge(resolved, flows, until_s)
+    assert judged[0]["slis"][0]["flows"] == found["classes"][0]["slis"][0]["flows"]
+    assert judged == found["classes"]
+
+
+def test_mistakes() -> None:
+    resolved = spec("fifo", a="0.5")
+    with pytest.raises(SpecError, match="'ns-3' is not an engine; known: model, packet"):
+        planning.predict(resolved, engine="ns-3", most_flows=100)  # type: ignore[arg-type]
+    resolved["cc"]["scheme"] = "tcp"
+    with pytest.raises(SpecError, match=r"cc\.scheme: 'tcp' is not one of dctcp-rate, hpcc"):
+        planning.predict(resolved, engine="packet", most_flows=100)
+
+
+def test_the_command(tmp_path: Any) -> None:
+    file = tmp_path / "spec.json"
+    file.write_text(json.dumps(spec("wfq", a="0.2", b="0.3")))
+    arguments = ["predict", str(file), "--engine", "packet", "--most-flows", "500", "--json"]
+    done = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert done.exit_code == 0 and json.loads(done.stdout)["engine"] == "packet"
