@@ -406,7 +406,7 @@ def figures(mode: Mode) -> list[Figure]:
         for ax, setting in zip(grid.flat, settings(ALONE), strict=True):
             panel(ax, *setting)
             ax.set_ylim(bottom=1)
-            ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            ax.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5)))
             ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
             ax.yaxis.set_minor_formatter(NullFormatter())
         for axes in grid:
