@@ -31,6 +31,7 @@ test: $(INSTALLED) tools
 
 bench: $(INSTALLED) tools
 	$(BIN)/fctlab bench packet
+	$(BIN)/fctlab bench model
 
 docs:
 	cargo doc --workspace --no-deps

@@ -13,6 +13,7 @@ from fctlab.studies.verdict import (
     Range,
     Sign,
     Verdict,
+    Within,
     estimate,
     judge,
     seeds_needed,
@@ -123,3 +124,8 @@ def test_a_claim_is_as_good_as_its_weakest_part() -> None:
 def test_an_expectation_on_both_sides_of_no_effect_is_a_mistake() -> None:
     with pytest.raises(ValueError, match="both sides"):
         judge(FIVE, Range(0.9, 1.2))
+
+
+def test_what_was_not_computed_is_undecided() -> None:
+    for values in ([], [math.nan], [1.0, math.nan]):
+        assert judge(values, Within(0)).verdict is Verdict.UNDECIDED

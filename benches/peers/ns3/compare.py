@@ -15,44 +15,18 @@ from typing import Any
 
 import tomllib
 
-HERE = Path(__file__).resolve().parent
-SOURCE = HERE / "leafspine_dctcp.cc"
-SCENARIO = HERE / "scenario.toml"
-PROGRAM = HERE.parents[2] / "target" / "peers" / SOURCE.stem
+from fctlab import ns3
 
-PACKAGE = "libns3-dev"
-COMPILER = os.environ.get("CXX", "g++")
-MODULES = ("point-to-point", "internet", "traffic-control", "network", "core")
-# The fastest of ns-3's event queues on this input.
-SCHEDULER = "ns3::PriorityQueueScheduler"
+HERE = Path(__file__).resolve().parent
+SCENARIO = HERE / "scenario.toml"
 
 SIZE_CLASSES = {"small": 100_000, "medium": 10_000_000, "large": float("inf")}
 
 
-def ns3_is_installed() -> bool:
-    """Tell whether the compiler finds ns-3's headers."""
-    probe = "#include <ns3/tcp-dctcp.h>\n"
-    command = [COMPILER, "-E", "-x", "c++", "-"]
-    try:
-        return not subprocess.run(command, input=probe, text=True, capture_output=True).returncode
-    except FileNotFoundError:
-        return False
-
-
 def install_ns3() -> None:
     """Install ns-3 and a compiler from Debian's packages."""
-    command = ["apt-get", "install", "-y", "--no-install-recommends", "g++", PACKAGE]
+    command = ["apt-get", "install", "-y", "--no-install-recommends", "g++", ns3.PACKAGE]
     subprocess.run(command, check=True, stdout=sys.stderr)
-
-
-def build() -> Path:
-    """Compile the ns-3 program unless it is newer than its source."""
-    if not PROGRAM.exists() or PROGRAM.stat().st_mtime < SOURCE.stat().st_mtime:
-        PROGRAM.parent.mkdir(parents=True, exist_ok=True)
-        libraries = [f"-lns3-{module}" for module in MODULES]
-        flags = ["-std=c++17", "-O3", "-DNDEBUG"]
-        subprocess.run([COMPILER, *flags, SOURCE, "-o", PROGRAM, *libraries], check=True)
-    return PROGRAM
 
 
 def run_json(command: list[str | Path]) -> dict[str, Any]:
@@ -81,7 +55,7 @@ def run_fctlab(flows: int, seed: int, out: Path) -> dict[str, Any]:
     }
 
 
-def run_ns3(program: Path, trace: Path, out: Path) -> dict[str, Any]:
+def run_ns3(program: Path | None, trace: Path, out: Path) -> dict[str, Any]:
     """Replay the trace with the scenario's parameters; write one row per flow to `out`."""
     scenario = tomllib.loads(SCENARIO.read_text())
     topology, scheme = scenario["topology"], scenario["scheme"]
@@ -91,11 +65,8 @@ def run_ns3(program: Path, trace: Path, out: Path) -> dict[str, Any]:
         "mark_packets": scheme["port"]["ecn_threshold"].removesuffix("pkt"),
         "initial_window": scheme["transport"]["initial_window"].removesuffix("pkt"),
         "min_rto": scheme["transport"]["min_rto"],
-        "SchedulerType": SCHEDULER,
-        "trace": trace,
-        "out": out,
     }
-    return run_json([program, *(f"--{key}={value}" for key, value in parameters.items())])
+    return ns3.replay(trace, out, parameters, program)
 
 
 def compare_fct(flows_file: Path, ns3_file: Path) -> list[dict[str, Any]]:
@@ -140,7 +111,7 @@ def p99(values: Any) -> float:
     return float(values.sort()[rank - 1])
 
 
-def compare(program: Path, flows: int, seed: int) -> dict[str, Any]:
+def compare(program: Path | None, flows: int, seed: int) -> dict[str, Any]:
     """Run both; fctlab first, because its flows are the trace."""
     import polars as pl
 
@@ -151,15 +122,16 @@ def compare(program: Path, flows: int, seed: int) -> dict[str, Any]:
         fctlab = run_fctlab(flows, seed, out)
         table = pl.read_parquet(flows_file).sort("start_s", maintain_order=True)
         table.select("start_s", "src", "dst", "size_bytes").write_csv(trace)
-        ns3 = run_ns3(program, trace, ns3_file)
+        theirs = run_ns3(program, trace, ns3_file)
         fct = compare_fct(flows_file, ns3_file)
-    ratio = fctlab["packet_hops_per_cpu_s"] / ns3["packet_hops_per_cpu_s"]
-    return {"flows": flows, "seed": seed, "fctlab": fctlab, "ns3": ns3, "ratio": ratio, "fct": fct}
+    ratio = fctlab["packet_hops_per_cpu_s"] / theirs["packet_hops_per_cpu_s"]
+    counts = {"fctlab": fctlab, "ns3": theirs}
+    return {"flows": flows, "seed": seed, **counts, "ratio": ratio, "fct": fct}
 
 
 def show(result: dict[str, Any]) -> None:
     """Print the tables for people."""
-    fctlab, ns3 = result["fctlab"], result["ns3"]
+    fctlab, theirs = result["fctlab"], result["ns3"]
     print(f"{'':24}{'fctlab':>14}{'ns-3':>14}{'fctlab / ns-3':>16}")
     for key, form in (
         ("finished", ",.0f"),
@@ -169,8 +141,8 @@ def show(result: dict[str, Any]) -> None:
         ("cpu_s", ",.2f"),
         ("packet_hops_per_cpu_s", ",.0f"),
     ):
-        ratio = f"{fctlab[key] / ns3[key]:.3g}" if ns3[key] else ""
-        print(f"{key:24}{fctlab[key]:>14{form}}{ns3[key]:>14{form}}{ratio:>16}")
+        ratio = f"{fctlab[key] / theirs[key]:.3g}" if theirs[key] else ""
+        print(f"{key:24}{fctlab[key]:>14{form}}{theirs[key]:>14{form}}{ratio:>16}")
     print(f"\n{'FCT, us':16}{'flows':>8}{'fctlab':>14}{'ns-3':>14}{'difference':>16}")
     for row in result["fct"]:
         name = f"{row['class']} {row['statistic']}"
@@ -183,20 +155,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--flows", type=int, default=500, help="how many flows (default: 500)")
     parser.add_argument("--seed", type=int, default=1, help="of the flows (default: 1)")
-    parser.add_argument("--install", action="store_true", help=f"as root: install {PACKAGE}")
+    parser.add_argument("--install", action="store_true", help=f"as root: install {ns3.PACKAGE}")
     parser.add_argument("--program", type=Path, help="the ns-3 program, if you built it yourself")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     arguments = parser.parse_args()
 
-    if not arguments.program and not ns3_is_installed():
+    if not arguments.program and (reason := ns3.missing()):
         if arguments.install:
             install_ns3()
         else:
             hint = "; --install installs it" if os.geteuid() == 0 else ""
-            reason = f"{COMPILER} finds no ns-3 headers (Debian package {PACKAGE}){hint}"
+            reason += hint
             print(json.dumps({"skipped": reason}) if arguments.json else f"skipped: {reason}")
             return
-    result = compare(arguments.program or build(), arguments.flows, arguments.seed)
+    result = compare(arguments.program, arguments.flows, arguments.seed)
     print(json.dumps(result)) if arguments.json else show(result)
 
 

@@ -68,7 +68,13 @@ let CC =
       < Normal : Parameters
       | Extended :
             Parameters
-        //\\ { rise : Optional Size, window : Bool, payload : Size, header : Size, scheme : Text }
+        //\\ { rise : Optional Size
+            , window : Bool
+            , scope : Text
+            , payload : Size
+            , header : Size
+            , scheme : Text
+            }
       | swp-d
       | swp-h
       | dctcp-rate

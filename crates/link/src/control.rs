@@ -28,6 +28,8 @@ pub struct Control {
     /// Whether a flow has at most its rate times 2 tau in flight, so that it sends more
     /// slowly while bytes wait (ACK clocking). Not in the paper.
     pub window: bool,
+    /// Whose queue, capacity and flows a flow hears of. `Port` is not in the paper.
+    pub scope: Scope,
     /// Payload of a full packet.
     pub payload: Bytes,
     /// What every packet has on the wire beside its payload. Not in the paper.
@@ -59,12 +61,27 @@ struct Table {
     rise: Option<Bytes>,
     /// Whether a flow has at most its rate times the RTT in flight.
     window: bool,
+    /// Whose queue, capacity and flows a flow hears of.
+    scope: Scope,
     /// Payload of a full packet; at least 1B.
     payload: Bytes,
     /// Headers of a packet.
     header: Bytes,
     /// The scheme of the packet engine that this stands for.
     scheme: String,
+}
+
+/// Whose state switches report.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// The class's own (equation 11).
+    #[default]
+    Class,
+    /// The whole port's, as HPCC's telemetry does: flows hear nothing of weights.
+    Port,
 }
 
 /// A rate that may follow the link.
@@ -196,6 +213,7 @@ impl<'de> Deserialize<'de> for Control {
                 eta: t.eta,
                 rise: t.rise,
                 window: t.window,
+                scope: t.scope,
                 payload: t.payload,
                 header: t.header,
                 scheme: t.scheme,
@@ -235,6 +253,7 @@ mod tests {
             eta: 5.5,
             rise: None,
             window: false,
+            scope: Scope::Class,
             payload: Bytes::new(1000),
             header: Bytes::new(0),
             scheme: "dctcp-rate".into(),

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use fctlab_core::{Duration, Rate};
 
-use crate::control::Control;
+use crate::control::{Control, Scope};
 use crate::fair::Fair;
 use crate::queues::{Discipline, Inside, Sharing};
 use crate::sender::{Pace, Sender, Step};
@@ -118,6 +118,25 @@ enum Waiting {
     Fair(Fair),
 }
 
+/// Integrals over the step so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    /// Capacity that may be counted on.
+    available: f64,
+    /// Backlog, and backlog above T.
+    waited: f64,
+    excess: f64,
+}
+
+/// What flows hear of a step.
+#[derive(Clone, Copy, Debug)]
+struct Heard {
+    seen: Seen,
+    /// Beta x the average uncontrolled rate.
+    uncontrolled: f64,
+    controlled: usize,
+}
+
 /// One queue at the bottleneck, with the senders that fill it.
 #[derive(Debug)]
 struct Queue {
@@ -128,10 +147,7 @@ struct Queue {
     waiting: Waiting,
     arrived: f64,
     backlog: f64,
-    /// Integrals over the step so far: capacity that it may count on, backlog, and backlog above T.
-    available: f64,
-    waited: f64,
-    excess: f64,
+    seen: Seen,
     /// Flows that sent their last byte in the step, with their bytes in it.
     ended: Vec<(InFlight, f64)>,
 }
@@ -154,6 +170,8 @@ struct Model<'a, F> {
     shortest: f64,
     threshold: f64,
     queues: Vec<Queue>,
+    /// Of all queues together, where flows hear of those.
+    port: Seen,
     /// By queue, during a step.
     inflow: Vec<f64>,
     demands: Vec<f64>,
@@ -195,9 +213,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             },
             arrived: 0.0,
             backlog: 0.0,
-            available: 0.0,
-            waited: 0.0,
-            excess: 0.0,
+            seen: Seen::default(),
             ended: Vec::new(),
         };
         Model {
@@ -208,6 +224,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             shortest: SHORTEST_STEP * round_trip / 2.0,
             threshold: control.thresh.get() as f64,
             queues: (0..queues).map(queue).collect(),
+            port: Seen::default(),
             inflow: vec![0.0; queues],
             demands: vec![0.0; queues],
             shares: vec![0.0; queues],
@@ -357,8 +374,9 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             *inflow = bytes / span;
         }
         self.serve(now, span);
+        let port = self.port_heard(end, span);
         for q in 0..self.queues.len() {
-            self.signal(q, end, span);
+            self.signal(q, end, span, port);
             let mut ended = std::mem::take(&mut self.queues[q].ended);
             for (flow, _) in ended.drain(..) {
                 self.last_byte(q, flow, end);
@@ -414,6 +432,8 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                     &mut self.available,
                 );
             }
+            let excess = |backlog: f64| (backlog - self.threshold).max(0.0);
+            let (mut all_before, mut all_after) = (0.0, 0.0);
             for (q, queue) in self.queues.iter_mut().enumerate() {
                 let (share, inflow) = (self.shares[q], self.inflow[q]);
                 let before = queue.backlog;
@@ -425,11 +445,12 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                 let served_before = queue.arrived - before;
                 queue.arrived += inflow * part;
                 queue.backlog = after;
+                all_before += before;
+                all_after += after;
                 if queue.listeners > 0 {
-                    queue.available += self.available[q] * part;
-                    let excess = |backlog: f64| (backlog - self.threshold).max(0.0);
-                    queue.excess += (excess(before) + excess(after)) / 2.0 * part;
-                    queue.waited += (before + after) / 2.0 * part;
+                    queue.seen.available += self.available[q] * part;
+                    queue.seen.excess += (excess(before) + excess(after)) / 2.0 * part;
+                    queue.seen.waited += (before + after) / 2.0 * part;
                 }
                 let served = queue.arrived - after;
                 self.counters.served_bytes += served - served_before;
@@ -458,6 +479,11 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                     }
                 }
             }
+            if heard {
+                self.port.available += self.capacity * part;
+                self.port.excess += (excess(all_before) + excess(all_after)) / 2.0 * part;
+                self.port.waited += (all_before + all_after) / 2.0 * part;
+            }
             at += part;
             left = match first {
                 Some(_) => left - part,
@@ -466,33 +492,67 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         }
     }
 
+    /// What the senders of all queues will hear of the step, where they hear of the port.
+    fn port_heard(&mut self, end: f64, span: f64) -> Option<Heard> {
+        let seen = std::mem::take(&mut self.port);
+        if self.setup.control.scope == Scope::Class {
+            return None;
+        }
+        let mut heard = Heard {
+            seen,
+            uncontrolled: 0.0,
+            controlled: 0,
+        };
+        for queue in &mut self.queues {
+            heard.uncontrolled += queue.uncontrolled(self.setup.control.beta, end, span);
+            heard.controlled += queue.controlled();
+            queue.seen = Seen::default();
+        }
+        Some(heard)
+    }
+
     /// Equations 6 and 11: what the senders of queue `q` will hear of the step.
-    fn signal(&mut self, q: usize, end: f64, span: f64) {
+    fn signal(&mut self, q: usize, end: f64, span: f64, port: Option<Heard>) {
         let control = &self.setup.control;
         let queue = &mut self.queues[q];
-        let uncontrolled = match control.beta != 0.0 {
-            true => control.beta * queue.sender.uncontrolled(end, span),
-            false => 0.0,
-        };
+        let heard = port.unwrap_or_else(|| Heard {
+            seen: std::mem::take(&mut queue.seen),
+            uncontrolled: queue.uncontrolled(control.beta, end, span),
+            controlled: queue.controlled(),
+        });
         if queue.listeners == 0 {
             return;
         }
+        let seen = heard.seen;
         let clocked = match control.window {
             true => {
-                let served = queue.available.max(LEAST_SERVED * self.capacity * span);
-                self.round_trip / (self.round_trip + queue.waited / served)
+                let served = seen.available.max(LEAST_SERVED * self.capacity * span);
+                self.round_trip / (self.round_trip + seen.waited / served)
             }
             false => 1.0,
         };
         // With a window, rates grow until bytes wait beyond T, whatever the round trip.
-        let mut room = (control.u_target * queue.available / span - uncontrolled) / clocked;
-        room -= queue.excess / span / self.round_trip;
+        let mut room = (control.u_target * seen.available / span - heard.uncontrolled) / clocked;
+        room -= seen.excess / span / self.round_trip;
         // Before its own flows are counted (N one round trip ago is 0) a flow counts itself.
-        let controlled = (queue.sender.controlled() + queue.ended.len()).max(1);
-        let ideal = (room.max(0.0) / controlled as f64).min(self.capacity);
+        let ideal = (room.max(0.0) / heard.controlled.max(1) as f64).min(self.capacity);
         queue.signal.push(end, span, Told { ideal, clocked });
         queue.signal.seek(end - self.round_trip);
-        (queue.available, queue.waited, queue.excess) = (0.0, 0.0, 0.0);
+    }
+}
+
+impl Queue {
+    /// Beta x the average uncontrolled rate as signalled over the step.
+    fn uncontrolled(&mut self, beta: f64, end: f64, span: f64) -> f64 {
+        match beta != 0.0 {
+            true => beta * self.sender.uncontrolled(end, span),
+            false => 0.0,
+        }
+    }
+
+    /// Flows that were controlled during the step.
+    fn controlled(&self) -> usize {
+        self.sender.controlled() + self.ended.len()
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use fctlab_core::{Duration, Rate};
+use fctlab_link::control::Scope;
 use fctlab_link::queues::{Discipline, Sharing};
 use fctlab_link::{Arrival, Control, Inside, Link, Setup, simulate};
 use proptest::prelude::*;
@@ -177,6 +178,15 @@ fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
                 Sharing::Priority => (capacity - above).max(0.0),
                 Sharing::Weights(_) => capacity * weights[k] / total,
             };
+        }
+        if control.scope == Scope::Port {
+            let whole = Seen {
+                uncontrolled: seen.iter().map(|s| s.uncontrolled).sum(),
+                controlled: seen.iter().map(|s| s.controlled).sum(),
+                backlog: backlog.iter().sum(),
+                available: capacity,
+            };
+            seen = vec![whole; classes];
         }
         past.push_back(seen);
         past.pop_front();

@@ -164,7 +164,8 @@ class Part:
         measure: the effect of one seed; a part without cells has no runs and measures by
             itself: one number, or one per seed.
         counts: whether the claim's verdict depends on it; others are shown beside.
-        percent: write the effect as a change ("+6.6%") instead of a ratio ("1.07x").
+        percent: write the effect as a change ("+6.6%") instead of a ratio ("1.07x"), and a
+            number as a share ("6.6%").
     """
 
     name: str
@@ -325,7 +326,7 @@ def effect(part: Part, finding: Finding) -> str:
 def interval(part: Part, finding: Finding) -> str:
     """The 95% interval: ``"[8.31x, 10.0x]"``; empty for what was computed."""
     found = finding.estimate
-    if found is None or (part.is_number and (not part.cells or found.low == found.high)):
+    if found is None or (part.is_number and found.low == found.high):
         return ""
     return f"[{written(part, found.low)}, {written(part, found.high)}]"
 
@@ -338,6 +339,8 @@ def shown(part: Part, results: Results) -> str:
 
 def written(part: Part, value: float) -> str:
     """An effect as people write it."""
+    if part.is_number and part.percent:
+        return f"{value:.1%}"
     if part.is_number:
         measured = f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
         return measured if part.cells else f"{value:,g}"

@@ -146,6 +146,7 @@ def judge(ratios: Sequence[float], expected: Expectation) -> Finding:
       **direction** when it is nearer, **differs** when the whole interval is nearer; else
       **undecided**.
     * `Exact`, `Within`: **agrees** or **differs**; the interval is the range over the seeds.
+      **undecided** without a number.
     """
     if isinstance(expected, Exact | Within):
         return _judge_computed(ratios, expected)
@@ -232,6 +233,8 @@ def _judge_apart(found: Estimate, expected: Apart) -> Verdict:
 
 
 def _judge_computed(values: Sequence[float], expected: Exact | Within) -> Finding:
+    if not values or any(map(math.isnan, values)):
+        return Finding(Verdict.UNDECIDED, None)
     if isinstance(expected, Within):
         low, high = expected.low, expected.high
     else:

@@ -1,22 +1,41 @@
 """swp: microsecond network SLOs without priorities.
 
-`isolation` is figure 1, `shaping` figure 2, `capacity` figures 8 to 10 and what happens off
-forecast. All of it is computed by the functional link model, so there are no cells.
+`isolation` is figure 1, `shaping` figure 2, `accuracy` figures 6 and 7, `timing` table 3,
+`capacity` figures 8 to 10 and what happens off forecast. Every part computes by itself, so there
+are no cells.
 """
 
 from __future__ import annotations
 
 from fctlab.studies.study import Mode, Plan, Study
-from fctlab.studies.swp import capacity, isolation, shaping
+from fctlab.studies.swp import accuracy, capacity, isolation, shaping, timing
 
 
 def plan(mode: Mode) -> Plan:
     """Claims, figures and checks in a mode."""
     return Plan(
-        claims=[*isolation.claims(mode), *shaping.claims(mode), *capacity.claims(mode)],
-        figures=[*isolation.figures(mode), *shaping.figures(mode), *capacity.figures(mode)],
-        checks=[*shaping.checks(mode), *capacity.checks(mode)],
-        notes=[*isolation.NOTES, *shaping.NOTES, *capacity.notes(mode)],
+        claims=[
+            *isolation.claims(mode),
+            *shaping.claims(mode),
+            *accuracy.claims(mode),
+            *timing.claims(mode),
+            *capacity.claims(mode),
+        ],
+        figures=[
+            *isolation.figures(mode),
+            *shaping.figures(mode),
+            *accuracy.figures(mode),
+            *capacity.figures(mode),
+        ],
+        checks=[*shaping.checks(mode), *timing.checks(mode), *capacity.checks(mode)],
+        tables=[*accuracy.tables(mode), *timing.tables(mode)],
+        notes=[
+            *isolation.NOTES,
+            *shaping.NOTES,
+            *accuracy.notes(mode),
+            *timing.notes(mode),
+            *capacity.notes(mode),
+        ],
     )
 
 

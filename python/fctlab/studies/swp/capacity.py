@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure as Drawing
 
 from fctlab import planning
 from fctlab.studies.study import Check, Claim, Figure, Mode, Part, Results
 from fctlab.studies.verdict import Band, Number, Sign, Within
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
 
 SIZES = ("google_rpc", "facebook_hadoop_bytes", "alibaba_storage")
 RATES = {3: (5.0, 10.0), 5: (3.0, 6.0)}
@@ -32,13 +30,21 @@ PRECISION: dict[Mode, float] = {"quick": 0.5, "full": 2.0}
 
 
 @dataclass(frozen=True)
-class Scenario:
-    """A random scenario and what it needs."""
+class Drawn:
+    """A random scenario."""
 
     spec: dict[str, Any]
     thresholds: tuple[float, ...]
+    """p99 slowdown of small flows, by class."""
     sigmas: tuple[float, ...]
     rates: tuple[float, ...]
+    """Gbps."""
+
+
+@dataclass(frozen=True)
+class Scenario(Drawn):
+    """A random scenario and what it needs."""
+
     least: dict[str, float]
     """Strategy -> bits per second."""
 
@@ -63,13 +69,19 @@ class Scenario:
         return min(self.thresholds) >= 4 and max(self.sigmas) <= 1.7
 
 
-def draw_spec(classes: int, number: int) -> dict[str, Any]:
+def draw(classes: int, number: int) -> Drawn:
     """The `number`-th scenario with so many classes."""
     rng = np.random.default_rng([classes, number])
     low, high = RATES[classes]
-    rows = []
+    rows, thresholds, sigmas, rates = [], [], [], []
     for k in range(classes):
         threshold = float(rng.uniform(3, 8))
+        sizes = str(rng.choice(SIZES))
+        sigma = float(rng.uniform(1, 2))
+        rate = float(rng.uniform(low, high))
+        thresholds.append(threshold)
+        sigmas.append(sigma)
+        rates.append(rate)
         tails = [
             {"name": "small", "metric": "p99", "below": "125KB"},
             {"name": "large", "metric": "p99", "from": "125KB"},
@@ -77,33 +89,32 @@ def draw_spec(classes: int, number: int) -> dict[str, Any]:
         rows.append(
             {
                 "name": f"c{k}",
-                "flowsizes": str(rng.choice(SIZES)),
-                "interarrivals": {"kind": "lognormal", "sigma": float(rng.uniform(1, 2))},
-                "rate": f"{rng.uniform(low, high):.6f}Gbps",
+                "flowsizes": sizes,
+                "interarrivals": {"kind": "lognormal", "sigma": sigma},
+                "rate": f"{rate:.6f}Gbps",
                 "slis": tails,
                 "slo": f"small < {threshold:.6f} and large < {2 * threshold:.6f}",
             }
         )
     network = {"link": "400Gbps", "rtt": "10us"}
-    return {"network": network, "seed": number, "queue": "wfq", "cc": "swp-d", "classes": rows}
+    spec = {"network": network, "seed": number, "queue": "wfq", "cc": "swp-d", "classes": rows}
+    return Drawn(spec, tuple(thresholds), tuple(sigmas), tuple(rates))
+
+
+def draw_spec(classes: int, number: int) -> dict[str, Any]:
+    """The specification of `draw`."""
+    return draw(classes, number).spec
 
 
 @functools.cache
 def scenario(classes: int, number: int, precision: float) -> Scenario | None:
     """A scenario with its least capacities; nothing where a strategy has none."""
-    spec = draw_spec(classes, number)
-    found = planning.provision(spec, STRATEGIES, precision=precision)["strategies"]
+    drawn = draw(classes, number)
+    found = planning.provision(drawn.spec, STRATEGIES, precision=precision)["strategies"]
     least = {row["strategy"]: row["capacity_bps"] for row in found}
     if None in least.values():
         return None
-    rows = spec["classes"]
-    return Scenario(
-        spec,
-        tuple(float(row["slo"].split()[2]) for row in rows),
-        tuple(row["interarrivals"]["sigma"] for row in rows),
-        tuple(float(row["rate"].removesuffix("Gbps")) for row in rows),
-        least,
-    )
+    return Scenario(drawn.spec, drawn.thresholds, drawn.sigmas, drawn.rates, least)
 
 
 def scenarios(classes: int, mode: Mode) -> list[Scenario]:
@@ -202,18 +213,19 @@ def claims(mode: Mode) -> list[Claim]:
             "yes",
             (
                 Part(
-                    "scenarios in which a load of +20% breaks another class, at least one",
-                    ">= 1",
-                    Within(1),
+                    "share of plans at 1.05 times the least capacity that a class at +20% breaks "
+                    "for another",
+                    "> 0.5",
+                    Within(0.5),
                     (),
-                    lambda: _broken(mode),
+                    lambda: _broken_share(mode),
                 ),
                 Part(
                     "with 1.3 times the least capacity, worst margin: spread / algorithm 1",
                     "> 1",
                     Sign(+1),
                     (),
-                    lambda: [_spread(i, mode) for i in _spare(mode)],
+                    lambda: [_spread(plan) for plan in _plans(1.3, mode)],
                 ),
             ),
         ),
@@ -245,25 +257,28 @@ def _planned(number: int, factor: float, mode: Mode) -> dict[str, Any] | None:
     return plan
 
 
-def _broken(mode: Mode) -> float:
-    """Scenarios in which a class at +20% breaks another that held."""
-    plans = [plan for i in _spare(mode) if (plan := _planned(i, 1.05, mode))]
-    return sum(
-        any(
-            row["what"] == "load"
-            and row["change"] == "+20%"
-            and set(row["broken"]) - {row["class"]}
-            for row in plan["off_forecast"]
-        )
-        for plan in plans
+def _plans(factor: float, mode: Mode) -> list[dict[str, Any]]:
+    """Plans of the scenarios that every strategy can meet."""
+    found = (_planned(number, factor, mode) for number in _spare(mode))
+    return [plan for plan in found if plan is not None]
+
+
+def _breaks(plan: Mapping[str, Any]) -> bool:
+    """Whether a class at +20% breaks another that held."""
+    return any(
+        row["what"] == "load" and row["change"] == "+20%" and set(row["broken"]) - {row["class"]}
+        for row in plan["off_forecast"]
     )
 
 
-def _spread(number: int, mode: Mode) -> float:
+def _broken_share(mode: Mode) -> float:
+    """Of the plans that were met; NaN without any."""
+    met = [plan for plan in _plans(1.05, mode) if plan["success"]]
+    return round(sum(map(_breaks, met)) / len(met), 3) if met else math.nan
+
+
+def _spread(plan: Mapping[str, Any]) -> float:
     """The worst class's distance from its threshold after the search, over that of algorithm 1."""
-    plan = _planned(number, 1.3, mode)
-    if plan is None:
-        return math.nan
     # Shares of the threshold that are left: 1 + loss is the value over its threshold.
     return float((1 + plan["algorithm_1"]["worst_loss"]) / (1 + plan["search"]["worst_loss"]))
 
@@ -274,16 +289,33 @@ def checks(mode: Mode) -> list[Check]:
     def row(classes: int) -> Check:
         def text(_: Results) -> str:
             found = scenarios(classes, mode)
-            parts = [f"{len(found)} scenarios, {sum(s.hard for s in found)} hard"]
+            dropped = COUNT[mode] - len(found)
+            parts = [
+                f"{len(found)} scenarios, {sum(s.hard for s in found)} hard; {dropped} more left "
+                "out: no capacity up to 64 times the load meets their SLOs under some strategy"
+            ]
             for strategy in STRATEGIES:
                 mean = sum(s.least[strategy] for s in found) / max(len(found), 1)
                 parts.append(f"{strategy} {mean / 1e9:.1f} Gbps on average")
             return "; ".join(parts)
 
-        claims = {3: ("swp-9", "swp-10", "swp-11"), 5: ("swp-12", "swp-13")}[classes]
-        return Check(f"least capacity, {classes} classes", "", (), text, claims)
+        belongs = {3: ("swp-9", "swp-10", "swp-11"), 5: ("swp-12", "swp-13")}[classes]
+        return Check(f"least capacity, {classes} classes", "", (), text, belongs)
 
-    return [row(3), row(5)]
+    def forecast(_: Results) -> str:
+        parts = []
+        for factor in (1.05, 1.3):
+            plans = _plans(factor, mode)
+            met = [plan for plan in plans if plan["success"]]
+            text = f"at {factor:g} times the least capacity {len(plans)} of {len(_spare(mode))} "
+            text += f"scenarios planned, {len(met)} met"
+            if factor == 1.05:
+                text += f", {sum(map(_breaks, met))} of these broken for another class"
+            parts.append(text)
+        return "; ".join(parts)
+
+    plans = "plans behind swp-15; the others have a strategy without a capacity"
+    return [row(3), row(5), Check(plans, "", (), forecast, ("swp-15",))]
 
 
 def figures(mode: Mode) -> list[Figure]:
@@ -291,8 +323,6 @@ def figures(mode: Mode) -> list[Figure]:
 
     def cdf(classes: int) -> Callable[[Results], Drawing]:
         def draw(_: Results) -> Drawing:
-            from matplotlib.figure import Figure as Drawing
-
             found = scenarios(classes, mode)
             drawing = Drawing(figsize=(8, 3), layout="constrained")
             axes = drawing.subplots(1, 2, sharey=True)
@@ -311,8 +341,6 @@ def figures(mode: Mode) -> list[Figure]:
         return draw
 
     def scatter(_: Results) -> Drawing:
-        from matplotlib.figure import Figure as Drawing
-
         found = scenarios(5, mode)
         drawing = Drawing(figsize=(9, 5), layout="constrained")
         grid = drawing.subplots(2, 3, sharey="row")
@@ -354,6 +382,8 @@ def notes(mode: Mode) -> list[str]:
         "it as one link on which the shares that each class needs against always backlogged "
         "others add up to 1 costs several times as much: r_init and the ideal then follow a link "
         "that the class never gets.",
+        "Off forecast: swp-15 is read as 'in most scenarios'; plans that are not met at 1.05 times "
+        "the least capacity are left out of it and counted in the check.",
         "T of equation 11 is per class: three classes keep three queues of up to 100 KB, which "
         "costs weights some of what they gain, and in easy scenarios more than that.",
         "Weights are real numbers, found by balancing the classes' losses from the baselines on, "

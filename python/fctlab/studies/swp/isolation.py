@@ -7,15 +7,15 @@ what counts is the p99 slowdown of messages below one BDP, against a target of 2
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.figure import Figure as Drawing
 
 from fctlab import planning
 from fctlab.studies.study import Claim, Figure, Mode, Part, Results
 from fctlab.studies.verdict import Sign
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
 
 TARGET = 2.5
 MARGIN = 0.96
@@ -35,7 +35,6 @@ QUEUES = {
     "CC + TC weights": WEIGHTS,
     "CC + TC weights + FQ": WEIGHTS_FQ,
 }
-NAMES = {id(queue): name for name, queue in QUEUES.items()}
 NOTES = (
     "Figure 1: the weight is the least that gives the foreground 96% of its target at a "
     "background of 80%, for FIFO and for fair queueing inside classes on their own; found with "
@@ -69,19 +68,29 @@ def _predict(name: str, background: int, weight: float, seed: int, mode: Mode) -
 
 @functools.cache
 def measured(name: str, background: int, seed: int, mode: Mode) -> dict[str, float]:
-    """p99 slowdown below one BDP, by class, with the tuned weight where there is one."""
-    weighted = QUEUES[name]["kind"] == "wfq"
-    return _predict(name, background, tuned(name, mode) if weighted else 0.5, seed, mode)
+    """p99 slowdown below one BDP, by class, with the tuned weight where there is one.
+
+    NaN where no weight meets the target.
+    """
+    weight = tuned(name, mode) if QUEUES[name]["kind"] == "wfq" else 0.5
+    if weight is None:
+        return {"foreground": math.nan, "background": math.nan}
+    return _predict(name, background, weight, seed, mode)
 
 
 @functools.cache
-def tuned(name: str, mode: Mode) -> float:
-    """The least foreground weight that meets the target at the largest background."""
+def tuned(name: str, mode: Mode) -> float | None:
+    """The least foreground weight that meets the target at the largest background, if one does."""
+
+    def meets(weight: float) -> bool:
+        return _predict(name, LOADS[-1], weight, 1, mode)["foreground"] <= TARGET * MARGIN
+
     low, high = 0.02, 0.98
+    if not meets(high):
+        return None
     for _ in range(7):
         middle = (low + high) / 2
-        found = _predict(name, LOADS[-1], middle, 1, mode)["foreground"]
-        low, high = (low, middle) if found <= TARGET * MARGIN else (middle, high)
+        low, high = (low, middle) if meets(middle) else (middle, high)
     return high
 
 
@@ -167,8 +176,6 @@ def figures(mode: Mode) -> list[Figure]:
     """Figure 1."""
 
     def draw(_: Results) -> Drawing:
-        from matplotlib.figure import Figure as Drawing
-
         drawing = Drawing(figsize=(11, 3), layout="constrained")
         for ax, name in zip(drawing.subplots(1, 4), QUEUES, strict=True):
             for which in ("foreground", "background"):
@@ -180,8 +187,11 @@ def figures(mode: Mode) -> list[Figure]:
                 low, high = [min(v) for v in values], [max(v) for v in values]
                 ax.fill_between(LOADS, low, high, alpha=0.2)
             ax.axhline(TARGET, color="black", linestyle=":")
-            weight = f", weight {tuned(name, mode):.2f}" if "weights" in name else ""
-            ax.set_title(f"{name}{weight}", fontsize=9)
+            title = name
+            if QUEUES[name]["kind"] == "wfq":
+                weight = tuned(name, mode)
+                title += ", no weight does" if weight is None else f", weight {weight:.2f}"
+            ax.set_title(title, fontsize=9)
             ax.set_xlabel("background load (%)")
             ax.set_ylim(bottom=1)
         drawing.axes[0].set_ylabel("p99 slowdown, below 125 KB")

@@ -37,10 +37,12 @@ struct Parameters
     DataRate fabricRate{"40Gbps"};
     Time linkDelay{"2us"};
     QueueSize buffer{"500KB"};
+    uint32_t payload = 1460;     // bytes of a full packet
     uint32_t markPackets = 15;   // ECN threshold K
     uint32_t initialWindow = 14; // packets
     Time minRto{"1ms"};
     Time lead{"1ms"};    // connections open this long before their flow starts
+    Time msl{"10ms"};    // an ended connection is remembered for twice this long
     Time maxTime{"60s"}; // stop here even if flows are unfinished
 };
 
@@ -57,8 +59,7 @@ struct Flow
     Time fct; // zero until the last byte has arrived
 };
 
-constexpr uint32_t kPayloadBytes = 1460;
-constexpr uint32_t kPacketBytes = kPayloadBytes + 40; // IP + TCP; the link adds 2 bytes of PPP
+constexpr uint32_t kHeaderBytes = 40; // IP + TCP; the link adds 2 bytes of PPP
 constexpr uint16_t kPort = 5000;
 
 // ---------------------------------------------------------------------------------------------
@@ -280,27 +281,28 @@ ConfigureDefaults(const Parameters& p)
     // reduction, would spread the cut over a round trip.
     Config::SetDefault("ns3::TcpL4Protocol::RecoveryType",
                        TypeIdValue(TcpClassicRecovery::GetTypeId()));
-    Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(kPayloadBytes));
+    Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(p.payload));
     Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(p.initialWindow));
     Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(1));
     Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(16 << 20));
-    Config::SetDefault("ns3::TcpSocket::ConnTimeout", TimeValue(p.lead));
+    Config::SetDefault("ns3::TcpSocket::ConnTimeout", TimeValue(Max(p.lead, MilliSeconds(1))));
     Config::SetDefault("ns3::TcpSocket::ConnCount", UintegerValue(1000));
     Config::SetDefault("ns3::TcpSocket::DataRetries", UintegerValue(1000));
     Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false)); // 40-byte headers
     Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(p.minRto));
     Config::SetDefault("ns3::TcpSocketBase::ClockGranularity", TimeValue(MicroSeconds(1)));
-    Config::SetDefault("ns3::TcpSocketBase::MaxSegLifetime", DoubleValue(0.01)); // seconds
+    Config::SetDefault("ns3::TcpSocketBase::MaxSegLifetime", DoubleValue(p.msl.GetSeconds()));
     Config::SetDefault("ns3::RttEstimator::InitialEstimation", TimeValue(p.minRto));
 
     // RED reduced to a step: the average is the present length, and both thresholds are K, so that
     // a packet is marked when it finds K or more waiting. One of those waits in the device, outside
     // the queue disc, which therefore gets one packet less of threshold and of buffer. The packet
     // in transmission does not count.
+    const uint32_t packetBytes = p.payload + kHeaderBytes;
     const uint32_t inDevice = 1;
     NS_ABORT_MSG_UNLESS(p.markPackets > inDevice, "mark_packets must exceed " << inDevice);
-    const double threshold = (p.markPackets - inDevice) * kPacketBytes;
-    const QueueSize limit(QueueSizeUnit::BYTES, p.buffer.GetValue() - inDevice * kPacketBytes);
+    const double threshold = (p.markPackets - inDevice) * packetBytes;
+    const QueueSize limit(QueueSizeUnit::BYTES, p.buffer.GetValue() - inDevice * packetBytes);
     Config::SetDefault("ns3::RedQueueDisc::MaxSize", QueueSizeValue(limit));
     Config::SetDefault("ns3::RedQueueDisc::MinTh", DoubleValue(threshold));
     Config::SetDefault("ns3::RedQueueDisc::MaxTh", DoubleValue(threshold));
@@ -308,7 +310,7 @@ ConfigureDefaults(const Parameters& p)
     Config::SetDefault("ns3::RedQueueDisc::Gentle", BooleanValue(false));
     Config::SetDefault("ns3::RedQueueDisc::UseEcn", BooleanValue(true));
     Config::SetDefault("ns3::RedQueueDisc::UseHardDrop", BooleanValue(false));
-    Config::SetDefault("ns3::RedQueueDisc::MeanPktSize", UintegerValue(kPacketBytes));
+    Config::SetDefault("ns3::RedQueueDisc::MeanPktSize", UintegerValue(packetBytes));
 }
 
 class Fabric
@@ -437,9 +439,10 @@ class Fabric
 class Replay
 {
   public:
-    Replay(const Fabric& fabric, std::vector<Flow>& flows, Time lead)
+    Replay(const Fabric& fabric, std::vector<Flow>& flows, const Parameters& p)
         : m_fabric(fabric),
-          m_flows(flows)
+          m_flows(flows),
+          m_payload(p.payload)
     {
         for (uint32_t host = 0; host < fabric.Hosts(); ++host)
         {
@@ -452,8 +455,8 @@ class Replay
         }
         for (uint32_t i = 0; i < flows.size(); ++i)
         {
-            flows[i].begin = Seconds(flows[i].startS) + lead;
-            Simulator::Schedule(flows[i].begin - lead, &Replay::Connect, this, i);
+            flows[i].begin = Seconds(flows[i].startS) + p.lead;
+            Simulator::Schedule(flows[i].begin - p.lead, &Replay::Connect, this, i);
             Simulator::Schedule(flows[i].begin, &Replay::Send, this, i);
         }
     }
@@ -473,7 +476,7 @@ class Replay
     {
         Flow& flow = m_flows[index];
         flow.sender = Socket::CreateSocket(m_fabric.Host(flow.src), TcpSocketFactory::GetTypeId());
-        flow.sender->SetAttribute("SndBufSize", UintegerValue(flow.sizeBytes + kPayloadBytes));
+        flow.sender->SetAttribute("SndBufSize", UintegerValue(flow.sizeBytes + m_payload));
         flow.sender->Bind();
         Address local;
         flow.sender->GetSockName(local);
@@ -525,6 +528,7 @@ class Replay
 
     const Fabric& m_fabric;
     std::vector<Flow>& m_flows;
+    const uint32_t m_payload;
     std::vector<Ptr<Socket>> m_sinks;
     std::unordered_map<uint64_t, uint32_t> m_flowOf; // by the sender's address and port
     uint32_t m_finished = 0;
@@ -547,17 +551,19 @@ main(int argc, char* argv[])
     options.AddValue("fabric_rate", "rate of links between leaves and spines", p.fabricRate);
     options.AddValue("link_delay", "propagation delay of each link", p.linkDelay);
     options.AddValue("buffer", "buffer of each port, bytes", p.buffer);
+    options.AddValue("payload", "payload of a full packet, bytes", p.payload);
     options.AddValue("mark_packets", "mark a packet that finds this many waiting", p.markPackets);
     options.AddValue("initial_window", "packets", p.initialWindow);
     options.AddValue("min_rto", "least retransmission timeout", p.minRto);
     options.AddValue("lead", "how long before its flow a connection opens", p.lead);
+    options.AddValue("msl", "maximum segment lifetime: half of TIME-WAIT", p.msl);
     options.AddValue("max_time", "simulated time after which to give up", p.maxTime);
     options.Parse(argc, argv);
 
     ConfigureDefaults(p);
     std::vector<Flow> flows = ReadTrace(p.trace, p.leaves * p.hostsPerLeaf);
     Fabric fabric(p);
-    Replay replay(fabric, flows, p.lead);
+    Replay replay(fabric, flows, p);
     Simulator::Stop(p.maxTime);
 
     const auto wall = std::chrono::steady_clock::now();
