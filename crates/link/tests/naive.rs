@@ -105,9 +105,9 @@ fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
                     let wait = half.backlog / half.available.max(1e-3 * capacity);
                     clocked = 2.0 * tau / (2.0 * tau + wait);
                 }
-                let room = (control.u_target * half.available - control.beta * then.uncontrolled)
-                    / clocked
-                    - (half.backlog - threshold).max(0.0) / (2.0 * tau);
+                let kept = if control.window { threshold } else { 0.0 };
+                let room = control.u_target * half.available - control.beta * then.uncontrolled
+                    + (kept - (half.backlog - threshold).max(0.0)) / (2.0 * tau);
                 let ideal = (room.max(0.0) / then.controlled.max(1) as f64).min(capacity);
                 let slope = (ideal - flow.rate) / (control.eta * tau);
                 flow.rate += slope.min(rise) * STEP_S;
