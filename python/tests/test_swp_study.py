@@ -13,7 +13,7 @@ from fctlab.studies.swp import capacity, isolation, shaping
 def test_every_claim_that_the_model_can_answer_is_a_row() -> None:
     plan = studies.load("swp").plan("quick")
     ids = {claim.id for claim in plan.claims}
-    assert ids == {f"swp-{i}" for i in (1, 2, 3, 4, 5, 9, 10, 11, 12, 13, 14, 15)}
+    assert ids == {f"swp-{i}" for i in (1, 2, 3, 4, 5, 9, 10, 11, 12, 13, 14, 15, "x2", "x3", "x4")}
     assert {figure.id for figure in plan.figures} == {f"figure-{i}" for i in (1, 2, 8, 9, 10)}
 
 
