@@ -13,12 +13,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from fctlab import bottleneck, planning
+from fctlab.studies.memory import remembered
 from fctlab.studies.study import Check, Claim, Mode, Part, Results, Table
 from fctlab.studies.swp.capacity import draw_spec
 from fctlab.studies.verdict import Within
@@ -29,6 +30,8 @@ COUNT: dict[Mode, int] = {"quick": 4, "full": 100}
 WITHIN = 0.2
 """How far the drawn link is from the provisioned one, at most."""
 TENTH = 1.1
+LEAST_LINK = 1.02
+"""Links have at least so many times what is offered."""
 FLOWS = 4_000
 """Behind each p99 of a packet run, at least."""
 ROUNDS = 3
@@ -52,6 +55,12 @@ class Judgement:
     """The same of the model, on the same flows."""
     worst_sli: str
     """The SLI that decides the largest loss, with its class's sizes."""
+
+    @staticmethod
+    def read(record: dict[str, Any]) -> Judgement:
+        """From its JSON form."""
+        numbers = (tuple(record[key]) for key in ("weights", "losses", "model"))
+        return Judgement(*numbers, worst_sli=record["worst_sli"])
 
     @property
     def worst(self) -> float:
@@ -153,22 +162,38 @@ def search(judge: Callable[[Sequence[float]], Judgement], start: Sequence[float]
 def trial(number: int) -> Trial | None:
     """The `number`-th scenario; nothing where no link is large enough."""
     spec = {**draw_spec(CLASSES, number), "cc": CC}
+    factor = float(np.random.default_rng([CLASSES, number, 1]).uniform(1 - WITHIN, 1 + WITHIN))
+    found = measured(spec, factor)
+    if found is None:
+        return None
+    packet, smaller = (Judgement.read(found.pop(key)) for key in ("packet", "smaller"))
+    return Trial(number=number, factor=factor, packet=packet, smaller=smaller, **found)
+
+
+@remembered
+def measured(spec: dict[str, Any], factor: float) -> dict[str, Any] | None:
+    """What `Trial` has beside its number and factor."""
     provisioned = planning.provision(spec, ["weights"], precision=PRECISION)["strategies"][0]
     if provisioned["capacity_bps"] is None:
         return None
     least = float(provisioned["capacity_bps"])
     offered = float(provisioned["load"]) * least
-    factor = float(np.random.default_rng([CLASSES, number, 1]).uniform(1 - WITHIN, 1 + WITHIN))
-    drawn = on_link(spec, max(factor * least, 1.02 * offered))
+    drawn = on_link(spec, max(factor * least, LEAST_LINK * offered))
     plan = planning.plan(drawn, most_flows=MOST_FLOWS)["plan"]
     slis = [[sli["flows"] for sli in each["slis"]] for each in plan["classes"]]
 
     packet = judged(drawn, plan["weights"], slis)
     if plan["verdict"] == "violated":
         packet = search(lambda weights: judged(drawn, weights, slis), plan["weights"])
-    tenth = on_link(spec, max(least / TENTH, 1.02 * offered))
+    tenth = on_link(spec, max(least / TENTH, LEAST_LINK * offered))
     smaller = search(lambda weights: judged(tenth, weights, slis), provisioned["weights"])
-    return Trial(number, least, factor, plan["verdict"], plan["margin"], packet, smaller)
+    return {
+        "least_bps": least,
+        "verdict": plan["verdict"],
+        "margin": plan["margin"],
+        "packet": asdict(packet),
+        "smaller": asdict(smaller),
+    }
 
 
 def trials(mode: Mode) -> list[Trial]:
