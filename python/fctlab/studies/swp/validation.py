@@ -59,8 +59,8 @@ class Judgement:
     @staticmethod
     def read(record: dict[str, Any]) -> Judgement:
         """From its JSON form."""
-        numbers = (tuple(record[key]) for key in ("weights", "losses", "model"))
-        return Judgement(*numbers, worst_sli=record["worst_sli"])
+        weights, losses, model = (tuple(record[key]) for key in ("weights", "losses", "model"))
+        return Judgement(weights, losses, model, record["worst_sli"])
 
     @property
     def worst(self) -> float:
