@@ -331,7 +331,10 @@ fn windows_keep_the_queue_below_the_threshold() {
     assert!((fcts[2] / 20e-6 - 1.0).abs() < 0.02, "{fcts:?}");
     // A queue of a BDP, but the link is never idle: both at once take what one of both sizes would.
     let alone = setup.link.ideal_s(4e7);
-    assert!((fcts[0].max(fcts[1]) / alone - 1.0).abs() < 0.01, "{fcts:?}");
+    assert!(
+        (fcts[0].max(fcts[1]) / alone - 1.0).abs() < 0.01,
+        "{fcts:?}"
+    );
 }
 
 proptest! {
