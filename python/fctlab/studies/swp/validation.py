@@ -37,7 +37,8 @@ FLOWS = 4_000
 ROUNDS = 3
 """Packet runs in a search for weights, at most."""
 PRECISION = 2.0
-MOST_FLOWS = 4_000_000
+MOST_FLOWS: dict[Mode, int] = {"quick": 4_000_000, "full": 40_000_000}
+"""Of a plan: with fewer than the default (full) some verdicts stay undecided."""
 FRESH = 10_000
 """Added to a seed: flows that the planner has not seen."""
 
@@ -159,11 +160,11 @@ def search(judge: Callable[[Sequence[float]], Judgement], start: Sequence[float]
 
 
 @functools.cache
-def trial(number: int) -> Trial | None:
+def trial(number: int, mode: Mode) -> Trial | None:
     """The `number`-th scenario; nothing where no link is large enough."""
     spec = {**draw_spec(CLASSES, number), "cc": CC}
     factor = float(np.random.default_rng([CLASSES, number, 1]).uniform(1 - WITHIN, 1 + WITHIN))
-    found = measured(spec, factor)
+    found = measured(spec, factor, MOST_FLOWS[mode])
     if found is None:
         return None
     packet, smaller = (Judgement.read(found.pop(key)) for key in ("packet", "smaller"))
@@ -171,7 +172,7 @@ def trial(number: int) -> Trial | None:
 
 
 @remembered
-def measured(spec: dict[str, Any], factor: float) -> dict[str, Any] | None:
+def measured(spec: dict[str, Any], factor: float, most_flows: int) -> dict[str, Any] | None:
     """What `Trial` has beside its number and factor."""
     provisioned = planning.provision(spec, ["weights"], precision=PRECISION)["strategies"][0]
     if provisioned["capacity_bps"] is None:
@@ -179,7 +180,7 @@ def measured(spec: dict[str, Any], factor: float) -> dict[str, Any] | None:
     least = float(provisioned["capacity_bps"])
     offered = float(provisioned["load"]) * least
     drawn = on_link(spec, max(factor * least, LEAST_LINK * offered))
-    plan = planning.plan(drawn, most_flows=MOST_FLOWS)["plan"]
+    plan = planning.plan(drawn, most_flows=most_flows)["plan"]
     slis = [[sli["flows"] for sli in each["slis"]] for each in plan["classes"]]
 
     packet = judged(drawn, plan["weights"], slis)
@@ -198,7 +199,7 @@ def measured(spec: dict[str, Any], factor: float) -> dict[str, Any] | None:
 
 def trials(mode: Mode) -> list[Trial]:
     """All scenarios of a mode."""
-    found = (trial(number) for number in range(1, COUNT[mode] + 1))
+    found = (trial(number, mode) for number in range(1, COUNT[mode] + 1))
     return [each for each in found if each is not None]
 
 
