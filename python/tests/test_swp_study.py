@@ -13,10 +13,11 @@ from fctlab.studies.swp import accuracy, capacity, isolation, shaping, timing
 def test_every_claim_is_a_row() -> None:
     plan = studies.load("swp").plan("quick")
     ids = {claim.id for claim in plan.claims}
-    assert {f"swp-{i}" for i in range(1, 16)} <= ids
-    assert ids - {f"swp-{i}" for i in range(1, 16)} == {"swp-6-fitted", "swp-7-fitted", "swp-x1"}
+    of_paper = {f"swp-{i}" for i in range(1, 16)}
+    ours = {"swp-6-fitted", "swp-7-fitted", "swp-x1", "swp-x2", "swp-x3", "swp-x4"}
+    assert ids == of_paper | ours
     assert {figure.id for figure in plan.figures} == {f"figure-{i}" for i in (1, 2, 6, 7, 8, 9, 10)}
-    assert {table.id for table in plan.tables} == {"accuracy", "accuracy-weights", "table-3"}
+    assert {"accuracy", "accuracy-weights", "table-3"} <= {table.id for table in plan.tables}
 
 
 def test_a_part_may_measure_once_per_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

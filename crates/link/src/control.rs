@@ -26,7 +26,8 @@ pub struct Control {
     #[serde(with = "or_none")]
     pub rise: Option<Bytes>,
     /// Whether a flow has at most its rate times 2 tau in flight, so that it sends more
-    /// slowly while bytes wait (ACK clocking). Not in the paper.
+    /// slowly while bytes wait (ACK clocking), and shrinks that for nothing but bytes
+    /// beyond T: all flows of a class together aim at a BDP and T. Not in the paper.
     pub window: bool,
     /// Whose queue, capacity and flows a flow hears of. `Port` is not in the paper.
     pub scope: Scope,

@@ -531,8 +531,11 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             }
             false => 1.0,
         };
-        // With a window, rates grow until bytes wait beyond T, whatever the round trip.
-        let mut room = (control.u_target * seen.available / span - heard.uncontrolled) / clocked;
+        let mut room = control.u_target * seen.available / span - heard.uncontrolled;
+        // Windows shrink for nothing but bytes beyond T, and grow until there are some.
+        if control.window {
+            room += self.threshold / self.round_trip;
+        }
         room -= seen.excess / span / self.round_trip;
         // Before its own flows are counted (N one round trip ago is 0) a flow counts itself.
         let ideal = (room.max(0.0) / heard.controlled.max(1) as f64).min(self.capacity);

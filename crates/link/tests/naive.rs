@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-use fctlab_core::{Duration, Rate};
+use fctlab_core::{Bytes, Duration, Rate};
 use fctlab_link::control::Scope;
 use fctlab_link::queues::{Discipline, Sharing};
 use fctlab_link::{Arrival, Control, Inside, Link, Setup, simulate};
@@ -106,9 +106,9 @@ fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
                     let wait = half.backlog / half.available.max(1e-3 * capacity);
                     clocked = 2.0 * tau / (2.0 * tau + wait);
                 }
-                let room = (control.u_target * half.available - control.beta * then.uncontrolled)
-                    / clocked
-                    - (half.backlog - threshold).max(0.0) / (2.0 * tau);
+                let kept = if control.window { threshold } else { 0.0 };
+                let room = control.u_target * half.available - control.beta * then.uncontrolled
+                    + (kept - (half.backlog - threshold).max(0.0)) / (2.0 * tau);
                 let ideal = (room.max(0.0) / then.controlled.max(1) as f64).min(capacity);
                 let slope = (ideal - flow.rate) / (control.eta * tau);
                 flow.rate += slope.min(rise) * STEP_S;
@@ -323,6 +323,28 @@ fn sharings() -> impl Strategy<Value = Sharing> {
         Just(Sharing::Priority),
         prop::collection::vec(0.5..2.0f64, 3).prop_map(Sharing::Weights),
     ]
+}
+
+/// Two windows of a BDP each, T beyond: nothing tells them to shrink, so a BDP waits for as long
+/// as both send, and who comes then waits a round trip.
+#[test]
+fn windows_keep_the_queue_below_the_threshold() {
+    let mut setup = setup("dctcp-rate", Sharing::One, Inside::Fifo);
+    setup.control.header = Bytes::new(0);
+    setup.control.thresh = Bytes::new(200_000);
+    let flow = |start_s, size_bytes| Arrival {
+        start_s,
+        size_bytes,
+        class: 0,
+    };
+    let fcts = fast(&setup, &[flow(0.0, 2e7), flow(0.0, 2e7), flow(1e-3, 1.0)]);
+    assert!((fcts[2] / 20e-6 - 1.0).abs() < 0.02, "{fcts:?}");
+    // A queue of a BDP, but the link is never idle: both at once take what one of both sizes would.
+    let alone = setup.link.ideal_s(4e7);
+    assert!(
+        (fcts[0].max(fcts[1]) / alone - 1.0).abs() < 0.01,
+        "{fcts:?}"
+    );
 }
 
 proptest! {

@@ -9,7 +9,7 @@ from os import PathLike
 from fctlab import store, studies
 from fctlab.comparison import cores
 from fctlab.errors import SpecError
-from fctlab.studies import runner
+from fctlab.studies import memory, runner
 from fctlab.studies.report import FIGURES, Report
 from fctlab.studies.runner import Watch
 from fctlab.studies.study import SEEDS, Mode, Study
@@ -31,8 +31,9 @@ def study(
         which: name of a study.
         mode: ``"quick"`` shrinks fabric, flows and seeds, never the list of claims;
             ``"full"`` is the paper's scale.
-        out: directory of the report; finished runs are kept in its ``cells/``, and a study
-            that is started again there goes on where it ended.
+        out: directory of the report; finished runs are kept in its ``cells/``, what takes long
+            without cells in ``computed/``, and a study that is started again there goes on where
+            it ended.
         seeds: 5 (quick) or 10 (full) unless given.
         only: the claims whose ids start so, instead of all.
         workers: runs at once; one per core unless given.
@@ -58,7 +59,11 @@ def study(
     command += ["--only", ",".join(only)] if only else []
     cells = plan.cells()
     size = runner.expected_bytes(cells, number)
-    with store.gathering(out, (runner.CELLS, runner.INPUTS, FIGURES), size) as folder:
+    folders = (runner.CELLS, runner.INPUTS, memory.COMPUTED, FIGURES)
+    with (
+        store.gathering(out, folders, size) as folder,
+        memory.kept_in(folder / memory.COMPUTED),
+    ):
         results = runner.run(cells, number, folder, workers or cores(), watch)
         wall_s = time.monotonic() - begin
         report = Report(chosen, plan, results, mode, number, " ".join(command), wall_s)

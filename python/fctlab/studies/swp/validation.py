@@ -1,0 +1,334 @@
+"""The planner against the packet engine, over random scenarios of table 4 with three classes.
+
+Per scenario: `provision` finds the least link for weights, a link within 20% of it is drawn, and
+`plan` is asked. Then the packet engine judges, on the flows of another seed: the plan's weights on
+the drawn link, and whether the provisioned link divided by 1.1 would do as well. Where the
+planner finds no weights, or the smaller link fails with the planner's, algorithm 1 looks for
+others on packet runs. The model's losses on the same flows stand beside: what differs then is the
+model, not the seed.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from fctlab import bottleneck, planning
+from fctlab.studies.memory import remembered
+from fctlab.studies.study import Check, Claim, Mode, Part, Results, Table
+from fctlab.studies.swp.capacity import draw_spec
+from fctlab.studies.verdict import Within
+
+CLASSES = 3
+CC = "dctcp-rate"
+COUNT: dict[Mode, int] = {"quick": 4, "full": 100}
+WITHIN = 0.2
+"""How far the drawn link is from the provisioned one, at most."""
+TENTH = 1.1
+LEAST_LINK = 1.02
+"""Links have at least so many times what is offered."""
+FLOWS = 4_000
+"""Behind each p99 of a packet run, at least."""
+ROUNDS = 3
+"""Packet runs in a search for weights, at most."""
+PRECISION = 2.0
+MOST_FLOWS: dict[Mode, int] = {"quick": 4_000_000, "full": 40_000_000}
+"""Of a plan: with fewer than the default (full) some verdicts stay undecided."""
+FRESH = 10_000
+"""Added to a seed: flows that the planner has not seen."""
+
+Verdict: TypeAlias = Literal["met", "violated", "undecided"]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the packet engine says of weights."""
+
+    weights: tuple[float, ...]
+    losses: tuple[float, ...]
+    """By class; negative when its SLO is met."""
+    model: tuple[float, ...]
+    """The same of the model, on the same flows."""
+    worst_sli: str
+    """The SLI that decides the largest loss, with its class's sizes."""
+
+    @staticmethod
+    def read(record: dict[str, Any]) -> Judgement:
+        """From its JSON form."""
+        weights, losses, model = (tuple(record[key]) for key in ("weights", "losses", "model"))
+        return Judgement(weights, losses, model, record["worst_sli"])
+
+    @property
+    def worst(self) -> float:
+        """The largest loss."""
+        return max(self.losses)
+
+    @property
+    def met(self) -> bool:
+        """Whether every SLO is met."""
+        return self.worst < 0
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A scenario on its drawn link."""
+
+    number: int
+    least_bps: float
+    """The provisioned link."""
+    factor: float
+    """The drawn one over it."""
+    verdict: Verdict
+    margin: float
+    """Of the plan's worst class."""
+    packet: Judgement
+    """With the plan's weights on the drawn link, or the best that was found there."""
+    smaller: Judgement
+    """The best that was found on a link a tenth smaller than the provisioned one."""
+
+    @property
+    def missed(self) -> bool:
+        """Whether there are weights that the planner does not offer, or it cannot tell."""
+        infeasible = self.verdict == "violated" and self.packet.met
+        return self.verdict == "undecided" or infeasible
+
+
+def on_link(spec: dict[str, Any], bps: float) -> dict[str, Any]:
+    """The specification on another link."""
+    return {**spec, "network": {**spec["network"], "link": f"{bps / 1e9:.6f}Gbps"}}
+
+
+def count_for(slis: Sequence[Sequence[int]], flows: int) -> int:
+    """Flows of all classes of which `flows` or more are behind each SLI.
+
+    Args:
+        slis: by class, flows behind each of its SLIs, whose sizes do not overlap, in some run.
+        flows: at least this many.
+    """
+    total = sum(map(sum, slis))
+    return math.ceil(total * flows / min(map(min, slis)))
+
+
+def judged(spec: dict[str, Any], weights: Sequence[float], slis: list[list[int]]) -> Judgement:
+    """Run a specification with `weights` packet by packet, on flows of a fresh seed."""
+    rows = [{**c, "weight": w} for c, w in zip(spec["classes"], weights, strict=True)]
+    resolved = planning.load({**spec, "seed": spec["seed"] + FRESH, "classes": rows})
+    drawn = planning.flows(resolved, count_for(slis, FLOWS))
+    run, _ = bottleneck.replay(resolved, drawn)
+    until_s = float(drawn["start_s"][-1])
+    packets, model = (planning.judge(resolved, each, until_s) for each in (run, drawn))
+    losses = [float(each["loss"]) for each in packets]
+    k = int(np.argmax(losses))
+    # Of large flows table 4 allows twice as much.
+    small, large = (sli["value"] for sli in packets[k]["slis"])
+    size = "large" if large > 2 * small else "small"
+    return Judgement(
+        tuple(weights),
+        tuple(losses),
+        tuple(float(each["loss"]) for each in model),
+        f"{size}, {rows[k]['flowsizes']}",
+    )
+
+
+def search(judge: Callable[[Sequence[float]], Judgement], start: Sequence[float]) -> Judgement:
+    """Algorithm 1 of the paper from `start`, until every SLO is met; the best is returned.
+
+    It ends where every class is violated, since none has a share to give.
+    """
+    weights = np.array(start) / sum(start)
+    best = None
+    for _ in range(ROUNDS):
+        found = judge(weights.tolist())
+        if best is None or found.worst < best.worst:
+            best = found
+        if found.met or min(found.losses) > 0:
+            break
+        order = np.argsort(found.losses)
+        for giver, taker in zip(order, order[::-1], strict=True):
+            if found.losses[giver] >= 0 or found.losses[taker] <= 0:
+                break
+            moved = min(-found.losses[giver] / 2, 0.5) * weights[giver]
+            weights[giver] -= moved
+            weights[taker] += moved
+    assert best is not None
+    return best
+
+
+@functools.cache
+def trial(number: int, mode: Mode) -> Trial | None:
+    """The `number`-th scenario; nothing where no link is large enough."""
+    spec = {**draw_spec(CLASSES, number), "cc": CC}
+    factor = float(np.random.default_rng([CLASSES, number, 1]).uniform(1 - WITHIN, 1 + WITHIN))
+    found = measured(spec, factor, MOST_FLOWS[mode])
+    if found is None:
+        return None
+    packet, smaller = (Judgement.read(found.pop(key)) for key in ("packet", "smaller"))
+    return Trial(number=number, factor=factor, packet=packet, smaller=smaller, **found)
+
+
+@remembered
+def measured(spec: dict[str, Any], factor: float, most_flows: int) -> dict[str, Any] | None:
+    """What `Trial` has beside its number and factor."""
+    provisioned = planning.provision(spec, ["weights"], precision=PRECISION)["strategies"][0]
+    if provisioned["capacity_bps"] is None:
+        return None
+    least = float(provisioned["capacity_bps"])
+    offered = float(provisioned["load"]) * least
+    drawn = on_link(spec, max(factor * least, LEAST_LINK * offered))
+    plan = planning.plan(drawn, most_flows=most_flows)["plan"]
+    slis = [[sli["flows"] for sli in each["slis"]] for each in plan["classes"]]
+
+    packet = judged(drawn, plan["weights"], slis)
+    if plan["verdict"] == "violated":
+        packet = search(lambda weights: judged(drawn, weights, slis), plan["weights"])
+    tenth = on_link(spec, max(least / TENTH, LEAST_LINK * offered))
+    smaller = search(lambda weights: judged(tenth, weights, slis), provisioned["weights"])
+    return {
+        "least_bps": least,
+        "verdict": plan["verdict"],
+        "margin": plan["margin"],
+        "packet": asdict(packet),
+        "smaller": asdict(smaller),
+    }
+
+
+def trials(mode: Mode) -> list[Trial]:
+    """All scenarios of a mode."""
+    found = (trial(number, mode) for number in range(1, COUNT[mode] + 1))
+    return [each for each in found if each is not None]
+
+
+def shares(found: Sequence[Trial]) -> dict[str, tuple[int, int]]:
+    """By bar: how many, of how many."""
+    met = [each for each in found if each.verdict == "met"]
+    return {
+        "met": (sum(each.packet.met for each in met), len(met)),
+        "missed": (sum(each.missed for each in found), len(found)),
+        "larger": (sum(each.smaller.met for each in found), len(found)),
+    }
+
+
+def share(found: Sequence[Trial], bar: str) -> float:
+    """A share; NaN of nothing."""
+    part, whole = shares(found)[bar]
+    return part / whole if whole else math.nan
+
+
+def errors(found: Sequence[Trial]) -> list[float]:
+    """By scenario, link and class: the model's SLI that decides, over that of packets."""
+    runs = [run for each in found for run in (each.packet, each.smaller)]
+    pairs = [pair for run in runs for pair in zip(run.model, run.losses, strict=True)]
+    return [(1 + model) / (1 + packets) for model, packets in pairs]
+
+
+def written(part: int, whole: int) -> str:
+    """A share with its 95% interval (Wilson)."""
+    from scipy.stats import binomtest
+
+    if not whole:
+        return "0 of 0"
+    interval = binomtest(part, whole).proportion_ci(0.95, "wilson")
+    return f"{part} of {whole} ({part / whole:.0%} [{interval.low:.0%}, {interval.high:.0%}])"
+
+
+def claims(mode: Mode) -> list[Claim]:
+    """What a plan is worth; no claims of the paper."""
+
+    def claim(id: str, text: str, bar: str, paper: str, expected: Within) -> Claim:
+        part = Part("share", paper, expected, (), lambda: share(trials(mode), bar))
+        return Claim(id, text, paper, (part,), beyond=True)
+
+    return [
+        claim(
+            "swp-x2",
+            "Packets: plans that say met and are, with a fresh seed",
+            "met",
+            "at least 0.95",
+            Within(low=0.95),
+        ),
+        claim(
+            "swp-x3",
+            "Packets: plans that are undecided, or infeasible where packets have weights",
+            "missed",
+            "at most 0.1",
+            Within(high=0.1),
+        ),
+        claim(
+            "swp-x4",
+            "Packets: provisioned links of which ten elevenths would have done",
+            "larger",
+            "at most 0.1",
+            Within(high=0.1),
+        ),
+    ]
+
+
+IDS = ("swp-x2", "swp-x3", "swp-x4")
+
+
+def checks(mode: Mode) -> list[Check]:
+    """The shares with their intervals."""
+    texts = {
+        "met": "plans that say met: met by packets",
+        "missed": "plans undecided, or infeasible though packets have weights",
+        "larger": "provisioned links more than a tenth too large",
+    }
+
+    def check(bar: str, id: str) -> Check:
+        def text(_: Results) -> str:
+            return written(*shares(trials(mode))[bar])
+
+        return Check(texts[bar], "", (), text, (id,))
+
+    def error(_: Results) -> str:
+        low, median, high = np.quantile(errors(trials(mode)), (0.05, 0.5, 0.95))
+        return f"{low:.2f}, {median:.2f}, {high:.2f}"
+
+    what = "deciding SLI, model over packets on the same flows: 5%, median, 95% of classes"
+    return [
+        *(check(bar, id) for bar, id in zip(texts, IDS, strict=True)),
+        Check(what, "", (), error, IDS),
+    ]
+
+
+def tables(mode: Mode) -> list[Table]:
+    """Every scenario."""
+
+    def rows(_: Results) -> list[tuple[str, ...]]:
+        return [
+            (
+                str(each.number),
+                f"{each.least_bps / 1e9:.1f}",
+                f"{each.factor:.2f}",
+                each.verdict,
+                f"{each.margin:+.1%}",
+                f"{-max(each.packet.model):+.1%}",
+                f"{-each.packet.worst:+.1%}",
+                each.packet.worst_sli,
+                f"{-each.smaller.worst:+.1%}",
+            )
+            for each in trials(mode)
+        ]
+
+    header = (
+        "scenario",
+        "least link (Gbps)",
+        "drawn / least",
+        "plan",
+        "margin",
+        "margin, fresh flows, model",
+        "margin, fresh flows, packets",
+        "worst SLI of packets",
+        "margin at least / 1.1, packets",
+    )
+    caption = (
+        "Margins are those of the worst class, as a share of its threshold; positive is met. "
+        f"Congestion control: {CC}."
+    )
+    title = "The planner against the packet engine"
+    return [Table("planner-packets", title, caption, (), header, rows, IDS, folded=True)]
