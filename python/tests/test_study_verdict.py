@@ -9,10 +9,12 @@ from fctlab.studies.verdict import (
     Estimate,
     Exact,
     Expectation,
+    Finding,
     Number,
     Range,
     Sign,
     Verdict,
+    Within,
     estimate,
     judge,
     seeds_needed,
@@ -123,3 +125,8 @@ def test_a_claim_is_as_good_as_its_weakest_part() -> None:
 def test_an_expectation_on_both_sides_of_no_effect_is_a_mistake() -> None:
     with pytest.raises(ValueError, match="both sides"):
         judge(FIVE, Range(0.9, 1.2))
+
+
+def test_nothing_measured_is_undecided() -> None:
+    for expected in (Within(low=0.95), Sign(+1)):
+        assert judge([], expected) == Finding(Verdict.UNDECIDED, None)

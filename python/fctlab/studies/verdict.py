@@ -147,6 +147,8 @@ def judge(ratios: Sequence[float], expected: Expectation) -> Finding:
       **undecided**.
     * `Exact`, `Within`: **agrees** or **differs**; the interval is the range over the seeds.
     """
+    if not ratios:
+        return Finding(Verdict.UNDECIDED, None)
     if isinstance(expected, Exact | Within):
         return _judge_computed(ratios, expected)
     found = estimate(ratios)
