@@ -9,6 +9,7 @@ from fctlab.studies.verdict import (
     Estimate,
     Exact,
     Expectation,
+    Finding,
     Number,
     Range,
     Sign,

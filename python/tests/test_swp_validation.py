@@ -56,7 +56,8 @@ def test_shares_by_hand() -> None:
         trial("violated", -0.1, 0.1),
     ]
     assert validation.shares(found) == {"met": (1, 2), "missed": (2, 5), "larger": (1, 5)}
-    assert validation.share(found, "met") == 0.5
+    assert validation.share(found, "met") == [0.5]
+    assert validation.share([], "met") == []
     assert validation.errors(found[:1]) == [1.0, 1.0]
     # Wilson's interval of 1 of 2.
     assert validation.written(1, 2) == "1 of 2 (50% [9%, 91%])"

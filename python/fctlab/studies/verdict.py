@@ -148,6 +148,8 @@ def judge(ratios: Sequence[float], expected: Expectation) -> Finding:
     * `Exact`, `Within`: **agrees** or **differs**; the interval is the range over the seeds.
       **undecided** without a number.
     """
+    if not ratios:
+        return Finding(Verdict.UNDECIDED, None)
     if isinstance(expected, Exact | Within):
         return _judge_computed(ratios, expected)
     found = estimate(ratios)

@@ -213,10 +213,10 @@ def shares(found: Sequence[Trial]) -> dict[str, tuple[int, int]]:
     }
 
 
-def share(found: Sequence[Trial], bar: str) -> float:
-    """A share; NaN of nothing."""
+def share(found: Sequence[Trial], bar: str) -> list[float]:
+    """A share; nothing of nothing."""
     part, whole = shares(found)[bar]
-    return part / whole if whole else math.nan
+    return [part / whole] if whole else []
 
 
 def errors(found: Sequence[Trial]) -> list[float]:
@@ -241,7 +241,11 @@ def claims(mode: Mode) -> list[Claim]:
 
     def claim(id: str, text: str, bar: str, paper: str, expected: Within) -> Claim:
         part = Part("share", paper, expected, (), lambda: share(trials(mode), bar))
-        return Claim(id, text, paper, (part,), beyond=True)
+
+        def why(_: Results) -> str:
+            return f"{written(*shares(trials(mode))[bar])}."
+
+        return Claim(id, text, paper, (part,), why, beyond=True)
 
     return [
         claim(
