@@ -9,7 +9,6 @@ from fctlab.studies.verdict import (
     Estimate,
     Exact,
     Expectation,
-    Finding,
     Number,
     Range,
     Sign,

@@ -136,7 +136,7 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
             let most = most_flows.unwrap_or(MOST_FLOWS);
             let length = match fixed {
                 true => Length::Exactly(most),
-                false => Length::UntilTight(most),
+                false => Length::UntilDecided(most),
             };
             let (found, flows) = predict(&candidate, spec.seed, length, meter)?;
             Ok(json!({

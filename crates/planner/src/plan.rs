@@ -151,9 +151,9 @@ pub fn plan(spec: &Spec, value: &Value, most_flows: u64, meter: &Meter) -> Resul
         (rounded, found) = run(&grid);
     }
     if found.iter().any(|c| c.verdict == Some(Verdict::Undecided)) {
-        // Intervals were tight with other weights.
+        // Intervals were tight with other weights, or have a threshold inside.
         let last = candidate.with_weights(&rounded.weights, inside);
-        let length = Length::UntilTight(most_flows);
+        let length = Length::UntilDecided(most_flows);
         found = predict(&last, spec.seed, length, meter)?.0;
     }
     let weights = &rounded.weights;
@@ -165,7 +165,7 @@ pub fn plan(spec: &Spec, value: &Value, most_flows: u64, meter: &Meter) -> Resul
     };
     let binding = &classes[rounded.binding()];
     Ok(Plan {
-        success: rounded.worst() < 0.0,
+        success: rounded.worst() < 0.0 && verdict != Verdict::Violated,
         verdict,
         weights: grid,
         margin: -rounded.worst(),

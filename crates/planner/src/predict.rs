@@ -12,6 +12,9 @@ pub const TIGHT: f64 = 0.10;
 /// Flows behind an SLI in the first run, in multiples of the least that it takes.
 const FIRST: f64 = 2.0;
 
+/// How many times as long a run may get as intervals take, for the sake of a verdict.
+const DECIDE: f64 = 4.0;
+
 /// What became of an SLO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -63,6 +66,8 @@ pub struct ClassFound {
 pub enum Length {
     /// Until every interval is tight, with at most so many flows at once.
     UntilTight(u64),
+    /// The same, and then up to [`DECIDE`] times longer while a threshold lies inside an interval.
+    UntilDecided(u64),
     /// So many flows, once.
     Exactly(u64),
 }
@@ -78,17 +83,20 @@ pub fn predict(
     meter: &Meter,
 ) -> Result<(Vec<ClassFound>, Flows), SpecError> {
     let classes = candidate.classes;
-    let (Length::UntilTight(most) | Length::Exactly(most)) = length;
+    let (Length::UntilTight(most) | Length::UntilDecided(most) | Length::Exactly(most)) = length;
     let most = most.min(MOST_FLOWS) as f64;
     let per_s: f64 = classes.iter().map(|c| c.flows_per_s).sum();
     let mut until = match length {
         _ if per_s == 0.0 => 1e6, // traces only: all of them
-        Length::UntilTight(_) => horizon(classes, FIRST).as_secs_f64().min(most / per_s),
+        Length::UntilTight(_) | Length::UntilDecided(_) => {
+            horizon(classes, FIRST).as_secs_f64().min(most / per_s)
+        }
         Length::Exactly(_) => most / per_s,
     };
+    let mut tight_at = None;
     loop {
-        let length = Duration::from_secs_f64(until).unwrap_or(Duration::from_ms(1));
-        let flows = Flows::generate(classes, seed, length)?;
+        let span = Duration::from_secs_f64(until).unwrap_or(Duration::from_ms(1));
+        let flows = Flows::generate(classes, seed, span)?;
         let estimates = candidate.run(&flows, meter).estimates(classes);
         let found = judge(classes, &estimates);
         let slis = found.iter().flat_map(|c| &c.slis);
@@ -96,12 +104,23 @@ pub fn predict(
             .filter(|s| !s.tight)
             .map(|s| s.half_width().max(TIGHT * 1.2))
             .fold(0.0, f64::max);
-        if widest == 0.0 || meter.stopped() || per_s == 0.0 || until >= 0.999 * most / per_s {
+        if meter.stopped() || per_s == 0.0 || until >= 0.999 * most / per_s {
             return Ok((found, flows));
         }
-        // The width falls with the root of the length.
-        let longer = (widest / TIGHT).powi(2) * 1.2;
-        until = (until * longer.clamp(1.5, 6.0)).min(most / per_s);
+        if widest > 0.0 {
+            // The width falls with the root of the length.
+            let longer = (widest / TIGHT).powi(2) * 1.2;
+            until *= longer.clamp(1.5, 6.0);
+        } else {
+            let open = |c: &ClassFound| c.verdict == Some(Verdict::Undecided);
+            let first = *tight_at.get_or_insert(until);
+            let goes_on = matches!(length, Length::UntilDecided(_)) && until < DECIDE * first;
+            if !(goes_on && found.iter().any(open)) {
+                return Ok((found, flows));
+            }
+            until *= 2.0;
+        }
+        until = until.min(most / per_s);
     }
 }
 

@@ -46,7 +46,7 @@ fn check(points: &[(f64, f64)]) -> Result<(), String> {
         (_, share) if share != 1.0 => Err(format!(
             "the last cumulative probability is {share}; it must be 1"
         )),
-        (gap, _) if gap == 0.0 => Err("every gap is 0; flows would all start at once".into()),
+        (0.0, _) => Err("every gap is 0; flows would all start at once".into()),
         _ => Ok(()),
     }
 }

@@ -39,8 +39,6 @@ LONG = 0.10
 """The same for the mean slowdown of long flows, as a share."""
 SCHEMES = {"DCTCP": ("dctcp-rate", "swp-d"), "HPCC": ("hpcc", "swp-h")}
 """Of the packet engine: the parameters fitted to each, which are called like it, and table 2's."""
-SLOWER = {"dctcp-rate": {"eta": 4.0}}
-"""Parameters with which a class that has a share of the link only comes out better: see `_why`."""
 
 
 @dataclass(frozen=True)
@@ -174,11 +172,8 @@ def measured(mix: Mix, load: float, scheme: str, seed: int, mode: Mode) -> dict[
     drawn = planning.flows(spec, count)
     run, _ = bottleneck.replay(spec, drawn)
     slowdowns = {"packet": run["slowdown"].to_numpy(), "fitted": drawn["slowdown"].to_numpy()}
-    others = {"table 2": specification(mix, load, seed, published)}
-    if len(mix.classes) > 1 and fitted in SLOWER:
-        others["slower"] = specification(mix, load, seed, fitted, SLOWER[fitted])
-    for name, other in others.items():
-        slowdowns[name] = planning.flows(other, count)["slowdown"].to_numpy()
+    other = specification(mix, load, seed, published)
+    slowdowns["table 2"] = planning.flows(other, count)["slowdown"].to_numpy()
     names = drawn["traffic_class"].to_numpy()
     sizes = drawn["size_bytes"].to_numpy().astype(float)
     return {
@@ -244,11 +239,7 @@ def claims(mode: Mode) -> list[Claim]:
             "swp-x1",
             f"With weights: two and five classes under WFQ, {fitted}",
             f"not measured (the same bars: {MEAN:.0%}, {MOST:.0%}, {LONG:.0%})",
-            (
-                *_tails(WEIGHTED, "fitted", mode),
-                *_means(WEIGHTED, "fitted", mode),
-                *_tails(WEIGHTED, "slower", mode),
-            ),
+            (*_tails(WEIGHTED, "fitted", mode), *_means(WEIGHTED, "fitted", mode)),
             lambda _: _why(mode),
             beyond=True,
         ),
@@ -260,8 +251,7 @@ def _over_seeds(mode: Mode, effect: Callable[[int], float]) -> Callable[[], list
 
 
 def _tails(mixes: Sequence[Mix], which: str, mode: Mode) -> Iterator[Part]:
-    """Errors of p99s; with `SLOWER` parameters they stand beside."""
-    counts = which != "slower"
+    """Errors of p99s."""
 
     def shown(
         mix: Mix, load: float, scheme: str, summary: Callable[..., float]
@@ -272,15 +262,11 @@ def _tails(mixes: Sequence[Mix], which: str, mode: Mode) -> Iterator[Part]:
         return _over_seeds(mode, effect)
 
     for mix, load, scheme in settings(mixes):
-        changes = SLOWER.get(SCHEMES[scheme][0], {})
-        if not counts and not changes:
-            continue
         title = _title(mix, load, scheme)
-        title += "".join(f", {key} {value:g}" for key, value in changes.items() if not counts)
         for what, summary, most in (("mean", np.mean, MEAN), ("largest", np.max, MOST)):
             measure = shown(mix, load, scheme, summary)
             name = f"{title}, {what} error of p99"
-            yield Part(name, f"<= {most:.0%}", Within(0, most), (), measure, counts, percent=True)
+            yield Part(name, f"<= {most:.0%}", Within(0, most), (), measure, percent=True)
 
 
 def _means(mixes: Sequence[Mix], which: str, mode: Mode) -> Iterator[Part]:
@@ -321,12 +307,9 @@ def _fitted_do(mode: Mode) -> str:
 
 def _why(mode: Mode) -> str:
     return (
-        "A class that has a share of the link only waits longer behind the same T. DCTCP moves its "
-        "rate once per window, so once per round trip with the wait in it; the model within eta "
-        f"tau, whatever waits. Mean errors of p99 {_span(WEIGHTED, 'fitted', mode, ['DCTCP'])}, "
-        f"with eta = 4 instead of 1.54 {_span(WEIGHTED, 'slower', mode, ['DCTCP'])}. HPCC "
-        f"({_span(WEIGHTED, 'fitted', mode, ['HPCC'])}): switches report queue and rate of the "
-        "whole port, as in its published simulator, and so they do in the preset hpcc (scope); "
+        f"Mean errors of p99: {_span(WEIGHTED, 'fitted', mode, ['DCTCP'])} under DCTCP, "
+        f"{_span(WEIGHTED, 'fitted', mode, ['HPCC'])} under HPCC, whose switches report queue and "
+        "rate of the whole port, as in its published simulator (preset hpcc: scope); "
         "equation 11 has those of the class. Means of long flows rest on few of them here."
     )
 
