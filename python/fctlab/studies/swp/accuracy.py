@@ -91,9 +91,7 @@ WEIGHTED = (
 )
 
 
-def specification(
-    mix: Mix, load: float, seed: int, control: str, changes: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+def specification(mix: Mix, load: float, seed: int, control: str) -> dict[str, Any]:
     """A mix at a load: one queue for a single class, else WFQ."""
     rows = [
         {
@@ -110,7 +108,7 @@ def specification(
             "network": {"link": "100Gbps", "rtt": "10us"},
             "seed": seed,
             "queue": "fifo" if len(rows) == 1 else "wfq",
-            "cc": {"preset": control, **(changes or {})},
+            "cc": control,
             "classes": rows,
         }
     )
