@@ -24,8 +24,9 @@ SENDERS = 128
 """The more, the less often two flows share a sender's link."""
 # As the HPCC simulator sends them, which swp uses.
 PACKET = {"payload": "1000B", "header": "48B", "ack": "60B"}
-SCHEMES = ("dctcp-rate", "hpcc")
-"""Schemes whose congestion control the model has parameters for."""
+SCHEMES = {"dctcp-rate": "swp-d", "hpcc": "swp-h"}
+"""Schemes whose congestion control the model has parameters for: a preset of the scheme's name,
+and the paper's (table 2)."""
 
 
 def scenario(

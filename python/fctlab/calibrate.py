@@ -28,8 +28,6 @@ ENOUGH = 100
 """Long flows behind a mean that counts."""
 MORE = 10
 """A class of short flows has up to so many times as many as the one of the longest."""
-TABLE_2 = {"dctcp-rate": "swp-d", "hpcc": "swp-h"}
-"""Schemes of the packet engine, and the parameters of the paper that are meant for them."""
 ROUNDS = 120
 """Evaluations of a fit."""
 
@@ -87,8 +85,8 @@ def calibrate(
     Raises:
         SpecError: a mistake in the specification, or an unknown scheme or preset.
     """
-    if scheme not in TABLE_2:
-        raise SpecError("scheme", f"{scheme!r} is not one of {', '.join(TABLE_2)}")
+    if scheme not in bottleneck.SCHEMES:
+        raise SpecError("scheme", f"{scheme!r} is not one of {', '.join(bottleneck.SCHEMES)}")
     loaded = planning.load(spec, [f'cc="{preset or scheme}"'])
     means = {each["name"]: _mean_bytes(each) for each in loaded["classes"]}
     counts = {k: int(flows * min(MORE, max(means.values()) / v)) for k, v in means.items()}
@@ -103,10 +101,10 @@ def calibrate(
     fitted = _fit(samples[0], loaded["cc"])
     return {
         "scheme": scheme,
-        "preset": TABLE_2[scheme],
+        "preset": bottleneck.SCHEMES[scheme],
         "cc": fitted,
         "errors": [
-            _errors(sample, held_out, fitted, TABLE_2[scheme])
+            _errors(sample, held_out, fitted, bottleneck.SCHEMES[scheme])
             for held_out, group in zip((False, True), samples, strict=True)
             for sample in group
         ],

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use fctlab_core::{Duration, SpecError, spec};
 use fctlab_link::{Arrival, Control, Done, QueueSpec};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::change;
@@ -69,7 +69,7 @@ enum Question {
 }
 
 /// What is told of a flow.
-#[derive(Clone, Copy, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Column {
     StartS,
@@ -87,16 +87,6 @@ impl Column {
         Column::FctS,
         Column::Slowdown,
     ];
-
-    fn name(self) -> &'static str {
-        match self {
-            Column::StartS => "start_s",
-            Column::SizeBytes => "size_bytes",
-            Column::Class => "class",
-            Column::FctS => "fct_s",
-            Column::Slowdown => "slowdown",
-        }
-    }
 }
 
 /// Answers a question; `meter` counts, and stops it from outside.
@@ -200,7 +190,7 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
                 done.iter().map(value).collect()
             };
             let columns = columns.unwrap_or_else(|| Column::ALL.to_vec());
-            let columns = columns.into_iter().map(|c| (c.name(), column(c)));
+            let columns = columns.into_iter().map(|c| (c, column(c)));
             Ok(json!(columns.collect::<BTreeMap<_, _>>()))
         }
         Question::Judge {

@@ -37,7 +37,7 @@ MEAN, MOST = 0.10, 0.25
 called accurate; the paper has no figure."""
 LONG = 0.10
 """The same for the mean slowdown of long flows, as a share."""
-SCHEMES = {"DCTCP": ("dctcp-rate", "swp-d"), "HPCC": ("hpcc", "swp-h")}
+SCHEMES = dict(zip(("DCTCP", "HPCC"), bottleneck.SCHEMES.items(), strict=True))
 """Of the packet engine: the parameters fitted to each, which are called like it, and table 2's."""
 
 
