@@ -153,6 +153,12 @@ impl EventQueue {
         self.far_min = self.far_min.min((at.ps(), source));
     }
 
+    /// The source of the first far event.
+    #[inline]
+    pub fn next_far(&self) -> Source {
+        self.far_min.1
+    }
+
     /// The instant of the event popped last.
     #[inline(always)]
     pub fn now(&self) -> Time {

@@ -5,7 +5,7 @@ use fctlab_core::Time;
 
 use super::events::Source;
 use super::flows::FlowState;
-use super::index::{at, at_mut};
+use super::index::{at, at_mut, prefetch};
 use super::port::Fate;
 use super::slab::{PacketId, Slab};
 use super::{Engine, NO_LIMIT, Settings};
@@ -104,6 +104,8 @@ impl<const FULL: bool> Engine<'_, FULL> {
 
     /// The timer of a flow, or its pacer: source `number` from the first timer on.
     pub(super) fn on_timer(&mut self, number: Source) {
+        let next = self.events.next_far().wrapping_sub(self.timer_source(0));
+        prefetch(&self.flows, next / 2);
         let slot = number / 2;
         if number % 2 == 1 {
             return self.on_pacer(slot);

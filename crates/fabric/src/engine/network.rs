@@ -4,7 +4,7 @@
 use fctlab_core::Time;
 
 use super::Engine;
-use super::index::at_mut;
+use super::index::{at, at_mut, prefetch};
 use super::port::{self, Fate};
 use super::slab::PacketId;
 use crate::packet::Packet;
@@ -16,12 +16,30 @@ impl<const FULL: bool> Engine<'_, FULL> {
         let port = at_mut(&mut self.ports, link);
         let (id, header) = port.arrive(&mut self.slab, &mut self.events);
         let switch = port.switch;
+        if self.slab.is_large() {
+            self.prefetch_next(link);
+        }
         if switch == port::HOST {
             return self.deliver(id);
         }
         let routes = &self.fabric.routes;
         let out = routes.next_port(switch, header.dst, header.hash, &mut self.router);
         self.hand_over(out, id, header.bytes);
+    }
+
+    /// Asks for what the next arrival on wire `link` will need: the packet behind it,
+    /// and its flow if it is for a host.
+    #[inline(never)]
+    fn prefetch_next(&self, link: u32) {
+        let port = at(&self.ports, link);
+        let Some(next) = port.next_arriving() else {
+            return;
+        };
+        let slot = self.slab.get(next);
+        self.slab.prefetch(slot.next);
+        if port.switch == port::HOST {
+            prefetch(&self.flows, slot.packet.flow);
+        }
     }
 
     /// Gives packet `id` to port `out`, accounting for what is dropped.

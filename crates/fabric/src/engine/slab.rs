@@ -4,7 +4,7 @@
 //! A packet keeps its slot from host to host while no port holds it back, so a
 //! hop changes a few words of it and copies nothing.
 
-use super::index::{at, at_mut};
+use super::index::{at, at_mut, prefetch};
 use super::telemetry::Telemetry;
 use crate::packet::Packet;
 
@@ -20,8 +20,6 @@ pub const NONE: PacketId = u32::MAX;
 pub struct InFlight {
     /// The packet.
     pub packet: Packet,
-    /// FIFO ports: bytes accepted before this packet (wrapping).
-    pub before: u32,
     /// The packet behind it on the same wire, or the next free slot.
     pub next: PacketId,
     /// When the packet reaches the far end of the wire.
@@ -67,7 +65,6 @@ impl Slab {
         let packet = Packet::default();
         self.slots.push(InFlight {
             packet,
-            before: 0,
             next: NONE,
             arrival: 0,
             next_arrival: 0,
@@ -98,6 +95,19 @@ impl Slab {
     #[inline(always)]
     pub fn get(&self, id: PacketId) -> &InFlight {
         at(&self.slots, id)
+    }
+
+    /// Whether there are more packets than fit a core's own cache (1 MB), so that
+    /// asking for them ahead of time pays.
+    #[inline(always)]
+    pub fn is_large(&self) -> bool {
+        self.slots.len() > 1 << 14
+    }
+
+    /// The slot `id` will be needed soon.
+    #[inline]
+    pub fn prefetch(&self, id: PacketId) {
+        prefetch(&self.slots, id);
     }
 
     /// The slot `id`.

@@ -9,9 +9,9 @@
 //!
 //! * **FIFO** ports decide everything on arrival: the packet will start at
 //!   `busy_until`, so it goes onto the wire at once, with no event at the end
-//!   of a transmission. What is *waiting* (not yet started) is found by a
-//!   second cursor into the same list, and only when the backlog is long
-//!   enough that a drop or a mark is possible.
+//!   of a transmission. What is *waiting* (not yet started) is listed only
+//!   while the backlog is long enough that a drop or a mark is possible
+//!   (`waiting`).
 //! * **Choosing** ports (any other discipline) hold packets back in their
 //!   [`Queue`] and have an event at the end of a transmission while anything
 //!   waits.
@@ -26,6 +26,7 @@
 //! What a scenario writes about a port is in `spec`.
 
 mod spec;
+mod waiting;
 
 use std::sync::Arc;
 
@@ -33,6 +34,7 @@ use fctlab_core::units::PathScale;
 use fctlab_core::{Duration, Rate, SpecError, Time};
 
 pub use self::spec::{DropPolicy, EcnAt, EcnScope, PortSpec};
+use self::waiting::{Start, Waiting};
 use super::events::{EventQueue, Source};
 use super::slab::{InFlight, NONE, PacketId, Slab};
 use super::telemetry::Hop;
@@ -101,7 +103,8 @@ pub struct Port {
     /// Picoseconds per byte times 2^16, rounded up.
     ps_per_byte: u64,
     delay: u64,
-    /// A backlog (in time) up to which neither a drop nor a mark is possible.
+    /// A backlog (in time) up to which nothing needs to know what waits; 0 while
+    /// that is known.
     quiet: u64,
     /// The packets on the wire, first and last.
     head: PacketId,
@@ -134,10 +137,10 @@ struct Limits {
     telemetry_rate: u64,
     /// Packets that may overtake one before it is marked on dequeue.
     mark_after: u32,
-    /// FIFO: packets known to have started, and the last of them, which
-    /// counts only while it is on the wire.
-    started: u64,
-    last_started: PacketId,
+    /// A backlog (in time) up to which neither a drop nor a mark is possible.
+    quiet: u64,
+    /// FIFO: what waits, while that is known.
+    waiting: Waiting,
 }
 
 /// The part of a port that holds packets back.
@@ -226,16 +229,14 @@ impl Port {
         } else {
             buffer.min(mark_above)
         };
+        // Rounded down: a shorter quiet time is always correct.
+        let quiet = link.rate.transmission_time(quiet_bytes).ps();
+        let quiet = quiet.saturating_sub(1);
         Ok(Port {
             busy_until: 0,
             ps_per_byte,
             delay: link.delay.ps(),
-            // Rounded down: a shorter quiet time is always correct.
-            quiet: link
-                .rate
-                .transmission_time(quiet_bytes)
-                .ps()
-                .saturating_sub(1),
+            quiet,
             head: NONE,
             tail: NONE,
             wire: number + ports,
@@ -250,8 +251,8 @@ impl Port {
                 mark_at_dequeue,
                 telemetry_rate: 0,
                 mark_after: u32::try_from(threshold / scale.packet_bytes).unwrap_or(u32::MAX),
-                started: 0,
-                last_started: NONE,
+                quiet,
+                waiting: Waiting::default(),
             }),
             writes_on_start: mark_at_dequeue && fifo && !choosing,
             counters: PortCounters::default(),
@@ -261,7 +262,7 @@ impl Port {
     /// From now on data packets carry what this port of `rate` sees.
     pub fn write_telemetry(&mut self, rate: Rate) {
         self.limits.telemetry_rate = rate.bps();
-        self.quiet = 0;
+        (self.quiet, self.limits.quiet) = (0, 0);
         self.writes_on_start = self.choosing.is_none();
     }
 
@@ -331,18 +332,16 @@ impl Port {
             return Fate::Dropped;
         }
         self.busy_until = end;
-        let before = self.counters.accepted_bytes;
         self.counters.accepted_packets += 1;
-        self.counters.accepted_bytes = before + u64::from(bytes);
-        self.put_on_wire(id, before as u32, slab, events);
+        self.counters.accepted_bytes += u64::from(bytes);
+        self.put_on_wire(id, slab, events);
         Fate::Sent
     }
 
     #[inline(always)]
-    fn put_on_wire(&mut self, id: PacketId, before: u32, slab: &mut Slab, events: &mut EventQueue) {
+    fn put_on_wire(&mut self, id: PacketId, slab: &mut Slab, events: &mut EventQueue) {
         let arrival = self.busy_until + self.delay;
         let slot = slab.get_mut(id);
-        slot.before = before;
         slot.next = NONE;
         slot.arrival = arrival;
         let behind = std::mem::replace(&mut self.tail, id);
@@ -359,11 +358,18 @@ impl Port {
     /// marking it if need be.
     #[inline(never)]
     fn admit(&mut self, now: u64, id: PacketId, slab: &mut Slab) -> bool {
-        let idle = self.busy_until <= now;
-        let mut occupancy = u64::from(slab.get(id).packet.bytes);
+        let bytes = slab.get(id).packet.bytes;
+        let start = self.busy_until.max(now);
+        let idle = start == now;
+        let mut occupancy = u64::from(bytes);
         if self.choosing.is_none() {
-            self.start_waiting(now, slab);
-            occupancy += self.waiting_bytes(slab);
+            // Not at once below it, or a port at the threshold would list its wire again and again.
+            if start + self.transmission(bytes) - now <= self.limits.quiet / 8 * 7 {
+                self.stop_listing();
+                return true;
+            }
+            self.list_waiting(now, slab);
+            occupancy += self.limits.waiting.bytes(self.counters.accepted_bytes);
         }
         if occupancy > self.limits.buffer && !idle {
             return false;
@@ -371,7 +377,11 @@ impl Port {
         if occupancy > self.limits.mark_above && !self.limits.mark_at_dequeue {
             self.counters.marked_packets += u64::from(mark(&mut slab.get_mut(id).packet));
         }
-        if self.limits.telemetry_rate > 0 && self.choosing.is_some() {
+        if self.choosing.is_none() {
+            let before = self.counters.accepted_bytes;
+            let at = start;
+            self.limits.waiting.push(Start { at, before, id });
+        } else if self.limits.telemetry_rate > 0 {
             let sent = self.counters.accepted_bytes - self.counters.evicted_bytes;
             let packet = slab.get(id).packet;
             slab.get_mut(id).packet.sack_end = self.telemetry(&packet, now, (0, sent), slab);
@@ -379,58 +389,59 @@ impl Port {
         true
     }
 
-    /// FIFO: the first packet not known to have started; there must be one.
-    fn first_unstarted(&self, slab: &Slab) -> PacketId {
-        match self.limits.started > self.counters.delivered_packets {
-            true => slab.get(self.limits.last_started).next,
-            false => self.head,
+    /// FIFO: lists the packets that have not started by `now`, from here on.
+    fn list_waiting(&mut self, now: u64, slab: &mut Slab) {
+        if self.quiet > 0 {
+            self.quiet = 0;
+            self.list_wire(now, slab);
+        }
+        if !self.writes_on_start {
+            return self.limits.waiting.skip_started_by(now);
+        }
+        // This is called before every acceptance, so that what remains at each
+        // start is exact.
+        while let Some(start) = self.limits.waiting.started_by(now) {
+            self.start(start, slab);
         }
     }
 
-    /// FIFO: bytes accepted whose transmission has not started, as of the last
-    /// call of `start_waiting`.
-    fn waiting_bytes(&self, slab: &Slab) -> u64 {
-        if self.limits.started == self.counters.accepted_packets {
-            return 0;
-        }
-        let before = slab.get(self.first_unstarted(slab)).before;
-        u64::from((self.counters.accepted_bytes as u32).wrapping_sub(before))
-    }
-
-    /// FIFO: moves the second cursor past the packets whose transmission has
-    /// started by `now`. When marks are set on dequeue this is called before
-    /// every acceptance, so that what remains at each start is exact.
-    fn start_waiting(&mut self, now: u64, slab: &mut Slab) {
-        self.limits.started = self.limits.started.max(self.counters.delivered_packets);
-        while self.limits.started < self.counters.accepted_packets {
-            let first = slab.get(self.first_unstarted(slab));
-            if self.start_of(first) > now {
-                return;
-            }
-            self.start_one(slab);
+    /// FIFO: finds the packets on the wire that have not started by `now`.
+    #[cold]
+    fn list_wire(&mut self, now: u64, slab: &Slab) {
+        let mut waiting = 0;
+        let starts = self.on_wire(slab).filter_map(|id| {
+            let slot = slab.get(id);
+            let bytes = slot.packet.bytes;
+            let at = slot.arrival - self.delay - self.transmission(bytes);
+            let before = waiting;
+            waiting += if at > now { u64::from(bytes) } else { 0 };
+            (at > now).then_some(Start { at, before, id })
+        });
+        let starts = starts.collect::<Vec<_>>();
+        let sent = self.counters.accepted_bytes - waiting;
+        for start in starts {
+            let before = sent + start.before;
+            self.limits.waiting.push(Start { before, ..start });
         }
     }
 
-    /// FIFO: when the transmission of a packet on the wire started, or will.
-    fn start_of(&self, slot: &InFlight) -> u64 {
-        slot.arrival - self.delay - self.transmission(slot.packet.bytes)
+    /// FIFO: the backlog is short; what waits does not matter for a while.
+    fn stop_listing(&mut self) {
+        self.quiet = self.limits.quiet;
+        self.limits.waiting.clear();
     }
 
-    /// FIFO: the first waiting packet starts.
-    fn start_one(&mut self, slab: &mut Slab) {
-        let first = self.first_unstarted(slab);
-        self.limits.last_started = first;
-        self.limits.started += 1;
-        if self.limits.mark_at_dequeue && self.waiting_bytes(slab) > self.limits.mark_above {
-            self.counters.marked_packets += u64::from(mark(&mut slab.get_mut(first).packet));
+    /// FIFO: the first packet of those waiting starts; something may be written into it.
+    fn start(&mut self, first: Start, slab: &mut Slab) {
+        let accepted = self.counters.accepted_bytes;
+        let waiting = self.limits.waiting.bytes(accepted);
+        if self.limits.mark_at_dequeue && waiting > self.limits.mark_above {
+            self.counters.marked_packets += u64::from(mark(&mut slab.get_mut(first.id).packet));
         }
         if self.limits.telemetry_rate > 0 {
-            let slot = *slab.get(first);
-            let accepted = self.counters.accepted_bytes;
-            let sent = accepted - u64::from((accepted as u32).wrapping_sub(slot.before));
-            let seen = (self.waiting_bytes(slab), sent);
-            let written = self.telemetry(&slot.packet, self.start_of(&slot), seen, slab);
-            slab.get_mut(first).packet.sack_end = written;
+            let packet = slab.get(first.id).packet;
+            let seen = (waiting, first.before);
+            slab.get_mut(first.id).packet.sack_end = self.telemetry(&packet, first.at, seen, slab);
         }
     }
 
@@ -438,11 +449,12 @@ impl Port {
     /// if any, becomes the wire's event.
     #[inline(always)]
     pub fn arrive(&mut self, slab: &mut Slab, events: &mut EventQueue) -> (PacketId, Header) {
-        if self.writes_on_start && self.limits.started <= self.counters.delivered_packets {
-            self.limits.started = self.counters.delivered_packets;
-            self.start_one(slab);
-        }
         let id = self.head;
+        if self.writes_on_start
+            && let Some(start) = self.limits.waiting.take(id)
+        {
+            self.start(start, slab);
+        }
         let InFlight {
             packet,
             next,
@@ -458,6 +470,12 @@ impl Port {
             events.schedule(self.wire, Time::from_ps(next_arrival));
         }
         (id, Header { dst, hash, bytes })
+    }
+
+    /// The packet that arrives next at the far end of the wire.
+    #[inline(always)]
+    pub fn next_arriving(&self) -> Option<PacketId> {
+        (self.head != NONE).then_some(self.head)
     }
 
     #[inline(never)]
@@ -563,7 +581,7 @@ impl Port {
             packet.sack_end = self.telemetry(&packet, now.ps(), seen, slab);
         }
         self.busy_until = end.unwrap_or(now.ps() + self.transmission(packet.bytes));
-        self.put_on_wire(slab.insert(packet), 0, slab, events);
+        self.put_on_wire(slab.insert(packet), slab, events);
         if more {
             events.schedule(self.transmitter, Time::from_ps(self.busy_until));
         }
@@ -575,8 +593,9 @@ impl Port {
         match &self.choosing {
             Some(c) => c.queue.bytes_by_queue(),
             None => {
-                self.start_waiting(now.ps(), slab);
-                vec![self.waiting_bytes(slab)]
+                self.limits.quiet = 0; // Who looks once will look again.
+                self.list_waiting(now.ps(), slab);
+                vec![self.limits.waiting.bytes(self.counters.accepted_bytes)]
             }
         }
     }
@@ -594,11 +613,14 @@ impl Port {
 
     /// Packets queued or on the wire.
     pub fn packets_inside(&self, slab: &Slab) -> u64 {
-        let first = Some(self.head).filter(|&id| id != NONE);
-        let on_wire = std::iter::successors(first, |&id| {
+        self.on_wire(slab).count() as u64 + u64::from(self.waiting_packets)
+    }
+
+    /// The packets on the wire, in order; of a FIFO port also those that wait.
+    fn on_wire<'s>(&self, slab: &'s Slab) -> impl Iterator<Item = PacketId> + use<'s> {
+        std::iter::successors(self.next_arriving(), |&id| {
             Some(slab.get(id).next).filter(|&next| next != NONE)
-        });
-        on_wire.count() as u64 + u64::from(self.waiting_packets)
+        })
     }
 
     /// How long a packet that arrives now will wait, where that is known now:
