@@ -58,6 +58,10 @@ Sets = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PATH=VALUE", help="Change one key; may be repeated."),
 ]
+Engine = Annotated[
+    str | None,
+    typer.Option(help="packet, or model (one bottleneck), instead of the scenario's own."),
+]
 Seed = Annotated[int | None, typer.Option(help="Instead of the scenario's seed.")]
 Out = Annotated[Path | None, typer.Option(help="Save the result in this directory.")]
 ShowProgress = Annotated[
@@ -78,14 +82,15 @@ def _options(
 @app.command()
 def run(
     scenario: ScenarioFile,
+    engine: Engine = None,
     sets: Sets = None,
     seed: Seed = None,
     out: Out = None,
     as_json: AsJson = False,
     progress: ShowProgress = None,
 ) -> None:
-    """Simulate one scenario at packet level."""
-    loaded = fctlab.load_scenario(scenario).with_sets(sets or [])
+    """Simulate one scenario, packet by packet or on the functional model."""
+    loaded = _load(scenario, engine, sets)
     with _progress(progress) as report:
         result = fctlab.run(
             loaded, seed=seed, out=out, progress=lambda seen: report("simulating", seen)
@@ -112,6 +117,7 @@ def compare(
     seeds: Annotated[
         int | None, typer.Option(help="How many seeds, counted up from the scenario's.")
     ] = None,
+    engine: Engine = None,
     sets: Sets = None,
     seed: Seed = None,
     out: Out = None,
@@ -122,7 +128,7 @@ def compare(
     progress: ShowProgress = None,
 ) -> None:
     """Run the same flows under several schemes, side by side; the first is the baseline."""
-    loaded = fctlab.load_scenario(scenario).with_sets(sets or [])
+    loaded = _load(scenario, engine, sets)
     if seed is not None:
         loaded = loaded.set("seed", seed)
     with _progress(progress) as report:
@@ -311,6 +317,14 @@ def main() -> NoReturn:
 def _fail(message: str, code: int) -> int:
     say("error: " + " ".join(message.split()))
     return code
+
+
+def _load(file: Path, engine: str | None, sets: list[str] | None) -> fctlab.Scenario:
+    """A scenario with the changes of the command line."""
+    loaded = fctlab.load_scenario(file)
+    if engine is not None:
+        loaded = loaded.set("engine", engine)
+    return loaded.with_sets(sets or [])
 
 
 def _say_saved(out: Path | None) -> None:

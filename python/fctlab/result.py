@@ -113,6 +113,13 @@ class Result:
         name: str = self.scenario["scheme"]["name"]
         return name
 
+    @property
+    def engine(self) -> str:
+        """What simulated it: ``"packet"`` or ``"model"``."""
+        # Results that were saved before there was a choice do not say.
+        kind: str = self.scenario.get("engine", {"kind": "packet"})["kind"]
+        return kind
+
     def plot_fct_cdf(self) -> Figure:
         """Cumulative distribution of flow completion times, logarithmic in time."""
         from fctlab import plots
@@ -229,7 +236,7 @@ def run(
     out: str | PathLike[str] | None = None,
     progress: ProgressCallback | None = None,
 ) -> Result:
-    """Simulate a scenario at packet level.
+    """Simulate a scenario, packet by packet or, with ``engine = "model"``, on the functional model.
 
     The interpreter is released meanwhile, so runs in several threads use several cores.
 

@@ -39,9 +39,9 @@ def result(found: Result) -> RenderableType:
             *(plain(row[f"{s}_slowdown"]) for s in ("avg", "p50", "p99")),
         )
     parts: list[RenderableType] = [_whole(table), *_window(found.extras["measured"])]
-    parts.append(_counters(found.scheme, found.counters))
+    parts.append(_counters(found.scheme, found.engine, found.counters))
     parts += _extras(found.scheme, found.extras)
-    parts.append(_speed(found.perf, found.counters))
+    parts.append(_speed(found.perf, found.engine, found.counters))
     return Group(*parts)
 
 
@@ -82,13 +82,14 @@ def comparison(found: Comparison) -> RenderableType:
     for scheme in found.schemes:
         runs = [r for c, r in zip(found.cells, found.results, strict=True) if c.scheme == scheme]
         total = {k: sum(run.counters[k] for run in runs) for k in runs[0].counters}
-        parts.append(_counters(scheme, total))
+        parts.append(_counters(scheme, runs[0].engine, total))
     if len(found.cells) == len(found.schemes):
         for run in found.results:
             parts += _extras(run.scheme, run.extras)
-    hops = sum(run.counters["packet_hops"] for run in found.results)
+    unit, counter = _UNITS[found.results[0].engine]
+    done = sum(run.counters[counter] for run in found.results)
     cpu = sum(run.perf["cpu_s"] for run in found.results)
-    parts.append(Text(f"{count(hops)} packet-hops in {cpu:.2f} s of CPU time", style="dim"))
+    parts.append(Text(f"{count(done)} {unit} in {cpu:.2f} s of CPU time", style="dim"))
     return Group(*parts)
 
 
@@ -398,9 +399,15 @@ def _ratio(row: dict[str, Any], metric: str, base: str) -> str:
     return f"{value:.2f}x" if ci is None else f"{value:.2f}x ±{ci:.2f}"
 
 
-def _counters(scheme: str, counters: dict[str, int]) -> Text:
+_UNITS = {"packet": ("packet-hops", "packet_hops"), "model": ("steps of the model", "events")}
+"""By engine, what its work is counted in."""
+
+
+def _counters(scheme: str, engine: str, counters: dict[str, int]) -> Text:
     names = ("data_packets", "retransmissions", "timeouts", "drops", "ecn_marks")
     parts = [f"{count(counters[name])} {name.replace('_', ' ')}" for name in names]
+    if engine == "model":
+        parts = ["on the functional model, no packets"]
     unfinished = counters["flows_started"] - counters["flows_finished"]
     parts += [f"{unfinished:,} flows unfinished"] if unfinished else []
     return Text(f"{scheme}: {', '.join(parts)}")
@@ -440,11 +447,12 @@ def _inline(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _speed(perf: dict[str, float], counters: dict[str, int]) -> Text:
+def _speed(perf: dict[str, float], engine: str, counters: dict[str, int]) -> Text:
+    unit, counter = _UNITS[engine]
     return Text(
         f"{seconds(perf['simulated_s'])} simulated in {seconds(perf['wall_s'])}: "
-        f"{count(counters['packet_hops'])} packet-hops, "
-        f"{count(perf['packet_hops_per_s'])} per second; "
+        f"{count(counters[counter])} {unit}, "
+        f"{count(counters[counter] / perf['wall_s'])} per second; "
         f"peak memory {count(perf['peak_rss_bytes'])}B",
         style="dim",
     )

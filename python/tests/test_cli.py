@@ -35,6 +35,29 @@ def test_run_prints_a_table_and_saves_a_result(
     assert names(tmp_path / "out") == RESULT
 
 
+def test_run_without_packets(program: Program, tmp_path: Path) -> None:
+    scenario = Path(__file__).parents[2] / "scenarios" / "swp-websearch.toml"
+    few = ("--set", "traffic.flows=2000")
+    done = program("run", scenario, "--engine", "model", *few, "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert "on the functional model" in done.stdout and "packet-hops" not in done.stdout
+    assert names(tmp_path / "out") == RESULT
+    again = program("run", "out/scenario.json", "--out", "again")
+    assert again.returncode == 0, again.stderr
+    for name in ("flows.parquet", "scenario.json"):
+        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+    given = ("--set", "engine.cc=swp-d")
+    paper = program(
+        "compare", scenario, "--schemes", "dctcp-rate", "--engine", "model", *few, *given
+    )
+    assert paper.returncode == 0, paper.stderr
+    assert "steps of the model" in paper.stdout
+
+
+def test_an_unknown_engine_is_refused(program: Program, small: Path, tmp_path: Path) -> None:
+    refused(program("run", small, "--engine", "fluid"), "known: packet, model", tmp_path)
+
+
 def test_run_as_json_is_one_object_and_nothing_else(program: Program, small: Path) -> None:
     done = program("run", small, "--json", "--progress", "--seed", "7", "--set", "traffic.load=0.3")
     found = json.loads(done.stdout)
@@ -121,7 +144,7 @@ def test_list_shows_every_part(program: Program, place: str) -> None:
 
 def test_list_shows_all_places(program: Program) -> None:
     assert set(json.loads(program("list", "--json").stdout)) == {
-        "schemes", "workloads", "topologies", "transports", "taggers", "disciplines",
+        "schemes", "workloads", "topologies", "transports", "taggers", "disciplines", "engines",
         "routings", "arrivals", "patterns", "studies", "mappings", "policies", "queues",
         "congestion controls",
     }  # fmt: skip

@@ -17,11 +17,12 @@
 //! A [`scheme`] is a choice for each of these places, and every choice is a
 //! file of its own behind a one-line registry. When a flow is done its
 //! [`records`] and [`ideal`] completion time make the [`summary`];
-//! [`recorders`] see inside while it runs.
+//! [`recorders`] see inside while it runs. [`functional`] runs the scenario without packets.
 
 pub mod capacity;
 pub mod disciplines;
 pub mod engine;
+pub mod functional;
 pub mod ideal;
 pub mod mappings;
 pub mod packet;

@@ -14,10 +14,11 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::engine::{End, Engine, NO_LIMIT, Settings};
+use crate::functional;
 use crate::recorders::Recorders;
 use crate::recorders::queries::Queries;
 use crate::records::{Record, Records};
-use crate::scenario::{Extra, Scenario};
+use crate::scenario::{EngineSpec, Extra, Scenario};
 use crate::summary::Summary;
 use crate::topology::Fabric;
 
@@ -223,10 +224,12 @@ pub fn run(scenario: &Scenario, mut options: RunOptions<'_>) -> Result<Outcome, 
         recorders,
         sink: &mut sink,
     };
-    let finished = if parts.recorders.any() || parts.settings.is_rare() {
-        parts.simulate::<true>(&mut observe)
-    } else {
-        parts.simulate::<false>(&mut observe)
+    let finished = match &scenario.engine {
+        EngineSpec::Model(model) => parts.model(model, &mut observe),
+        EngineSpec::Packet(_) if parts.recorders.any() || parts.settings.is_rare() => {
+            parts.simulate::<true>(&mut observe)
+        }
+        EngineSpec::Packet(_) => parts.simulate::<false>(&mut observe),
     };
     let (cpu_s, wall_s) = (thread_cpu_s() - cpu, wall.elapsed().as_secs_f64());
     let (end, counters, now, recorders) = finished?;
@@ -387,6 +390,25 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
+    fn model(
+        self,
+        spec: &functional::Spec,
+        observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<(End, Counters, Time, Recorders), RunError> {
+        let (settings, traffic, sink) = (&self.settings, self.traffic, self.sink);
+        let found = functional::run(
+            spec,
+            self.scenario,
+            settings,
+            self.fabric,
+            traffic,
+            sink,
+            observe,
+        );
+        let (end, counters, now) = found?;
+        Ok((end, counters, now, self.recorders))
+    }
+
     fn simulate<const FULL: bool>(
         self,
         observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,

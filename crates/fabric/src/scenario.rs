@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::capacity;
 use crate::disciplines::QueueSpec;
+use crate::functional;
 use crate::mappings::MappingPolicy;
 use crate::recorders::RecordSpec;
 use crate::routing::RoutingSpec;
@@ -36,6 +37,9 @@ pub struct Scenario {
     /// The seed from which every random stream follows.
     #[serde(default = "default_seed")]
     pub seed: u64,
+    /// What simulates it.
+    #[serde(default)]
+    pub engine: EngineSpec,
     /// Sizes of packets.
     #[serde(default)]
     pub packet: PacketFormat,
@@ -78,6 +82,25 @@ impl Scenario {
         let mut fabric = fabric.map_err(|e| e.under("topology"))?;
         capacity::apply(&self.capacity, &mut fabric)?;
         Ok(fabric)
+    }
+}
+
+parts! {
+    /// What simulates a scenario.
+    pub enum EngineSpec, "kind of engine" {
+        "packet" => Packet(PacketByPacket),
+        "model" => Model(functional::Spec),
+    }
+}
+
+/// Packet by packet, on any topology.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PacketByPacket {}
+
+impl Default for EngineSpec {
+    fn default() -> Self {
+        EngineSpec::Packet(PacketByPacket {})
     }
 }
 
@@ -282,7 +305,11 @@ pub fn resolve(
         .record
         .check(&fabric, scenario.traffic.flows)
         .map_err(|e| e.under("record"))?;
-    crate::run::settings(&scenario, &fabric)?;
+    let settings = crate::run::settings(&scenario, &fabric)?;
+    if let EngineSpec::Model(spec) = &scenario.engine {
+        let resolved = spec.resolve(&scenario, &settings, &fabric)?;
+        scenario.engine = EngineSpec::Model(resolved);
+    }
     Ok(scenario)
 }
 
@@ -448,5 +475,6 @@ pub fn catalog() -> Value {
         "routings": RoutingSpec::catalog(),
         "arrivals": ArrivalsSpec::catalog(),
         "patterns": PatternSpec::catalog(),
+        "engines": EngineSpec::catalog(),
     })
 }

@@ -1,0 +1,313 @@
+//! The functional model in place of packets: the same scenario and flows on
+//! [`fctlab_link`] (swp, section 4).
+//!
+//! The model knows one bottleneck, congestion control as a function, and the
+//! disciplines that tell classes or flows apart. What a scenario says beyond
+//! that is refused here rather than ignored, except for the parameters of a
+//! transport and of marking, for which those of the model stand, and buffers,
+//! which the model does not have.
+
+use std::ops::ControlFlow;
+
+use fctlab_core::{Duration, PacketFormat, SpecError, Time};
+use fctlab_link::model::LONGEST_STEP;
+use fctlab_link::queues::{Discipline, Sharing};
+use fctlab_link::{Arrival, Control, Inside, Link, Setup};
+use fctlab_workload::{Flow, Traffic};
+use serde::{Deserialize, Serialize};
+
+use crate::disciplines::QueueSpec;
+use crate::disciplines::classes;
+use crate::engine::{End, Settings};
+use crate::ideal::Ideal;
+use crate::records::{Fct, Record, Unfinished};
+use crate::run::{Counters, Progress};
+use crate::scenario::{Extra, FctEnds, Scenario, Stop};
+use crate::topology::{self, Fabric};
+
+/// The functional model of one bottleneck: rates instead of packets, in a fraction of the time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Spec {
+    /// Congestion control as a function: a preset, or a table of one and what differs.
+    /// Default: what was fitted to the scheme's transport, with the scenario's packets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cc: Option<Control>,
+}
+
+/// The link into the one receiver.
+fn bottleneck(fabric: &Fabric) -> Result<&topology::Link, SpecError> {
+    let into = |sink| fabric.links.iter().find(|link| link.to == sink);
+    let link = fabric.sink.and_then(into).ok_or_else(|| {
+        let message = "the model has one bottleneck: it needs a topology with one receiver (star)";
+        SpecError::new("engine", message)
+    })?;
+    if let Some(other) = fabric.links.iter().find(|l| l.rate != link.rate) {
+        let message = format!(
+            "the model's senders have links of the bottleneck's rate, {}; here {}",
+            link.rate, other.rate
+        );
+        return Err(SpecError::new("engine", message));
+    }
+    Ok(link)
+}
+
+impl Spec {
+    /// With a congestion control, if none was given.
+    ///
+    /// # Errors
+    /// A transport for which there is none, and what the model cannot do.
+    pub(crate) fn resolve(
+        &self,
+        scenario: &Scenario,
+        settings: &Settings,
+        fabric: &Fabric,
+    ) -> Result<Self, SpecError> {
+        check(scenario)?;
+        bottleneck(fabric)?;
+        discipline(&scenario.scheme.port.discipline)?;
+        let kind = scenario.scheme.transport.rule.kind();
+        let fitted = || {
+            let fitted = Control::preset(kind).map_err(|e| {
+                let message = format!("nothing was fitted to the transport {kind}: {}", e.message);
+                SpecError::new("engine.cc", message)
+            })?;
+            let PacketFormat {
+                payload, header, ..
+            } = settings.wire;
+            Ok(Control {
+                payload,
+                header,
+                ..fitted
+            })
+        };
+        let given = self.cc.clone().map(Ok);
+        Ok(Spec {
+            cc: Some(given.unwrap_or_else(fitted)?),
+        })
+    }
+}
+
+/// Refuses what the model knows nothing of.
+fn check(scenario: &Scenario) -> Result<(), SpecError> {
+    let refuse = |path: &str, what: &str| {
+        let message = format!("{what}; remove it, or run the scenario with engine = \"packet\"");
+        Err(SpecError::new(path, message))
+    };
+    let (record, extras) = (&scenario.record, &scenario.measure.extras);
+    if *record != Default::default() {
+        return refuse("record", "the model has no packets and no ports to record");
+    }
+    if extras.iter().any(|&extra| extra != Extra::Queries) {
+        return refuse("measure.extras", "the model knows of queries only");
+    }
+    if scenario.scheme.shaper.is_some() {
+        return refuse("scheme.shaper", "the model has no shaper");
+    }
+    if !scenario.capacity.is_empty() {
+        return refuse("capacity", "the model's link has one rate");
+    }
+    if scenario
+        .traffic
+        .spacing
+        .is_some_and(|spacing| spacing > 0.0)
+    {
+        return refuse("traffic.spacing", "the model's flows have all their bytes");
+    }
+    Ok(())
+}
+
+/// The discipline as a fluid, and the place of each class in it.
+fn discipline(spec: &QueueSpec) -> Result<(Discipline, Vec<u16>), SpecError> {
+    let inside = |inside| match inside {
+        classes::Inside::Fifo => Inside::Fifo,
+        classes::Inside::Fq => Inside::Fq,
+    };
+    let (sharing, inside, places) = match spec {
+        QueueSpec::Fifo(_) => (Sharing::One, Inside::Fifo, Vec::new()),
+        QueueSpec::Fq(_) => (Sharing::One, Inside::Fq, Vec::new()),
+        QueueSpec::Strict(spec) => {
+            let as_they_come = || (0..spec.classes as usize).collect();
+            let order = spec.order.clone().unwrap_or_else(as_they_come);
+            let mut places = vec![0; order.len()];
+            for (place, class) in (0..).zip(order) {
+                places[class] = place;
+            }
+            (Sharing::Priority, inside(spec.inside), places)
+        }
+        QueueSpec::Wrr(spec) => {
+            let weights = spec.weights.iter().copied().map(f64::from).collect();
+            (Sharing::Weights(weights), inside(spec.inside), Vec::new())
+        }
+        QueueSpec::Drr(spec) => (
+            Sharing::Weights(spec.weights.clone()),
+            inside(spec.inside),
+            Vec::new(),
+        ),
+        QueueSpec::Wfq(spec) => (
+            Sharing::Weights(spec.weights.clone()),
+            inside(spec.inside),
+            Vec::new(),
+        ),
+        other => {
+            let message = format!(
+                "the model has no {}; it has fifo, fq, strict, wrr, drr, wfq",
+                other.kind()
+            );
+            return Err(SpecError::new("scheme.port.discipline", message));
+        }
+    };
+    let discipline = Discipline {
+        sharing,
+        inside,
+        always_backlogged: 0.0,
+    };
+    Ok((discipline, places))
+}
+
+/// Runs the traffic through the model; `sink` gets a record of every flow in order of start.
+///
+/// # Errors
+/// Traffic that cannot be read to its end.
+pub(crate) fn run(
+    spec: &Spec,
+    scenario: &Scenario,
+    settings: &Settings,
+    fabric: &Fabric,
+    mut traffic: Traffic,
+    sink: &mut dyn FnMut(&Record) -> std::io::Result<()>,
+    observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<(End, Counters, Time), SpecError> {
+    let flows: Vec<Flow> = traffic.by_ref().collect();
+    if let Some(error) = traffic.error() {
+        return Err(error.clone().under("traffic"));
+    }
+    let receiver = fabric.sink.unwrap_or_default();
+    if let Some(flow) = flows.iter().find(|flow| flow.dst != receiver) {
+        let message = format!(
+            "flow {} is for host {}, the model's bottleneck leads to host {receiver}",
+            flow.id, flow.dst
+        );
+        return Err(SpecError::new("traffic", message));
+    }
+    let (discipline, places) = discipline(&scenario.scheme.port.discipline)?;
+    let classes = places.len().max(traffic.class_names().len());
+    let setup = setup(spec, settings, fabric, discipline, classes)?;
+    let mut counters = Counters {
+        flows_started: flows.len() as u64,
+        ..Counters::default()
+    };
+    let mut now = Time::ZERO;
+    let mut interrupted = false;
+    let mut ends = vec![Time::NEVER; flows.len()];
+    let early = match settings.fct_ends {
+        FctEnds::Ack => Duration::ZERO,
+        FctEnds::Delivery => way_back(fabric, settings),
+    };
+    // The model counts transmissions at the bottleneck only; the first packet's at the
+    // sender comes before them.
+    let at_sender = |flow: &Flow| {
+        let format = &settings.format;
+        let first = flow.size.get().min(format.payload.get()) + format.header.get();
+        setup.link.rate.transmission_time(first)
+    };
+    let arrivals = flows.iter().map(|flow| Arrival {
+        start_s: flow.start.as_secs_f64(),
+        size_bytes: flow.size.get() as f64,
+        class: *places.get(usize::from(flow.class)).unwrap_or(&flow.class),
+    });
+    let steps = fctlab_link::simulate(&setup, arrivals, |done| {
+        let fct = Duration::from_secs_f64(done.fct_s).unwrap_or(early);
+        let index = done.index as usize;
+        ends[index] = flows[index].start + (fct + at_sender(&flows[index]) - early);
+        now = now.max(ends[index]);
+        counters.flows_finished += 1;
+        interrupted = counters.flows_finished.is_multiple_of(4096)
+            && observe(&progress(now, &counters)).is_break();
+        match interrupted {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    });
+    counters.events = steps.steps;
+    if interrupted {
+        return Ok((End::Interrupted, counters, now));
+    }
+
+    let (from, until) = settings.window;
+    let measured = |flow: &Flow| flow.start >= from && flow.start < until;
+    let found = || flows.iter().zip(ends.iter().copied());
+    if settings.stop == Stop::Measured {
+        let last = found().filter(|(flow, _)| measured(flow));
+        now = last.map(|(_, end)| end).max().unwrap_or(until).max(until);
+    }
+    now = now.min(settings.end_at);
+    let ideal = Ideal::new(&settings.format, false, settings.fct_ends);
+    (counters.flows_started, counters.flows_finished) = (0, 0);
+    for (flow, end) in found().take_while(|(flow, _)| flow.start <= now) {
+        counters.flows_started += 1;
+        counters.flows_finished += u64::from(end <= now);
+        let record = Record {
+            flow: *flow,
+            fct: match end <= now {
+                true => Fct::Finished(end.since(flow.start)),
+                false => Fct::Unfinished(now.since(flow.start), Unfinished::Sending),
+            },
+            ideal: ideal.fct(fabric, flow.src, flow.dst, flow.size),
+            source_delay: Duration::ZERO,
+            measured: measured(flow),
+            retransmissions: 0,
+            timeouts: 0,
+        };
+        if let Err(error) = sink(&record) {
+            return Ok((End::Failed(error), counters, now));
+        }
+    }
+    Ok((End::Complete, counters, now))
+}
+
+fn progress(now: Time, counters: &Counters) -> Progress {
+    Progress {
+        now,
+        flows_started: counters.flows_started,
+        flows_finished: counters.flows_finished,
+        flows_expected: Some(counters.flows_started),
+        packet_hops: 0,
+    }
+}
+
+/// The time that an ACK takes from the receiver to a sender.
+fn way_back(fabric: &Fabric, settings: &Settings) -> Duration {
+    let path = fabric
+        .routes
+        .path(fabric, 0, fabric.sink.unwrap_or_default());
+    let links = path.iter().map(|&(link, _)| &fabric.links[link as usize]);
+    links.fold(Duration::ZERO, |sum, link| {
+        sum + link.delay + link.rate.transmission_time(settings.format.ack.get())
+    })
+}
+
+/// The model's link and what it serves.
+fn setup(
+    spec: &Spec,
+    settings: &Settings,
+    fabric: &Fabric,
+    discipline: Discipline,
+    classes: usize,
+) -> Result<Setup, SpecError> {
+    let rate = bottleneck(fabric)?.rate;
+    let classes = match &discipline.sharing {
+        Sharing::Weights(weights) => weights.len(),
+        Sharing::One | Sharing::Priority => classes,
+    };
+    Ok(Setup {
+        link: Link {
+            rate,
+            rtt: fabric.base_rtt - rate.transmission_time(settings.format.full()) * 2,
+        },
+        control: spec.cc.clone().unwrap_or_else(|| unreachable!("resolved")),
+        discipline,
+        classes,
+        longest_step: LONGEST_STEP,
+    })
+}
