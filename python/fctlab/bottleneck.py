@@ -104,9 +104,7 @@ def replay(
     with tempfile.TemporaryDirectory(prefix="fctlab-") as folder:
         trace = Path(folder) / "flows.parquet"
         columns = drawn.select("start_s", "size_bytes", "traffic_class")
-        columns.with_columns(src=pl.Series(senders), dst=pl.lit(SENDERS)).write_parquet(
-            trace, compression="snappy"
-        )
+        columns.with_columns(src=pl.Series(senders), dst=pl.lit(SENDERS)).write_parquet(trace)
         result = run(scenario(spec, trace, names, scheme))
         fcts = result.flows["fct_s"]
     ideals = drawn["fct_s"] / drawn["slowdown"]

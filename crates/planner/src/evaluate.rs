@@ -52,7 +52,7 @@ impl Flows {
     pub fn generate(classes: &[Class], seed: u64, until: Duration) -> Result<Self, SpecError> {
         let expected: f64 =
             classes.iter().map(|c| c.flows_per_s).sum::<f64>() * until.as_secs_f64();
-        if expected > MOST_FLOWS as f64 {
+        if !fits(expected) {
             let message = format!(
                 "{expected:.3e} flows would be needed for the SLIs; at most {MOST_FLOWS} are simulated: \
                  widen the size range of the rarest, or lower its percentile"
@@ -103,6 +103,12 @@ pub fn horizon(classes: &[Class], factor: f64) -> Duration {
         }
     }
     Duration::from_secs_f64(longest).unwrap_or(Duration::from_ms(1))
+}
+
+/// Whether so many flows may be made: [`MOST_FLOWS`], or what that becomes as a time in
+/// picoseconds and back.
+fn fits(expected: f64) -> bool {
+    expected <= MOST_FLOWS as f64 * (1.0 + 1e-6)
 }
 
 /// The time in which about `flows` flows start; of traces alone, all of them.
@@ -304,5 +310,19 @@ impl Found {
             slis.map(|(sli, s)| s.estimate(sli.metric)).collect()
         })
         .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_flows_fit_at_every_rate() {
+        for per_s in [1.0, 0.3e6, 1.7e6, 7.77e6, 9.1e9] {
+            let until = Duration::from_secs_f64(MOST_FLOWS as f64 / per_s).unwrap();
+            assert!(fits(per_s * until.as_secs_f64()), "{per_s}");
+            assert!(!fits(per_s * until.as_secs_f64() * 1.001), "{per_s}");
+        }
     }
 }

@@ -39,11 +39,23 @@ struct Conversation<K, T> {
     /// The finish tag given last.
     finish: Round,
     bytes: u64,
+    /// Finish tag and order of what waits first, or [`NOTHING`]; a copy, so that a look at
+    /// all conversations is one walk through memory.
+    first: (Round, u64),
     /// Oldest first.
     waiting: VecDeque<Waiting<T>>,
 }
 
+/// The tag of nothing that waits.
+const NOTHING: (Round, u64) = (Round::MAX, u64::MAX);
+
 impl<K, T> Conversation<K, T> {
+    /// To be called whenever something else is first.
+    fn note_first(&mut self) {
+        let first = self.waiting.front();
+        self.first = first.map_or(NOTHING, |w| (w.finish, w.order));
+    }
+
     /// Rounds that so many bytes take.
     fn rounds(&self, bytes: u16) -> Round {
         (Round::from(bytes) << (FRACTION + WEIGHT_FRACTION)) / Round::from(self.weight)
@@ -125,6 +137,7 @@ impl<K: Copy + Eq, T> Rounds<K, T> {
                 weight,
                 finish: 0,
                 bytes: 0,
+                first: NOTHING,
                 waiting: VecDeque::new(),
             });
             self.conversations.len() - 1
@@ -138,19 +151,20 @@ impl<K: Copy + Eq, T> Rounds<K, T> {
             bytes,
             item,
         });
+        let tag = (conversation.finish, self.arrivals);
+        conversation.first = conversation.first.min(tag);
         self.arrivals += 1;
     }
 
     /// The conversation whose first packet has the smallest tag.
     fn next(&self) -> Option<usize> {
-        let tag = |&i: &usize| {
-            let first = self.conversations[i].waiting.front();
-            first.map(|w| (w.finish, w.order))
-        };
-        let waiting = |&i: &usize| !self.conversations[i].waiting.is_empty();
-        (0..self.conversations.len())
-            .filter(waiting)
-            .min_by_key(tag)
+        let (mut first, mut index) = (NOTHING, None);
+        for (i, conversation) in self.conversations.iter().enumerate() {
+            if conversation.first < first {
+                (first, index) = (conversation.first, Some(i));
+            }
+        }
+        index
     }
 
     /// What leaves next.
@@ -164,6 +178,7 @@ impl<K: Copy + Eq, T> Rounds<K, T> {
         let index = self.next()?;
         let conversation = &mut self.conversations[index];
         let Waiting { bytes, item, .. } = conversation.waiting.pop_front()?;
+        conversation.note_first();
         conversation.bytes -= u64::from(bytes);
         Some((conversation.id, item))
     }
@@ -174,6 +189,7 @@ impl<K: Copy + Eq, T> Rounds<K, T> {
         let index = self.find(id)?;
         let conversation = &mut self.conversations[index];
         let Waiting { bytes, item, .. } = conversation.waiting.pop_back()?;
+        conversation.note_first();
         conversation.bytes -= u64::from(bytes);
         conversation.finish -= conversation.rounds(bytes);
         Some(item)

@@ -4,6 +4,8 @@ use std::fs;
 use std::sync::Arc;
 
 use ::parquet::arrow::ArrowWriter;
+use ::parquet::basic::Compression;
+use ::parquet::file::properties::WriterProperties;
 use arrow::array::{
     ArrayRef, Float32Array, Float64Array, Int64Array, StringArray, UInt32Array, UInt64Array,
 };
@@ -28,13 +30,17 @@ impl Folder {
         file
     }
     fn parquet(&self, columns: Vec<(&str, ArrayRef)>) -> PathBuf {
-        let file = self.0.path().join("flows.parquet");
+        self.compressed(columns, Compression::UNCOMPRESSED)
+    }
+    fn compressed(&self, columns: Vec<(&str, ArrayRef)>, how: Compression) -> PathBuf {
+        let path = self.0.path().join("flows.parquet");
+        let file = fs::File::create(&path).unwrap();
         let batch = RecordBatch::try_from_iter(columns).unwrap();
-        let mut writer =
-            ArrowWriter::try_new(fs::File::create(&file).unwrap(), batch.schema(), None).unwrap();
+        let properties = WriterProperties::builder().set_compression(how).build();
+        let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
         writer.write(&batch).unwrap();
         writer.close().unwrap();
-        file
+        path
     }
 }
 
@@ -149,18 +155,27 @@ fn own_columns() -> Vec<(&'static str, ArrayRef)> {
 }
 
 #[test]
-fn our_own_parquet_reads_back() {
-    let folder = Folder::new();
-    let file = folder.parquet(own_columns());
-    let mut traffic = replay(of(&file)).unwrap();
-    assert_eq!(traffic.class_names(), ["web", "batch"]);
-    assert_eq!(
-        rows(&mut traffic),
-        [
-            (16_000_000, 0, 1, 1460, 0),
-            (123_456_789_012_345, 7, 0, 1, 1)
-        ]
-    );
+fn parquet_reads_back_however_it_is_compressed() {
+    for how in [
+        Compression::UNCOMPRESSED,
+        Compression::SNAPPY,
+        Compression::ZSTD(Default::default()),
+        Compression::GZIP(Default::default()),
+        Compression::LZ4_RAW,
+    ] {
+        let folder = Folder::new();
+        let file = folder.compressed(own_columns(), how);
+        let mut traffic = replay(of(&file)).unwrap();
+        assert_eq!(traffic.class_names(), ["web", "batch"]);
+        assert_eq!(
+            rows(&mut traffic),
+            [
+                (16_000_000, 0, 1, 1460, 0),
+                (123_456_789_012_345, 7, 0, 1, 1)
+            ],
+            "{how}"
+        );
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ import numpy as np
 from matplotlib.figure import Figure as Drawing
 
 from fctlab import planning
+from fctlab.studies.memory import remembered
 from fctlab.studies.study import Check, Claim, Figure, Mode, Part, Results
 from fctlab.studies.verdict import Band, Number, Sign, Within
 
@@ -110,11 +111,18 @@ def draw_spec(classes: int, number: int) -> dict[str, Any]:
 def scenario(classes: int, number: int, precision: float) -> Scenario | None:
     """A scenario with its least capacities; nothing where a strategy has none."""
     drawn = draw(classes, number)
-    found = planning.provision(drawn.spec, STRATEGIES, precision=precision)["strategies"]
-    least = {row["strategy"]: row["capacity_bps"] for row in found}
-    if None in least.values():
+    least = least_links(drawn.spec, precision)
+    if least is None:
         return None
     return Scenario(drawn.spec, drawn.thresholds, drawn.sigmas, drawn.rates, least)
+
+
+@remembered
+def least_links(spec: dict[str, Any], precision: float) -> dict[str, float] | None:
+    """Strategy -> bits per second; nothing where one has none."""
+    found = planning.provision(spec, STRATEGIES, precision=precision)["strategies"]
+    least = {row["strategy"]: row["capacity_bps"] for row in found}
+    return None if None in least.values() else least
 
 
 def scenarios(classes: int, mode: Mode) -> list[Scenario]:
