@@ -15,7 +15,7 @@ use crate::{good, scheme, set, with};
 fn keys() {
     assert_eq!(
         with(&[("topolgy", json!(1))]),
-        "topolgy: unknown key; did you mean \"topology\"? known here: version, name, seed, packet, \
+        "topolgy: unknown key; did you mean \"topology\"? known here: version, name, seed, engine, packet, \
          topology, capacity, traffic, measure, scheme, record"
     );
     assert_eq!(
