@@ -3,9 +3,10 @@
 //!
 //! The model knows one bottleneck, congestion control as a function, and the
 //! disciplines that tell classes or flows apart. What a scenario says beyond
-//! that is refused here rather than ignored, except for the parameters of a
-//! transport and of marking, for which those of the model stand, and buffers,
-//! which the model does not have.
+//! that is refused here rather than ignored, except for what every scheme has:
+//! parameters of a transport and of marking, for which those of the model stand,
+//! buffers, NICs, routing and the tagger, which no discipline here reads.
+//! All flows are held in memory.
 
 use std::ops::ControlFlow;
 
@@ -123,6 +124,7 @@ fn discipline(spec: &QueueSpec) -> Result<(Discipline, Vec<u16>), SpecError> {
         classes::Inside::Fifo => Inside::Fifo,
         classes::Inside::Fq => Inside::Fq,
     };
+    let weighted = |weights: &[f64], own| (Sharing::Weights(weights.into()), inside(own), vec![]);
     let (sharing, inside, places) = match spec {
         QueueSpec::Fifo(_) => (Sharing::One, Inside::Fifo, Vec::new()),
         QueueSpec::Fq(_) => (Sharing::One, Inside::Fq, Vec::new()),
@@ -136,19 +138,11 @@ fn discipline(spec: &QueueSpec) -> Result<(Discipline, Vec<u16>), SpecError> {
             (Sharing::Priority, inside(spec.inside), places)
         }
         QueueSpec::Wrr(spec) => {
-            let weights = spec.weights.iter().copied().map(f64::from).collect();
-            (Sharing::Weights(weights), inside(spec.inside), Vec::new())
+            let weights: Vec<f64> = spec.weights.iter().copied().map(f64::from).collect();
+            weighted(&weights, spec.inside)
         }
-        QueueSpec::Drr(spec) => (
-            Sharing::Weights(spec.weights.clone()),
-            inside(spec.inside),
-            Vec::new(),
-        ),
-        QueueSpec::Wfq(spec) => (
-            Sharing::Weights(spec.weights.clone()),
-            inside(spec.inside),
-            Vec::new(),
-        ),
+        QueueSpec::Drr(spec) => weighted(&spec.weights, spec.inside),
+        QueueSpec::Wfq(spec) => weighted(&spec.weights, spec.inside),
         other => {
             let message = format!(
                 "the model has no {}; it has fifo, fq, strict, wrr, drr, wfq",

@@ -395,13 +395,12 @@ impl Port {
             self.quiet = 0;
             self.list_wire(now, slab);
         }
-        if !self.writes_on_start {
-            return self.limits.waiting.skip_started_by(now);
-        }
-        // This is called before every acceptance, so that what remains at each
-        // start is exact.
+        // Where starts are written this is called before every acceptance, so that
+        // what remains at each of them is exact.
         while let Some(start) = self.limits.waiting.started_by(now) {
-            self.start(start, slab);
+            if self.writes_on_start {
+                self.start(start, slab);
+            }
         }
     }
 
@@ -431,7 +430,7 @@ impl Port {
         self.limits.waiting.clear();
     }
 
-    /// FIFO: the first packet of those waiting starts; something may be written into it.
+    /// FIFO: the first packet of those waiting starts, and something is written into it.
     fn start(&mut self, first: Start, slab: &mut Slab) {
         let accepted = self.counters.accepted_bytes;
         let waiting = self.limits.waiting.bytes(accepted);

@@ -40,14 +40,6 @@ impl Waiting {
         self.0.pop_front()
     }
 
-    /// Those that have started by `now` no longer wait.
-    #[inline]
-    pub fn skip_started_by(&mut self, now: u64) {
-        while self.0.front().is_some_and(|first| first.at <= now) {
-            self.0.pop_front();
-        }
-    }
-
     /// The first packet if it is `id`, whether or not it has started; it no longer waits.
     #[inline]
     pub fn take(&mut self, id: PacketId) -> Option<Start> {
