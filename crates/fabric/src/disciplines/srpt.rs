@@ -73,6 +73,35 @@ struct FlowList {
     flow: FlowSlot,
     oldest: u32,
     newest: u32,
+    /// Whether keys rise, and whether tags never do, from the oldest to the newest. One of
+    /// them nearly always holds: SJF's tags are equal, LAS's rise, SRPT's fall.
+    rises: bool,
+    falls: bool,
+}
+
+impl FlowList {
+    /// The flow has one packet.
+    fn of(flow: FlowSlot, node: u32, key: Key) -> Self {
+        FlowList {
+            best: key,
+            worst: key,
+            flow,
+            oldest: node,
+            newest: node,
+            rises: true,
+            falls: true,
+        }
+    }
+
+    /// Another packet came after the others.
+    #[inline(always)]
+    fn append(&mut self, node: u32, key: Key) {
+        self.rises &= key > self.worst;
+        self.falls &= tag_of(key) <= tag_of(self.best);
+        self.best = self.best.min(key);
+        self.worst = self.worst.max(key);
+        self.newest = node;
+    }
 }
 
 /// The queue.
@@ -112,6 +141,54 @@ impl Srpt {
         })
     }
 
+    /// The node of `list` with `key`, which is likely to be at one of its ends.
+    fn node_with(&self, list: &FlowList, key: Key) -> Option<u32> {
+        let ends = [list.oldest, list.newest].into_iter();
+        let mut nodes = ends.chain(self.nodes_of(list));
+        nodes.find(|&node| at(&self.nodes, node).key == key)
+    }
+
+    /// `list` with its best and its worst key after one of them has left.
+    #[inline(always)]
+    fn survey(&self, list: FlowList) -> FlowList {
+        let key = |node| at(&self.nodes, node).key;
+        let (best, worst) = if list.rises {
+            (key(list.oldest), key(list.newest))
+        } else if list.falls {
+            let best = self.last_of_tag(list.newest, |node| node.previous);
+            (best, self.last_of_tag(list.oldest, |node| node.next))
+        } else {
+            return self.survey_all(&list);
+        };
+        FlowList {
+            best,
+            worst,
+            ..list
+        }
+    }
+
+    #[inline(never)]
+    fn survey_all(&self, list: &FlowList) -> FlowList {
+        let key = |node| at(&self.nodes, node).key;
+        let mut surveyed = FlowList::of(list.flow, list.oldest, key(list.oldest));
+        for node in self.nodes_of(list).skip(1) {
+            surveyed.append(node, key(node));
+        }
+        surveyed
+    }
+
+    /// The key of the last node that has the tag of `node`, from there step by step.
+    #[inline(always)]
+    fn last_of_tag(&self, node: u32, step: impl Fn(&Node) -> u32) -> Key {
+        let mut here = at(&self.nodes, node);
+        while let Some(next) = self.nodes.get(step(here) as usize)
+            && next.packet.tag == here.packet.tag
+        {
+            here = next;
+        }
+        here.key
+    }
+
     /// Unlinks `node` from the list of the flow at index `flow`.
     #[inline(always)]
     fn remove(&mut self, flow: u32, node: u32) -> Packet {
@@ -141,10 +218,7 @@ impl Srpt {
         }
         if list.best == key || list.worst == key {
             let list = *list;
-            let keys = self.nodes_of(&list).map(|n| at(&self.nodes, n).key);
-            let (best, worst) = keys.fold((Key::MAX, 0), |(b, w), k| (b.min(k), w.max(k)));
-            let list = at_mut(&mut self.flows, flow);
-            (list.best, list.worst) = (best, worst);
+            *at_mut(&mut self.flows, flow) = self.survey(list);
         }
         packet
     }
@@ -173,20 +247,12 @@ impl Discipline for Srpt {
         };
         match self.flows.iter_mut().find(|list| list.flow == packet.flow) {
             Some(list) => {
-                node.previous = std::mem::replace(&mut list.newest, index);
-                list.best = list.best.min(key);
-                list.worst = list.worst.max(key);
+                node.previous = list.newest;
+                list.append(index, key);
                 at_mut(&mut self.nodes, node.previous).next = index;
             }
             None => {
-                let list = FlowList {
-                    best: key,
-                    worst: key,
-                    flow: packet.flow,
-                    oldest: index,
-                    newest: index,
-                };
-                self.flows.push(list);
+                self.flows.push(FlowList::of(packet.flow, index, key));
             }
         }
         match self.nodes.get_mut(index as usize) {
@@ -212,8 +278,7 @@ impl Discipline for Srpt {
         let node = if self.starvation_prevention {
             first.oldest
         } else {
-            self.nodes_of(&first)
-                .find(|&n| at(&self.nodes, n).key == first.best)?
+            self.node_with(&first, first.best)?
         };
         Some(self.remove(index, node))
     }
@@ -224,9 +289,7 @@ impl Discipline for Srpt {
         if !is_control(arriving) && tag_of(worst) <= arriving.tag {
             return None;
         }
-        let node = self
-            .nodes_of(&list)
-            .find(|&n| at(&self.nodes, n).key == worst)?;
+        let node = self.node_with(&list, worst)?;
         Some(self.remove(index, node))
     }
 
