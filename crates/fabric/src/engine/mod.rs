@@ -262,9 +262,10 @@ impl<'a, const FULL: bool> Engine<'a, FULL> {
             self.events.schedule_far(sample_source, at);
         }
         let end = loop {
-            if let Some(left) = self.until_look.checked_sub(1) {
-                self.until_look = left;
-            } else {
+            let (left, looks) = self.until_look.overflowing_sub(1);
+            self.until_look = left;
+            if looks {
+                self.until_look = 0;
                 if self.over {
                     break End::Complete;
                 }

@@ -327,7 +327,7 @@ impl Port {
             return self.accept_choosing(now, id, slab, events, evicted);
         }
         let end = start + self.transmission(bytes);
-        if end - ps > self.quiet && !self.admit(ps, id, slab) {
+        if end - ps > self.quiet && !self.admit(ps, id, bytes, end, slab) {
             self.counters.dropped_packets += 1;
             return Fate::Dropped;
         }
@@ -357,14 +357,13 @@ impl Port {
     /// FIFO, or nothing waits: whether the buffer has room for the packet,
     /// marking it if need be.
     #[inline(never)]
-    fn admit(&mut self, now: u64, id: PacketId, slab: &mut Slab) -> bool {
-        let bytes = slab.get(id).packet.bytes;
+    fn admit(&mut self, now: u64, id: PacketId, bytes: u16, end: u64, slab: &mut Slab) -> bool {
         let start = self.busy_until.max(now);
         let idle = start == now;
         let mut occupancy = u64::from(bytes);
         if self.choosing.is_none() {
             // Not at once below it, or a port at the threshold would list its wire again and again.
-            if start + self.transmission(bytes) - now <= self.limits.quiet / 8 * 7 {
+            if end - now <= self.limits.quiet / 8 * 7 {
                 self.stop_listing();
                 return true;
             }
