@@ -12,7 +12,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from fctlab import _native
+from fctlab import _native, dhall
 from fctlab.errors import SpecError
 
 FORMATS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".json": "json", ".dhall": "dhall"}
@@ -112,9 +112,11 @@ def read_tables(file: str | PathLike[str]) -> dict[str, Any]:
         raise SpecError(name, f"is not a scenario file; its name ends in {', '.join(FORMATS)}")
     try:
         text = Path(file).read_bytes().decode("utf-8")
-        tables: dict[str, Any] = json.loads(
-            _native.parse(text, FORMATS.get(suffix, "toml"), Path(file).absolute())
-        )
+        if (kind := FORMATS.get(suffix, "toml")) == "dhall":
+            read = dhall.read(text, Path(file).absolute())
+        else:
+            read = _native.parse(text, kind)
+        tables: dict[str, Any] = json.loads(read)
     except FileNotFoundError:
         raise SpecError(name, "no such file") from None
     except IsADirectoryError:

@@ -249,3 +249,10 @@ def test_mistakes_on_the_command_line(tmp_path: Path) -> None:
     file = figure(tmp_path, dctcp="{ a = }")
     done = CliRunner().invoke(app, ["predict", str(file)])
     assert done.exit_code != 0 and "Traceback" not in done.output
+
+
+def test_what_recurses_without_bound(tmp_path: Path) -> None:
+    file = tmp_path / "endless.dhall"
+    program = "Natural/fold 3000000 Natural (\\(n : Natural) -> n + 1) 0"
+    file.write_text(f"{{ a = {program} }}", encoding="utf-8")
+    assert error(file) == "recurses too deep, or takes more than 4 GB of memory to read"
