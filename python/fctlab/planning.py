@@ -90,7 +90,7 @@ def predict(
     """Predict every SLI with its 95% interval, and whether every SLO is met.
 
     The model is run until every interval is within 10% of its value to either side and rests on
-    enough flows (1,000 behind a p99), then up to four times longer while a threshold lies
+    enough flows (1,000 behind a p99), then up to sixteen times longer while a threshold lies
     inside an interval, or until `most_flows`.
 
     Args:

@@ -113,6 +113,23 @@ def test_a_plan_meets_what_equal_weights_do_not() -> None:
     assert [c["verdict"] for c in again["classes"]] == ["met", "met"]
 
 
+def test_a_plan_goes_on_while_its_verdict_is_open() -> None:
+    def with_threshold(slowdown: float) -> dict[str, Any]:
+        close = spec()
+        for each in close["classes"]:
+            each["slo"] = f"tail < {slowdown:.4f}"
+        return close
+
+    margin = planning.plan(with_threshold(3.0))["plan"]["margin"]
+    # Intervals are within 10%; what is balanced on them has 1.5% to spare.
+    close = with_threshold(3.0 * (1 - margin) * 1.015)
+    made = planning.plan(close)["plan"]
+    assert made["verdict"] == "met" and 0 < made["margin"] < 0.03
+    flows = [c["slis"][0]["flows"] for c in made["classes"]]
+    short = planning.plan(close, most_flows=sum(flows) // 4)["plan"]
+    assert short["verdict"] == "undecided"
+
+
 def test_an_infeasible_plan_says_what_binds() -> None:
     hard = spec()
     hard["classes"][1]["slo"] = "tail < 1.0001"

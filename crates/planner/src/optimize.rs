@@ -121,17 +121,18 @@ pub fn algorithm_1(
     (trials, false)
 }
 
+/// Losses closer together than this are balanced well enough to go on with.
+pub const BALANCED: f64 = 0.02;
+
 /// When [`balance`] may stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Until {
-    /// Losses are balanced: spare capacity is spread.
-    Balanced,
+    /// Losses are closer together than this: spare capacity is spread.
+    Balanced(f64),
     /// Every SLO is met, or it looks as if it could not be.
     Met,
 }
 
-/// Losses closer together than this are balanced.
-const BALANCED: f64 = 0.02;
 /// Rounds without gain after which the search ends.
 const PATIENCE: usize = 3;
 
@@ -142,6 +143,10 @@ pub fn balance(
     until: Until,
     mut losses_of: impl FnMut(&[f64]) -> Vec<f64>,
 ) -> Trial {
+    let within = match until {
+        Until::Balanced(within) => within,
+        Until::Met => BALANCED,
+    };
     let mut weights = normalized(start);
     let n = weights.len();
     let mut slopes = vec![-1.0; n];
@@ -155,7 +160,7 @@ pub fn balance(
         };
         let worst = trial.worst();
         let gain = best.as_ref().map_or(f64::INFINITY, |b| b.worst() - worst);
-        without_gain = if gain > BALANCED / 4.0 {
+        without_gain = if gain > within / 4.0 {
             0
         } else {
             without_gain + 1
@@ -177,7 +182,7 @@ pub fn balance(
         let mean = finite.iter().sum::<f64>() / n as f64;
         let spread = finite.iter().map(|l| (l - mean).abs()).fold(0.0, f64::max);
         let met = until == Until::Met && worst < 0.0;
-        if met || spread < BALANCED || without_gain >= PATIENCE || n == 1 {
+        if met || spread < within || without_gain >= PATIENCE || n == 1 {
             break;
         }
         // From the best so far, more carefully, when the last step did not help.
@@ -293,7 +298,7 @@ mod tests {
 
         #[test]
         fn balance_finds_the_least_worst_loss(needs in prop::collection::vec(0.02..1.0f64, 2..6)) {
-            let trial = balance(&vec![1.0; needs.len()], 40, Until::Balanced, |w| losses(&needs, w));
+            let trial = balance(&vec![1.0; needs.len()], 40, Until::Balanced(BALANCED), |w| losses(&needs, w));
             // With weights in proportion to the needs all losses are sum - 1.
             let least = needs.iter().sum::<f64>() - 1.0;
             prop_assert!(trial.worst() <= least + 0.03 * (2.0 + least), "{} {}", trial.worst(), least);

@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use fctlab_core::{Rate, SpecError};
+use fctlab_core::{Duration, Rate, SpecError};
 use fctlab_workload::ArrivalsSpec;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::evaluate::{Candidate, Flows, Meter, horizon};
+use crate::evaluate::{Candidate, Flows, MOST_FLOWS, Meter, horizon};
 use crate::optimize::{
-    Trial, Until, algorithm_1, balance, baselines, normalized, on_grid, search_grid,
+    BALANCED, Trial, Until, algorithm_1, balance, baselines, normalized, on_grid, search_grid,
 };
 use crate::parallel;
-use crate::predict::{ClassFound, Length, Verdict, judge, predict};
+use crate::predict::{ClassFound, DECIDE, Length, Verdict, judge, predict};
 use crate::spec::{Class, ClassSpec, Spec};
 
 /// Rounds of algorithm 1, of the search on few flows, and on many.
@@ -22,8 +22,8 @@ const ROUNDS: (usize, usize, usize) = (20, 16, 4);
 const COARSE: (f64, f64) = (0.3, 0.5);
 /// Steps on the grid.
 const GRID_ROUNDS: usize = 4;
-/// What rounding may cost before the grid is searched.
-const WORTH_SEARCHING: f64 = 0.01;
+/// Losses closer together than this are balanced where a verdict depends on it.
+const CLOSELY: f64 = 0.005;
 /// How far loads and sigmas are off in the what-ifs.
 const OFF: [(&str, f64); 2] = [("+20%", 1.2), ("-20%", 0.8)];
 
@@ -83,6 +83,37 @@ pub struct OffForecast {
     pub broken: Vec<String>,
 }
 
+/// What comes of balancing on some flows.
+struct Settled {
+    /// Before rounding.
+    best: Trial,
+    grid: Vec<u32>,
+    rounded: Trial,
+    /// The classes with the rounded weights.
+    found: Vec<ClassFound>,
+}
+
+impl Settled {
+    fn verdict(&self) -> Verdict {
+        let of = |v: Verdict| self.found.iter().any(|c| c.verdict == Some(v));
+        match (of(Verdict::Violated), of(Verdict::Undecided)) {
+            (true, _) => Verdict::Violated,
+            (_, true) => Verdict::Undecided,
+            _ => Verdict::Met,
+        }
+    }
+
+    /// Whether more flows may have a better answer: nothing is decided, or the class that
+    /// misses its SLO could have of what others spare.
+    fn is_open(&self) -> bool {
+        match self.verdict() {
+            Verdict::Met => false,
+            Verdict::Undecided => true,
+            Verdict::Violated => self.rounded.losses.iter().sum::<f64>() < 0.0,
+        }
+    }
+}
+
 /// Finds weights for `spec`, whose own weights are ignored.
 ///
 /// # Errors
@@ -121,10 +152,15 @@ pub fn plan(spec: &Spec, value: &Value, most_flows: u64, meter: &Meter) -> Resul
         losses: vec![f64::INFINITY; start.len()],
     });
     let mut rounds = 0;
-    let rough = balance(&by_paper.weights, ROUNDS.1, Until::Balanced, |w| {
-        rounds += 1;
-        losses(&coarse, w)
-    });
+    let rough = balance(
+        &by_paper.weights,
+        ROUNDS.1,
+        Until::Balanced(BALANCED),
+        |w| {
+            rounds += 1;
+            losses(&coarse, w)
+        },
+    );
 
     // As many flows as a verdict takes.
     let (_, flows) = predict(
@@ -133,36 +169,50 @@ pub fn plan(spec: &Spec, value: &Value, most_flows: u64, meter: &Meter) -> Resul
         Length::UntilTight(most_flows),
         meter,
     )?;
-    let best = balance(&rough.weights, ROUNDS.2, Until::Balanced, |w| {
-        rounds += 1;
-        losses(&flows, w)
-    });
-    let mut grid = on_grid(&best.weights);
-    let run = |grid: &[u32]| {
-        let weights: Vec<f64> = grid.iter().map(|&g| f64::from(g)).collect();
-        let mut found = candidate.with_weights(&weights, inside).run(&flows, meter);
-        let losses = found.losses(&classes);
-        let trial = Trial { weights, losses };
-        (trial, judge(&classes, &found.estimates(&classes)))
+    let mut settle = |start: &[f64], closely: f64, flows: &Flows| {
+        let best = balance(start, ROUNDS.2, Until::Balanced(closely), |w| {
+            rounds += 1;
+            losses(flows, w)
+        });
+        let mut grid = on_grid(&best.weights);
+        let run = |grid: &[u32]| {
+            let weights: Vec<f64> = grid.iter().map(|&g| f64::from(g)).collect();
+            let mut found = candidate.with_weights(&weights, inside).run(flows, meter);
+            let losses = found.losses(&classes);
+            let trial = Trial { weights, losses };
+            (trial, judge(&classes, &found.estimates(&classes)))
+        };
+        let (mut rounded, mut found) = run(&grid);
+        if rounded.worst() > best.worst() + closely / 2.0 {
+            grid = search_grid(grid, GRID_ROUNDS, |w| losses(flows, w)).0;
+            (rounded, found) = run(&grid);
+        }
+        Settled {
+            best,
+            grid,
+            rounded,
+            found,
+        }
     };
-    let (mut rounded, mut found) = run(&grid);
-    if rounded.worst() > best.worst() + WORTH_SEARCHING {
-        grid = search_grid(grid, GRID_ROUNDS, |w| losses(&flows, w)).0;
-        (rounded, found) = run(&grid);
+    let mut settled = settle(&rough.weights, BALANCED, &flows);
+    // More flows decide more, and say better where the balance is.
+    let per_s: f64 = classes.iter().map(|c| c.flows_per_s).sum();
+    let mut until = flows.until().as_secs_f64();
+    let longest = (until * DECIDE).min(most_flows.min(MOST_FLOWS) as f64 / per_s);
+    while settled.is_open() && until < 0.999 * longest && !meter.stopped() {
+        until = (until * 2.0).min(longest);
+        let span = Duration::from_secs_f64(until).unwrap_or(flows.until());
+        let flows = Flows::generate(&classes, spec.seed, span)?;
+        settled = settle(&settled.best.weights, CLOSELY, &flows);
     }
-    if found.iter().any(|c| c.verdict == Some(Verdict::Undecided)) {
-        // Intervals were tight with other weights, or have a threshold inside.
-        let last = candidate.with_weights(&rounded.weights, inside);
-        let length = Length::UntilDecided(most_flows);
-        found = predict(&last, spec.seed, length, meter)?.0;
-    }
+    let verdict = settled.verdict();
+    let Settled {
+        best,
+        grid,
+        rounded,
+        found,
+    } = settled;
     let weights = &rounded.weights;
-    let of = |v: Verdict| found.iter().any(|c| c.verdict == Some(v));
-    let verdict = match (of(Verdict::Violated), of(Verdict::Undecided)) {
-        (true, _) => Verdict::Violated,
-        (_, true) => Verdict::Undecided,
-        _ => Verdict::Met,
-    };
     let binding = &classes[rounded.binding()];
     Ok(Plan {
         success: rounded.worst() < 0.0 && verdict != Verdict::Violated,

@@ -13,7 +13,7 @@ pub const TIGHT: f64 = 0.10;
 const FIRST: f64 = 2.0;
 
 /// How many times as long a run may get as intervals take, for the sake of a verdict.
-const DECIDE: f64 = 4.0;
+pub const DECIDE: f64 = 16.0;
 
 /// What became of an SLO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
