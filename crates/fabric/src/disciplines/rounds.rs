@@ -283,6 +283,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Finish tag, order, bytes.
+    type Packet = (Round, u64, u16);
+
     /// The same with one list of conversations that is looked through every time.
     #[derive(Default)]
     struct Plain {
@@ -290,8 +293,8 @@ mod tests {
         since: Time,
         taken: u128,
         arrivals: u64,
-        /// Name, weight, finish tag, and (finish tag, order, bytes) of what waits.
-        conversations: Vec<(u32, u64, Round, VecDeque<(Round, u64, u16)>)>,
+        /// Name, weight, finish tag, and what waits.
+        conversations: Vec<(u32, u64, Round, VecDeque<Packet>)>,
     }
 
     impl Plain {
