@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 from fctlab import _native
-from fctlab.errors import SpecError
+from fctlab.errors import InternalError, SpecError
 
 MEMORY_BYTES = 4 << 30
 """What reading may take."""
@@ -35,6 +35,7 @@ def read(text: str, file: Path) -> str:
 
     Raises:
         SpecError: it is not Dhall, or takes too long or too much memory to read.
+        InternalError: the process did not start.
     """
     command = [sys.executable, "-c", "from fctlab.dhall import main; main()", str(file)]
     environment = {
@@ -53,6 +54,8 @@ def read(text: str, file: Path) -> str:
         )
     except subprocess.TimeoutExpired:
         raise SpecError("", f"takes more than {LONGEST_S:g} s to read") from None
+    if done.returncode > 0:
+        raise InternalError(f"{file}: {done.stderr.decode(errors='replace').strip()}")
     if done.returncode:
         gigabytes = MEMORY_BYTES >> 30
         message = f"recurses too deep, or takes more than {gigabytes} GB of memory to read"

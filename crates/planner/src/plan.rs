@@ -199,7 +199,8 @@ pub fn plan(spec: &Spec, value: &Value, most_flows: u64, meter: &Meter) -> Resul
     let per_s: f64 = classes.iter().map(|c| c.flows_per_s).sum();
     let mut until = flows.until().as_secs_f64();
     let longest = (until * DECIDE).min(most_flows.min(MOST_FLOWS) as f64 / per_s);
-    while settled.is_open() && until < 0.999 * longest && !meter.stopped() {
+    let drawn = per_s > 0.0; // Of traces there is no more.
+    while drawn && settled.is_open() && until < 0.999 * longest && !meter.stopped() {
         until = (until * 2.0).min(longest);
         let span = Duration::from_secs_f64(until).unwrap_or(flows.until());
         let flows = Flows::generate(&classes, spec.seed, span)?;
