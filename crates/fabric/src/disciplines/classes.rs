@@ -32,7 +32,7 @@ pub enum Inside {
 /// The queue of one class.
 enum ClassQueue {
     Fifo(Fifo),
-    Fq(Box<Fq>),
+    Fq(Fq),
 }
 
 /// The queues of the classes.
@@ -43,7 +43,7 @@ impl Classes {
     pub fn new(count: usize, inside: Inside, site: &Site<'_>) -> Self {
         let queue = |_| match inside {
             Inside::Fifo => ClassQueue::Fifo(Fifo::default()),
-            Inside::Fq => ClassQueue::Fq(Box::new(Fq::new(site.rate))),
+            Inside::Fq => ClassQueue::Fq(Fq::new(site.rate)),
         };
         Classes((0..count).map(queue).collect())
     }
