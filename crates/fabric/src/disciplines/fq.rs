@@ -95,13 +95,11 @@ impl Discipline for Fq {
     }
 
     fn evict_for(&mut self, arriving: &Packet) -> Option<Packet> {
-        let (longest, bytes) = self.data.longest()?;
-        let own = conversation(arriving);
-        let longer = self.data.bytes_of(own) + u64::from(arriving.bytes) > bytes;
-        if !is_control(arriving) && (longer || own == longest) {
-            return None;
-        }
-        self.data.pop_newest(longest)
+        let own = match is_control(arriving) {
+            true => 0,
+            false => self.data.bytes_of(conversation(arriving)) + u64::from(arriving.bytes),
+        };
+        self.data.evict(own)
     }
 
     fn queue_bytes(&self, packet: &Packet) -> u64 {

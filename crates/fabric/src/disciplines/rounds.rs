@@ -46,8 +46,11 @@ struct Conversation<K, T> {
     waiting: VecDeque<Waiting<T>>,
 }
 
+/// The tag of nothing.
+const NEVER: Round = Round::MAX;
+
 /// The tag of nothing that waits.
-const NOTHING: (Round, u64) = (Round::MAX, u64::MAX);
+const NOTHING: (Round, u64) = (NEVER, u64::MAX);
 
 impl<K, T> Conversation<K, T> {
     /// To be called whenever something else is first.
@@ -72,6 +75,13 @@ pub struct Rounds<K, T> {
     /// The instant of `round`.
     since: Time,
     arrivals: u64,
+    bytes: u64,
+    /// Weights of the conversations with bits left in the emulation.
+    sharing: u128,
+    /// None of them has its last bit sent in a round before this one.
+    next_end: Round,
+    /// Where the conversation that pushed last was: the next is often the same.
+    last: usize,
     conversations: Vec<Conversation<K, T>>,
 }
 
@@ -85,6 +95,10 @@ impl<K: Copy + Eq, T> Rounds<K, T> {
             round: 0,
             since: Time::ZERO,
             arrivals: 0,
+            bytes: 0,
+            sharing: 0,
+            next_end: NEVER,
+            last: 0,
             conversations: Vec::new(),
         }
     }
@@ -96,35 +110,60 @@ impl<K: Copy + Eq, T> Rounds<K, T> {
         let mut left = sent.saturating_sub(self.taken);
         self.taken = self.taken.saturating_sub(sent);
         self.since = now;
-        loop {
-            let round = self.round;
-            let sharing = self.conversations.iter().filter(|c| c.finish > round);
-            let (mut weight, mut first) = (0u128, Round::MAX);
-            for conversation in sharing {
-                weight += u128::from(conversation.weight);
-                first = first.min(conversation.finish);
-            }
-            if weight == 0 {
+        while self.sharing > 0 {
+            let until_end = ((self.next_end - self.round) * self.sharing) >> WEIGHT_FRACTION;
+            if until_end > left {
+                self.round += (left << WEIGHT_FRACTION) / self.sharing;
                 break;
             }
-            let until_first = ((first - round) * weight) >> WEIGHT_FRACTION;
-            if until_first > left {
-                self.round += (left << WEIGHT_FRACTION) / weight;
-                break;
+            let before = self.next_end;
+            self.look_who_shares();
+            if self.next_end == before {
+                left -= until_end;
+                self.round = before;
+                self.look_who_shares();
+                self.forget();
             }
-            left -= until_first;
-            self.round = first;
         }
-        let round = self.round;
-        self.conversations
-            .retain(|c| c.finish > round || !c.waiting.is_empty());
         if self.conversations.is_empty() {
             self.round = 0; // Nothing refers to it any more.
             self.taken = 0;
         }
     }
 
+    /// The weights and the next end of those with bits left in the emulation.
+    fn look_who_shares(&mut self) {
+        (self.sharing, self.next_end) = (0, NEVER);
+        for conversation in &self.conversations {
+            if conversation.finish > self.round {
+                self.sharing += u128::from(conversation.weight);
+                self.next_end = self.next_end.min(conversation.finish);
+            }
+        }
+    }
+
+    /// So many bytes of a conversation no longer wait.
+    fn left(&mut self, index: usize, bytes: u16) {
+        let conversation = &mut self.conversations[index];
+        conversation.bytes -= u64::from(bytes);
+        self.bytes -= u64::from(bytes);
+        if conversation.waiting.is_empty() && conversation.finish <= self.round {
+            self.conversations.remove(index);
+        }
+    }
+
+    /// Forgets conversations with neither packets nor bits left.
+    fn forget(&mut self) {
+        let round = self.round;
+        self.conversations
+            .retain(|c| c.finish > round || !c.waiting.is_empty());
+    }
+
     fn find(&self, id: K) -> Option<usize> {
+        let again = self.conversations.get(self.last);
+        if again.is_some_and(|c| c.id == id) {
+            return Some(self.last);
+        }
         self.conversations.iter().position(|c| c.id == id)
     }
 
@@ -142,9 +181,17 @@ impl<K: Copy + Eq, T> Rounds<K, T> {
             });
             self.conversations.len() - 1
         });
+        self.last = index;
         let conversation = &mut self.conversations[index];
-        conversation.finish = conversation.finish.max(self.round) + conversation.rounds(bytes);
+        if conversation.finish <= self.round {
+            conversation.finish = self.round + conversation.rounds(bytes);
+            self.sharing += u128::from(conversation.weight);
+            self.next_end = self.next_end.min(conversation.finish);
+        } else {
+            conversation.finish += conversation.rounds(bytes);
+        }
         conversation.bytes += u64::from(bytes);
+        self.bytes += u64::from(bytes);
         conversation.waiting.push_back(Waiting {
             finish: conversation.finish,
             order: self.arrivals,
@@ -179,29 +226,36 @@ impl<K: Copy + Eq, T> Rounds<K, T> {
         let conversation = &mut self.conversations[index];
         let Waiting { bytes, item, .. } = conversation.waiting.pop_front()?;
         conversation.note_first();
-        conversation.bytes -= u64::from(bytes);
-        Some((conversation.id, item))
+        let id = conversation.id;
+        self.left(index, bytes);
+        Some((id, item))
     }
 
-    /// Removes what came last of conversation `id`, as if it had never come;
-    /// what it has had of the emulation is gone.
-    pub fn pop_newest(&mut self, id: K) -> Option<T> {
-        let index = self.find(id)?;
-        let conversation = &mut self.conversations[index];
+    /// Removes what came last of the conversation with the most bytes here, the older one
+    /// of two, as if it had never come, if those are `least` bytes; what it has had of the
+    /// emulation is gone.
+    pub fn evict(&mut self, least: u64) -> Option<T> {
+        let (mut index, mut bytes) = (0, 0);
+        for (i, conversation) in self.conversations.iter().enumerate() {
+            if conversation.bytes > bytes {
+                (index, bytes) = (i, conversation.bytes);
+            }
+        }
+        if bytes < least {
+            return None;
+        }
+        let conversation = self.conversations.get_mut(index)?;
         let Waiting { bytes, item, .. } = conversation.waiting.pop_back()?;
         conversation.note_first();
-        conversation.bytes -= u64::from(bytes);
+        let shared = conversation.finish > self.round;
         conversation.finish -= conversation.rounds(bytes);
+        if conversation.finish > self.round {
+            self.next_end = self.next_end.min(conversation.finish);
+        } else if shared {
+            self.sharing -= u128::from(conversation.weight);
+        }
+        self.left(index, bytes);
         Some(item)
-    }
-
-    /// The conversation with the most bytes here, the older one of two, and its bytes.
-    pub fn longest(&self) -> Option<(K, u64)> {
-        let waiting = self.conversations.iter().enumerate();
-        let longest = waiting
-            .filter(|(_, c)| !c.waiting.is_empty())
-            .max_by_key(|&(i, c)| (c.bytes, std::cmp::Reverse(i)));
-        longest.map(|(_, c)| (c.id, c.bytes))
     }
 
     /// The link is about to carry so many bytes that are not of the emulation.
@@ -216,12 +270,133 @@ impl<K: Copy + Eq, T> Rounds<K, T> {
 
     /// Bytes that wait.
     pub fn bytes(&self) -> u64 {
-        self.conversations.iter().map(|c| c.bytes).sum()
+        self.bytes
     }
 
     /// Rounds made, in bytes, as of the last arrival.
     #[cfg(test)]
     pub fn rounds_made(&self) -> f64 {
         self.round as f64 / f64::from(1 << FRACTION)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The same with nothing remembered: every question looks at every conversation.
+    #[derive(Default)]
+    struct Plain {
+        round: Round,
+        since: Time,
+        taken: u128,
+        arrivals: u64,
+        /// Name, weight, finish tag, and (finish tag, order, bytes) of what waits.
+        conversations: Vec<(u32, u64, Round, VecDeque<(Round, u64, u16)>)>,
+    }
+
+    impl Plain {
+        fn push(&mut self, rate: u128, id: u32, weight: u64, bytes: u16, now: Time) {
+            let sent = (u128::from(now.since(self.since).ps()) * rate) >> FRACTION;
+            let mut left = sent.saturating_sub(self.taken);
+            self.taken = self.taken.saturating_sub(sent);
+            self.since = now;
+            loop {
+                let sharing = self.conversations.iter().filter(|c| c.2 > self.round);
+                let weights: u128 = sharing.clone().map(|c| u128::from(c.1)).sum();
+                let Some(first) = sharing.map(|c| c.2).min() else {
+                    break;
+                };
+                let until_first = ((first - self.round) * weights) >> WEIGHT_FRACTION;
+                if until_first > left {
+                    self.round += (left << WEIGHT_FRACTION) / weights;
+                    break;
+                }
+                left -= until_first;
+                self.round = first;
+            }
+            let round = self.round;
+            self.conversations
+                .retain(|c| c.2 > round || !c.3.is_empty());
+            if self.conversations.is_empty() {
+                (self.round, self.taken) = (0, 0);
+            }
+            if !self.conversations.iter().any(|c| c.0 == id) {
+                self.conversations.push((id, weight, 0, VecDeque::new()));
+            }
+            let round = self.round;
+            for c in self.conversations.iter_mut().filter(|c| c.0 == id) {
+                c.2 = c.2.max(round) + rounds(bytes, weight);
+                c.3.push_back((c.2, self.arrivals, bytes));
+            }
+            self.arrivals += 1;
+        }
+
+        fn pop(&mut self) -> Option<(u32, u64)> {
+            let waiting = self.conversations.iter_mut().filter(|c| !c.3.is_empty());
+            let first = waiting.min_by_key(|c| c.3[0])?;
+            first.3.pop_front().map(|(_, order, _)| (first.0, order))
+        }
+
+        fn evict(&mut self, least: u64) -> Option<u64> {
+            let waiting = self.conversations.iter().filter(|c| !c.3.is_empty());
+            // Of equal ones max_by_key takes the last: the oldest of the list turned round.
+            let each = waiting.rev().map(|c| (c.0, self.bytes_of(c.0)));
+            let (id, bytes) = each.max_by_key(|&(_, bytes)| bytes)?;
+            if bytes < least {
+                return None;
+            }
+            let c = self.conversations.iter_mut().find(|c| c.0 == id)?;
+            let (_, order, bytes) = c.3.pop_back()?;
+            c.2 -= rounds(bytes, c.1);
+            Some(order)
+        }
+
+        fn bytes_of(&self, id: u32) -> u64 {
+            let waiting = self.conversations.iter().filter(|c| c.0 == id);
+            waiting.flat_map(|c| &c.3).map(|w| u64::from(w.2)).sum()
+        }
+    }
+
+    fn rounds(bytes: u16, weight: u64) -> Round {
+        (Round::from(bytes) << (FRACTION + WEIGHT_FRACTION)) / Round::from(weight)
+    }
+
+    proptest! {
+        #[test]
+        fn is_what_looking_at_every_conversation_gives(
+            ops in prop::collection::vec((0u8..10, 0u32..6, 1u16..4, 0u64..3_000_000), 1..300)
+        ) {
+            let mut quick = Rounds::new(Rate::from_gbps(10));
+            let (mut plain, mut now) = (Plain::default(), Time::ZERO);
+            for (op, id, units, gap) in ops {
+                let weight = ONE >> (id % 3);
+                match op {
+                    0..5 => {
+                        now += fctlab_core::Duration::from_ps(gap);
+                        quick.push(id, weight, units * 500, plain.arrivals, now);
+                        plain.push(quick.rate, id, weight, units * 500, now);
+                        prop_assert_eq!(quick.round, plain.round);
+                    }
+                    5..7 => {
+                        let first = quick.first().copied();
+                        let popped = quick.pop();
+                        prop_assert_eq!(popped, plain.pop());
+                        prop_assert_eq!(first, popped.map(|(_, item)| item));
+                    }
+                    7..9 => {
+                        let least = plain.bytes_of(id) + u64::from(units - 1) * 500;
+                        prop_assert_eq!(quick.evict(least), plain.evict(least));
+                    }
+                    _ => {
+                        quick.took(units * 100);
+                        plain.taken += u128::from(units * 100) << FRACTION;
+                    }
+                }
+                prop_assert_eq!(quick.bytes_of(id), plain.bytes_of(id));
+                prop_assert_eq!(quick.bytes(), (0..6).map(|id| plain.bytes_of(id)).sum::<u64>());
+            }
+        }
     }
 }
