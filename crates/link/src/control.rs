@@ -9,21 +9,28 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 /// The parameters of table 1, named as in figure 4.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+// The derived code of "Self" knows nothing of presets; `impl Deserialize` below merges them in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(remote = "Self", deny_unknown_fields)]
+#[schemars(transform = with_presets)]
 pub struct Control {
-    /// r_init: the rate of a flow during its first round trip.
+    /// r_init: the rate of a flow during its first round trip; `"line"`, or a rate.
     pub r_init: InitialRate,
-    /// U: the share of the capacity that controlled flows aim at.
+    /// U, in (0, 1]: the share of the capacity that controlled flows aim at.
+    #[serde(deserialize_with = "half_open_unit")]
     pub u_target: f64,
     /// T: the queue that is not reacted to.
     pub thresh: Bytes,
     /// Beta: how much controlled flows make room for uncontrolled traffic (0 or 1 in the paper).
+    #[serde(deserialize_with = "non_negative")]
     pub beta: f64,
     /// Eta: rates approach their ideal within eta x tau.
+    #[serde(deserialize_with = "positive")]
     pub eta: f64,
     /// The most by which a flow's rate times 2 tau rises per round trip (additive
-    /// increase). Not in the paper.
+    /// increase); `"none"` for no bound. Not in the paper.
     #[serde(with = "or_none")]
+    #[schemars(with = "OrNone<Bytes>")]
     pub rise: Option<Bytes>,
     /// Whether a flow has at most its rate times 2 tau in flight, so that it sends more
     /// slowly while bytes wait (ACK clocking), and shrinks that for nothing but bytes
@@ -31,7 +38,7 @@ pub struct Control {
     pub window: bool,
     /// Whose queue, capacity and flows a flow hears of. `Port` is not in the paper.
     pub scope: Scope,
-    /// Payload of a full packet.
+    /// Payload of a full packet; at least 1B.
     pub payload: Bytes,
     /// What every packet has on the wire beside its payload. Not in the paper.
     pub header: Bytes,
@@ -39,38 +46,16 @@ pub struct Control {
     pub scheme: String,
 }
 
-/// The same with the bounds of each key, as it is read once the preset is merged in.
-#[derive(Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Table {
-    /// r_init: `"line"`, or a rate.
-    r_init: InitialRate,
-    /// U, in (0, 1].
-    #[serde(deserialize_with = "half_open_unit")]
-    u_target: f64,
-    /// T: the queue that is not reacted to.
-    thresh: Bytes,
-    /// Beta: how much controlled flows make room for uncontrolled traffic.
-    #[serde(deserialize_with = "non_negative")]
-    beta: f64,
-    /// Eta: rates approach their ideal within eta x tau.
-    #[serde(deserialize_with = "positive")]
-    eta: f64,
-    /// The most by which a flow's rate times the RTT rises per RTT; `"none"` for no bound.
-    #[serde(with = "or_none")]
-    #[schemars(with = "OrNone<Bytes>")]
-    rise: Option<Bytes>,
-    /// Whether a flow has at most its rate times the RTT in flight.
-    window: bool,
-    /// Whose queue, capacity and flows a flow hears of.
-    scope: Scope,
-    /// Payload of a full packet; at least 1B.
-    payload: Bytes,
-    /// Headers of a packet.
-    header: Bytes,
-    /// The scheme of the packet engine that this stands for.
-    scheme: String,
+impl Serialize for Control {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        Control::serialize(self, s)
+    }
 }
+
+/// All keys of a [`Control`].
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Complete(#[serde(deserialize_with = "Control::deserialize")] Control);
 
 /// Whose state switches report.
 #[derive(
@@ -202,40 +187,24 @@ impl<'de> Deserialize<'de> for Control {
             for (key, value) in given {
                 table.insert(key, value);
             }
-            let t: Table = read(Value::Object(table))?;
-            if t.payload.get() == 0 {
+            let Complete(control) = read(Value::Object(table))?;
+            if control.payload.get() == 0 {
                 return Err(SpecError::new("payload", "0B is not at least 1B"));
             }
-            Ok(Control {
-                r_init: t.r_init,
-                u_target: t.u_target,
-                thresh: t.thresh,
-                beta: t.beta,
-                eta: t.eta,
-                rise: t.rise,
-                window: t.window,
-                scope: t.scope,
-                payload: t.payload,
-                header: t.header,
-                scheme: t.scheme,
-            })
+            Ok(control)
         };
         merged().map_err(SpecError::into_serde)
     }
 }
 
-impl schemars::JsonSchema for Control {
-    fn schema_name() -> Cow<'static, str> {
-        "Control".into()
+/// A preset's name will do, and no key is required.
+fn with_presets(schema: &mut schemars::Schema) {
+    let mut table = schema.clone().to_value();
+    table["properties"]["preset"] = serde_json::json!({"enum": PRESETS});
+    if let Some(object) = table.as_object_mut() {
+        object.remove("required");
     }
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let mut table = fctlab_core::parts::schema_of::<Table>(generator);
-        table["properties"]["preset"] = serde_json::json!({"enum": PRESETS});
-        if let Some(object) = table.as_object_mut() {
-            object.remove("required");
-        }
-        schemars::json_schema!({"anyOf": [{"enum": PRESETS}, table]})
-    }
+    *schema = schemars::json_schema!({"anyOf": [{"enum": PRESETS}, table]});
 }
 
 #[cfg(test)]

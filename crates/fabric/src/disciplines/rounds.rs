@@ -285,6 +285,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Finish tag, order of arrival and bytes of what waits.
+    type Queued = VecDeque<(Round, u64, u16)>;
+
     /// The same with nothing remembered: every question looks at every conversation.
     #[derive(Default)]
     struct Plain {
@@ -292,8 +295,8 @@ mod tests {
         since: Time,
         taken: u128,
         arrivals: u64,
-        /// Name, weight, finish tag, and (finish tag, order, bytes) of what waits.
-        conversations: Vec<(u32, u64, Round, VecDeque<(Round, u64, u16)>)>,
+        /// Name, weight, finish tag given last, and what waits.
+        conversations: Vec<(u32, u64, Round, Queued)>,
     }
 
     impl Plain {
