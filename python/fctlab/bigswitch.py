@@ -322,7 +322,8 @@ def search(
     best: dict[str, Any] | None = None
     tried = violations = 0
     for i, share in enumerate(GROWTH):
-        scaled = {k: max(2, round(whole[k] * share)) for k in ("flows", "packets", "slots")}
+        sizes = {k: whole[k] for k in ("flows", "packets", "slots")}
+        scaled = {k: max(min(2, size), round(size * share)) for k, size in sizes.items()}
         for restart in range(restarts):
             for start in [None] if best is None else [None, best["instance"]]:
                 found: dict[str, Any] = ask(

@@ -133,6 +133,14 @@ def test_mistakes_in_shapes() -> None:
         bigswitch.random_ratios(["fifo"], 5, flows=3, packets=2)
     with pytest.raises(SpecError, match="restarts: 0 is not at least 1"):
         bigswitch.search("las", restarts=0)
+    with pytest.raises(SpecError, match=r"shape\.flows: 0 is not in \[1, "):
+        bigswitch.search("las", flows=0)
+
+
+def test_a_search_keeps_to_the_sizes_it_is_given() -> None:
+    found = bigswitch.search("las", steps=50, restarts=1, flows=1, packets=1, slots=1)
+    (flow,) = found["instance"]["flows"]
+    assert flow["packets"] == [1]
 
 
 def test_weighted_asrpt_reaches_two() -> None:
