@@ -232,8 +232,8 @@ impl<K: Copy + Eq, T> Rounds<K, T> {
     }
 
     /// Removes what came last of the conversation with the most bytes here, the older one
-    /// of two, as if it had never come, if those are `least` bytes; what it has had of the
-    /// emulation is gone.
+    /// of two, as if it had never come, if those are `least` bytes or more; what it has had
+    /// of the emulation is gone.
     pub fn evict(&mut self, least: u64) -> Option<T> {
         let (mut index, mut bytes) = (0, 0);
         for (i, conversation) in self.conversations.iter().enumerate() {

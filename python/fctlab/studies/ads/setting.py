@@ -199,8 +199,8 @@ SCHEMES = {
     "srpt": Scheme("srpt", "remaining", {"discipline": "srpt", "drop": "lowest-priority"}),
 }
 
-# What a millisecond of these costs with minTCP, which fills every port, beside other cells.
 COLLAPSES = {"fq": 6, "fifo": 4, "sjf": 2}
+"""What a millisecond of these costs with minTCP, which fills every port, beside other cells."""
 
 
 def ads(
