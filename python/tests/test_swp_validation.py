@@ -2,8 +2,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import polars as pl
 import pytest
 
+from fctlab import planning
 from fctlab.studies.swp import validation
 from fctlab.studies.swp.capacity import draw_spec
 from fctlab.studies.swp.validation import Judgement, Trial
@@ -16,7 +18,23 @@ def test_flows_behind_the_rarest_sli() -> None:
 
 
 def answer(losses: Sequence[float]) -> Judgement:
-    return Judgement((), tuple(losses), tuple(losses), "")
+    return Judgement((), tuple(losses), tuple(losses), "", settled=True)
+
+
+def test_settled_by_hand() -> None:
+    row = {"slo": "small < 4.0 and large < 8.0"}
+
+    def settled(small: tuple[float, float], large: tuple[float, float | None]) -> bool:
+        ends = zip(("small", "large"), (small, large), strict=True)
+        slis = [{"name": name, "ci95": list(ci95), "value": ci95[0]} for name, ci95 in ends]
+        return validation.is_settled(validation.read_slis(row, {"slis": slis}))
+
+    assert settled((3.0, 3.9), (5.0, 7.9))
+    assert not settled((3.0, 4.1), (5.0, 7.9))
+    # Too few flows for an upper end.
+    assert not settled((3.0, 3.9), (5.0, None))
+    # One that is missed decides, whatever the other is.
+    assert settled((4.0, 4.1), (5.0, None))
 
 
 def test_search_is_algorithm_1() -> None:
@@ -64,14 +82,32 @@ def test_shares_by_hand() -> None:
     assert validation.written(0, 0) == "0 of 0"
 
 
+def test_packets_go_on_while_an_interval_leaves_it_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def flows(spec: planning.Spec, count: int) -> pl.DataFrame:
+        asked.append(count)
+        return real(spec, count)
+
+    real = planning.flows
+    monkeypatch.setattr(planning, "flows", flows)
+    monkeypatch.setattr(validation, "FLOWS", 10)
+    spec = validation.on_link({**draw_spec(3, 2), "cc": "dctcp-rate"}, 400e9)
+    behind = [[20, 10], [20, 10], [20, 10]]
+    # No p99 has an interval with ten flows.
+    found = validation.judged(spec, [1, 1, 1], behind, 1000)
+    assert asked == [90, 360, 1000]
+    assert not found.settled and found.margin.endswith("?")
+
+
 def test_packets_agree_with_the_model_where_there_is_plenty(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(validation, "FLOWS", 300)
     spec = {**draw_spec(3, 2), "cc": "hpcc"}
     plenty = validation.on_link(spec, 400e9)
-    found = validation.judged(plenty, [1, 1, 1], [[20, 10], [20, 10], [20, 10]])
-    assert found.met and max(found.model) < 0 and len(found.losses) == 3
+    found = validation.judged(plenty, [1, 1, 1], [[20, 10], [20, 10], [20, 10]], 100_000)
+    assert found.met and found.settled and max(found.model) < 0 and len(found.losses) == 3
     size, workload = found.worst_sli.split(", ")
     assert size in ("small", "large")
     assert workload in {each["flowsizes"] for each in spec["classes"]}
