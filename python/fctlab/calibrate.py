@@ -62,8 +62,8 @@ def calibrate(
 ) -> dict[str, Any]:
     """Fit the model's parameters to a congestion control at packet level.
 
-    eta, T, U and beta are fitted, from the preset's on; headers, the window and additive
-    increase are its facts.
+    eta, T, U and, where the law has one, beta are fitted, from the preset's on; the law,
+    headers, the window and additive increase are its facts.
 
     Args:
         spec: network and classes; each class is run alone at each load.
@@ -179,6 +179,8 @@ def _sample(
 def _control(point: NDArray[np.float64], bdp: float, facts: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters from a point of the search, inside their bounds."""
     eta, thresh, target, beta = point
+    if facts["law"] == "inflight":
+        beta = facts["beta"]
     return {
         **facts,
         "u_target": round(float(np.clip(target, 0.5, 1.0)), 4),

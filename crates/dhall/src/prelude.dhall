@@ -68,7 +68,9 @@ let CC =
       < Normal : Parameters
       | Extended :
             Parameters
-        //\\ { rise : Optional Size
+        //\\ { law : Text
+            , additive_increase : Double
+            , rise : Optional Size
             , window : Bool
             , scope : Text
             , payload : Size

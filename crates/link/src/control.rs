@@ -24,9 +24,15 @@ pub struct Control {
     /// Beta: how much controlled flows make room for uncontrolled traffic (0 or 1 in the paper).
     #[serde(deserialize_with = "non_negative")]
     pub beta: f64,
-    /// Eta: rates approach their ideal within eta x tau.
+    /// Eta: rates approach their ideal within eta x tau. Under `Law::Inflight` the load is
+    /// averaged over as long.
     #[serde(deserialize_with = "positive")]
     pub eta: f64,
+    /// What flows hear. `Inflight` is not in the paper.
+    pub law: Law,
+    /// Under `Law::Inflight`, by how much of a BDP a flow's window rises per round trip besides.
+    #[serde(deserialize_with = "non_negative")]
+    pub additive_increase: f64,
     /// The most by which a flow's rate times 2 tau rises per round trip (additive
     /// increase); `"none"` for no bound. Not in the paper.
     #[serde(with = "or_none")]
@@ -56,6 +62,20 @@ impl Serialize for Control {
 #[derive(Deserialize)]
 #[serde(transparent)]
 struct Complete(#[serde(deserialize_with = "Control::deserialize")] Control);
+
+/// What flows hear.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Law {
+    /// A rate to approach, for all the same (equations 6, 7 and 11).
+    #[default]
+    Rate,
+    /// The load: they have U over it in flight, times what they had. As HPCC's, which
+    /// it describes without fitted parameters.
+    Inflight,
+}
 
 /// Whose state switches report.
 #[derive(
@@ -145,6 +165,31 @@ impl Control {
         read(Value::String(name.to_owned()))
     }
 
+    /// Keys that say nothing under the law are not given.
+    fn check_law(&self) -> Result<(), SpecError> {
+        let (law, given) = match self.law {
+            Law::Rate => (
+                "rate",
+                vec![("additive_increase", self.additive_increase != 0.0)],
+            ),
+            Law::Inflight => (
+                "inflight",
+                vec![
+                    ("beta", self.beta != 0.0),
+                    ("rise", self.rise.is_some()),
+                    ("window", self.window),
+                ],
+            ),
+        };
+        match given.iter().find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((key, _)) => {
+                let message = format!("has no meaning under law = \"{law}\"");
+                Err(SpecError::new(*key, message))
+            }
+        }
+    }
+
     /// The bytes on the wire that `size` bytes of payload take.
     pub fn wire_bytes(&self, size: f64) -> f64 {
         let payload = self.payload.get() as f64;
@@ -191,6 +236,7 @@ impl<'de> Deserialize<'de> for Control {
             if control.payload.get() == 0 {
                 return Err(SpecError::new("payload", "0B is not at least 1B"));
             }
+            control.check_law()?;
             Ok(control)
         };
         merged().map_err(SpecError::into_serde)
@@ -221,6 +267,8 @@ mod tests {
             thresh: Bytes::new(100_000),
             beta: 0.0,
             eta: 5.5,
+            law: Law::Rate,
+            additive_increase: 0.0,
             rise: None,
             window: false,
             scope: Scope::Class,
@@ -272,5 +320,14 @@ mod tests {
         );
         assert!(error(json!({"smooth": 1})).starts_with("smooth: unknown key; "));
         assert!(error(json!(3)).starts_with("3 is not a congestion control"));
+        assert_eq!(
+            error(json!({"preset": "hpcc", "beta": 1.0})),
+            "beta: has no meaning under law = \"inflight\""
+        );
+        assert_eq!(
+            error(json!({"additive_increase": 0.001})),
+            "additive_increase: has no meaning under law = \"rate\""
+        );
+        assert!(error(json!({"law": "window"})).contains("window"));
     }
 }

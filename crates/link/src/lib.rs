@@ -31,6 +31,7 @@
 pub mod control;
 mod fair;
 pub mod flows;
+mod inflight;
 pub mod model;
 pub mod queues;
 mod sender;

@@ -5,8 +5,9 @@ use std::ops::ControlFlow;
 
 use fctlab_core::{Duration, Rate};
 
-use crate::control::{Control, Scope};
+use crate::control::{Control, Law, Scope};
 use crate::fair::Fair;
+use crate::inflight::Inflight;
 use crate::queues::{Discipline, Inside, Sharing};
 use crate::sender::{Pace, Sender, Step};
 use crate::signal::{Signal, Told};
@@ -126,6 +127,8 @@ struct Seen {
     /// Backlog, and backlog above T.
     waited: f64,
     excess: f64,
+    /// Bytes that left.
+    served: f64,
 }
 
 /// What flows hear of a step.
@@ -142,6 +145,8 @@ struct Heard {
 struct Queue {
     sender: Sender,
     signal: Signal,
+    /// Under [`Law::Inflight`].
+    inflight: Option<Inflight>,
     /// Flows that outlast their first round trip and have not sent everything.
     listeners: usize,
     waiting: Waiting,
@@ -203,9 +208,11 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             Sharing::One => 1,
             _ => setup.classes,
         };
+        let inflight = control.law == Law::Inflight;
         let queue = |_| Queue {
-            sender: Sender::new(r_init, round_trip, pace, fair, control.beta),
+            sender: Sender::new(r_init, round_trip, pace, fair || inflight, control.beta),
             signal: Signal::default(),
+            inflight: inflight.then(|| Inflight::new(round_trip, pace.relax)),
             listeners: 0,
             waiting: match fair {
                 true => Waiting::Fair(Fair::default()),
@@ -296,6 +303,9 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         if flow.size > burst {
             if queue.listeners == 0 {
                 queue.signal.restart(now);
+                if let Some(inflight) = &mut queue.inflight {
+                    inflight.restart(now, queue.arrived, queue.arrived - queue.backlog);
+                }
             }
             queue.listeners += 1;
         }
@@ -338,13 +348,11 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         let mut span = end - now;
         let controlled = |q: &Queue| q.sender.controlled() > 0;
         let busy = self.queues.iter().any(controlled);
-        if busy {
-            let decay = self.decay_over(span);
-            let whole = span;
-            for queue in self.queues.iter().filter(|q| controlled(q)) {
-                let told = queue.signal.average(now + whole - self.round_trip);
-                let step = Step::new(whole, told, self.pace, decay);
-                span = span.min(queue.sender.first_end(&step).max(self.shortest));
+        let (whole, until) = (span, end);
+        for q in (0..self.queues.len()).filter(|_| busy) {
+            if let Some(step) = self.reaction(q, until, whole) {
+                let first = self.queues[q].sender.first_end(&step);
+                span = span.min(first.max(self.shortest));
             }
         }
         let end = match span < end - now {
@@ -352,15 +360,11 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             false => end,
         };
         let span = end - now;
-        let decay = match busy {
-            true => self.decay_over(span),
-            false => 1.0,
-        };
-        for (queue, inflow) in self.queues.iter_mut().zip(&mut self.inflow) {
+        for q in 0..self.queues.len() {
+            let step = self.reaction(q, end, span);
+            let queue = &mut self.queues[q];
             let mut bytes = queue.sender.burst_sent(span);
-            if queue.sender.controlled() > 0 {
-                let told = queue.signal.average(end - self.round_trip);
-                let step = Step::new(span, told, self.pace, decay);
+            if let Some(step) = step {
                 bytes += queue.sender.advance(&step, &mut queue.ended);
                 if let Waiting::Fair(fair) = &mut queue.waiting {
                     for young in queue.sender.young() {
@@ -371,7 +375,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                     }
                 }
             }
-            *inflow = bytes / span;
+            self.inflow[q] = bytes / span;
         }
         self.serve(now, span);
         let port = self.port_heard(end, span);
@@ -384,6 +388,24 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             self.queues[q].ended = ended;
         }
         end
+    }
+
+    /// What the controlled flows of queue `q` do in the step that ends at `end` and is `span`
+    /// long; nothing if there are none.
+    fn reaction(&mut self, q: usize, end: f64, span: f64) -> Option<Step> {
+        let queue = &mut self.queues[q];
+        if queue.sender.controlled() == 0 {
+            return None;
+        }
+        let told = queue.signal.average(end - self.round_trip);
+        if let Some(inflight) = &mut queue.inflight {
+            let (factor, share) = inflight.step(end, span, told.ideal);
+            let rise =
+                self.setup.control.additive_increase * self.capacity * span / self.round_trip;
+            return Some(Step::jump(span, factor, rise, self.capacity, share));
+        }
+        let decay = self.decay_over(span);
+        Some(Step::approach(span, told, self.pace, decay))
     }
 
     fn decay_over(&mut self, span: f64) -> f64 {
@@ -433,7 +455,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                 );
             }
             let excess = |backlog: f64| (backlog - self.threshold).max(0.0);
-            let (mut all_before, mut all_after) = (0.0, 0.0);
+            let (mut all_before, mut all_after, mut all_served) = (0.0, 0.0, 0.0);
             for (q, queue) in self.queues.iter_mut().enumerate() {
                 let (share, inflow) = (self.shares[q], self.inflow[q]);
                 let before = queue.backlog;
@@ -453,6 +475,8 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                     queue.seen.waited += (before + after) / 2.0 * part;
                 }
                 let served = queue.arrived - after;
+                queue.seen.served += served - served_before;
+                all_served += served - served_before;
                 self.counters.served_bytes += served - served_before;
                 let mut depart = |flow, at| {
                     end(
@@ -483,6 +507,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                 self.port.available += self.capacity * part;
                 self.port.excess += (excess(all_before) + excess(all_after)) / 2.0 * part;
                 self.port.waited += (all_before + all_after) / 2.0 * part;
+                self.port.served += all_served;
             }
             at += part;
             left = match first {
@@ -537,8 +562,18 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             room += self.threshold / self.round_trip;
         }
         room -= seen.excess / span / self.round_trip;
-        // Before its own flows are counted (N one round trip ago is 0) a flow counts itself.
-        let ideal = (room.max(0.0) / heard.controlled.max(1) as f64).min(self.capacity);
+        let ideal = match &mut queue.inflight {
+            // Before its own flows are counted (N one round trip ago is 0) a flow counts itself.
+            None => (room.max(0.0) / heard.controlled.max(1) as f64).min(self.capacity),
+            Some(inflight) => {
+                let capacity = seen.available.max(LEAST_SERVED * self.capacity * span);
+                let load = (seen.served + seen.excess / self.round_trip) / capacity;
+                let average = inflight.averaged(load, span);
+                let served = queue.arrived - queue.backlog;
+                inflight.push(end, span, queue.arrived, served);
+                control.u_target / average.max(LEAST_SERVED)
+            }
+        };
         queue.signal.push(end, span, Told { ideal, clocked });
         queue.signal.seek(end - self.round_trip);
     }

@@ -66,51 +66,86 @@ pub(crate) struct Pace {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     span: f64,
-    told: Told,
-    pace: Pace,
-    /// exp(-span / relax).
-    decay: f64,
+    /// The share of its rate at which a flow sends.
+    clocked: f64,
+    course: Course,
+}
+
+/// What becomes of rates.
+#[derive(Clone, Copy, Debug)]
+enum Course {
+    /// They approach `ideal`; `decay` is exp(-span / relax).
+    Approach { ideal: f64, pace: Pace, decay: f64 },
+    /// They are multiplied by a factor at once, and rise besides, up to the most.
+    Jump { factor: f64, rise: f64, most: f64 },
 }
 
 impl Step {
-    /// `decay` is exp(-span / pace.relax).
-    pub fn new(span: f64, told: Told, pace: Pace, decay: f64) -> Self {
+    /// Towards what is told; `decay` is exp(-span / pace.relax).
+    pub fn approach(span: f64, told: Told, pace: Pace, decay: f64) -> Self {
+        let Told { ideal, clocked } = told;
+        let course = Course::Approach { ideal, pace, decay };
         Step {
             span,
-            told,
-            pace,
-            decay,
+            clocked,
+            course,
+        }
+    }
+
+    /// To `factor` times the rate and `rise` more, but at most to `most`, of which a share is sent.
+    pub fn jump(span: f64, factor: f64, rise: f64, most: f64, share: f64) -> Self {
+        let course = Course::Jump { factor, rise, most };
+        Step {
+            span,
+            clocked: share,
+            course,
         }
     }
 
     /// What a flow at `rate` sends in the step, and its rate afterwards.
     fn take(&self, rate: f64) -> (f64, f64) {
-        self.until(rate, self.span, self.decay)
+        self.until(rate, self.span)
     }
 
-    /// The same in the first `at` seconds, over which `decay` is exp(-at / relax).
-    fn until(&self, rate: f64, at: f64, decay: f64) -> (f64, f64) {
-        let Pace { relax, rise } = self.pace;
-        let Told { ideal, clocked } = self.told;
-        let gap = ideal - rate;
-        // Further below the ideal than this, the rise is as fast as it may be.
-        let steep = rise * relax;
-        let (paced, after) = if gap <= steep {
-            let sent = ideal * at - gap * relax * (1.0 - decay);
-            (sent, ideal - gap * decay)
-        } else {
-            let climb = ((gap - steep) / rise).min(at);
-            let sent = (rate + rise * climb / 2.0) * climb;
-            if climb < at {
-                let rest = at - climb;
-                let decay = libm::exp(-rest / relax);
-                let tail = ideal * rest - steep * relax * (1.0 - decay);
-                (sent + tail, ideal - steep * decay)
-            } else {
-                (sent, rate + rise * climb)
+    /// The same in the first `at` seconds.
+    fn until(&self, rate: f64, at: f64) -> (f64, f64) {
+        let (paced, after) = match self.course {
+            Course::Approach { ideal, pace, decay } => {
+                let decay = match at == self.span {
+                    true => decay,
+                    false => libm::exp(-at / pace.relax),
+                };
+                approach(rate, ideal, pace, at, decay)
+            }
+            Course::Jump { factor, rise, most } => {
+                let after = (rate * factor + rise).min(most);
+                (after * at, after)
             }
         };
-        (paced * clocked, after)
+        (paced * self.clocked, after)
+    }
+}
+
+/// What a flow that approaches `ideal` from `rate` sends in a time, and its rate then; `decay` is
+/// exp(-at / relax).
+fn approach(rate: f64, ideal: f64, pace: Pace, at: f64, decay: f64) -> (f64, f64) {
+    let Pace { relax, rise } = pace;
+    let gap = ideal - rate;
+    // Further below the ideal than this, the rise is as fast as it may be.
+    let steep = rise * relax;
+    if gap <= steep {
+        let sent = ideal * at - gap * relax * (1.0 - decay);
+        return (sent, ideal - gap * decay);
+    }
+    let climb = ((gap - steep) / rise).min(at);
+    let sent = (rate + rise * climb / 2.0) * climb;
+    if climb < at {
+        let rest = at - climb;
+        let decay = libm::exp(-rest / relax);
+        let tail = ideal * rest - steep * relax * (1.0 - decay);
+        (sent + tail, ideal - steep * decay)
+    } else {
+        (sent, rate + rise * climb)
     }
 }
 
@@ -120,7 +155,8 @@ pub(crate) struct Sender {
     r_init: f64,
     round_trip: f64,
     pace: Pace,
-    /// Whether every controlled flow is known by itself (fair queueing needs that).
+    /// Whether every controlled flow is known by itself: fair queueing needs that, and rates
+    /// that stay apart.
     apart: bool,
     /// Flows in their first round trip, by when they stop sending at r_init.
     bursting: BinaryHeap<Keyed>,
@@ -307,7 +343,7 @@ fn time_to_send(left: f64, rate: f64, step: &Step) -> f64 {
     let (mut low, mut high) = (0.0, step.span);
     let mut at = step.span;
     for _ in 0..50 {
-        let (sent, speed) = step.until(rate, at, libm::exp(-at / step.pace.relax));
+        let (sent, speed) = step.until(rate, at);
         let excess = sent - left;
         if excess.abs() < SENT_BYTES / 2.0 {
             break;
@@ -317,7 +353,7 @@ fn time_to_send(left: f64, rate: f64, step: &Step) -> f64 {
         } else {
             low = at;
         }
-        let newton = at - excess / (speed * step.told.clocked);
+        let newton = at - excess / (speed * step.clocked);
         at = match newton > low && newton < high {
             true => newton,
             false => (low + high) / 2.0,

@@ -8,10 +8,13 @@
 
 use std::collections::VecDeque;
 
+#[cfg(doc)]
+use crate::control::Law;
+
 /// What senders are told.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Told {
-    /// R: the rate to approach.
+    /// R: the rate to approach; under [`Law::Inflight`] what windows are multiplied by.
     pub ideal: f64,
     /// The share of its rate at which a flow with a window sends: 2 tau over the round
     /// trip with its wait.

@@ -6,11 +6,12 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use fctlab_core::{Bytes, Duration, Rate};
-use fctlab_link::control::Scope;
+use fctlab_link::control::{Law, Scope};
 use fctlab_link::queues::{Discipline, Sharing};
 use fctlab_link::{Arrival, Control, Inside, Link, Setup, simulate};
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{RngSeed, TestRunner};
 
 const STEP_S: f64 = 25e-9;
 
@@ -38,6 +39,54 @@ struct Seen {
     controlled: usize,
     backlog: f64,
     available: f64,
+    served: f64,
+    /// The average.
+    load: f64,
+}
+
+/// Under the law of windows, what one class's are multiplied by, in sums over steps.
+struct Windows {
+    /// Bytes sent and served up to each step.
+    sent: Vec<f64>,
+    served: Vec<f64>,
+    /// Log of the product at each step, and of what was sent in windows, up to each.
+    log: Vec<f64>,
+    shares: Vec<f64>,
+    /// The step when the first flow that listens began; how many do.
+    since: usize,
+    listeners: usize,
+    /// Up to this step all is acked.
+    acked: usize,
+}
+
+impl Windows {
+    fn new() -> Self {
+        Windows {
+            sent: vec![0.0],
+            served: vec![0.0],
+            log: vec![0.0],
+            shares: vec![0.0],
+            since: 0,
+            listeners: 0,
+            acked: 0,
+        }
+    }
+
+    /// The factor in step `n`, and the share of its window per round trip that a flow sends in it.
+    fn step(&mut self, n: usize, lag: usize, load: f64, u_target: f64) -> (f64, f64) {
+        let served = self.served[n.saturating_sub(lag)];
+        let late = n.saturating_sub(2 * lag);
+        while self.acked < late && self.sent[self.acked + 1] <= served + 1e-3 {
+            self.acked += 1;
+        }
+        let acked = self.acked.max(self.since);
+        let before = *self.log.last().unwrap();
+        let log = self.log[acked] + (u_target / load).ln();
+        let inflight = (self.shares.last().unwrap() - self.shares[acked]) / log.exp();
+        let share = (2 * lag) as f64 - inflight;
+        self.log.push(log);
+        ((log - before).exp(), share.clamp(0.0, 1.0))
+    }
 }
 
 /// FCTs (until the ACK is back), in order of the arrivals.
@@ -60,11 +109,14 @@ fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
     let nothing = vec![
         Seen {
             available: capacity,
+            load: 1.0,
             ..Seen::default()
         };
         classes
     ];
     let mut past: VecDeque<Vec<Seen>> = vec![nothing; 2 * lag].into();
+    let mut windows: Vec<Windows> = (0..classes).map(|_| Windows::new()).collect();
+    let mut loads = vec![1.0; classes];
     let mut wire: VecDeque<Vec<Piece>> = vec![Vec::new(); lag].into();
     let mut queues: Vec<VecDeque<Piece>> = vec![VecDeque::new(); classes];
     let mut flows: Vec<Flow> = Vec::new();
@@ -78,14 +130,40 @@ fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
         n += 1;
         while flows.len() < arrivals.len() && arrivals[flows.len()].start_s <= now {
             let a = &arrivals[flows.len()];
+            let class = if one { 0 } else { usize::from(a.class) };
+            let left = control.wire_bytes(a.size_bytes);
+            let burst = left.min(r_init * 2.0 * tau);
             flows.push(Flow {
-                class: if one { 0 } else { usize::from(a.class) },
+                class,
                 start: a.start_s,
-                left: control.wire_bytes(a.size_bytes),
+                left,
                 rate: r_init,
-                burst: control.wire_bytes(a.size_bytes).min(r_init * 2.0 * tau),
+                burst,
             });
+            if left > burst {
+                let w = &mut windows[class];
+                if w.listeners == 0 {
+                    w.since = n as usize - 1;
+                }
+                w.listeners += 1;
+            }
         }
+        let inflight: Vec<(f64, f64)> = (0..classes)
+            .map(|k| {
+                let controlled =
+                    |f: &Flow| f.class == k && f.left > 0.0 && now - f.start > 2.0 * tau;
+                let step = n as usize - 1;
+                match control.law == Law::Inflight && flows.iter().any(controlled) {
+                    true => windows[k].step(step, lag, past[lag][k].load, control.u_target),
+                    false => {
+                        let log = *windows[k].log.last().unwrap();
+                        windows[k].log.push(log);
+                        (1.0, 1.0)
+                    }
+                }
+            })
+            .collect();
+        let mut sent_by = vec![0.0; classes];
         // Senders: equations 2 to 7.
         let mut seen = vec![Seen::default(); classes];
         let mut sent = Vec::new();
@@ -110,11 +188,24 @@ fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
                 let room = control.u_target * half.available - control.beta * then.uncontrolled
                     + (kept - (half.backlog - threshold).max(0.0)) / (2.0 * tau);
                 let ideal = (room.max(0.0) / then.controlled.max(1) as f64).min(capacity);
-                let slope = (ideal - flow.rate) / (control.eta * tau);
-                flow.rate += slope.min(rise) * STEP_S;
+                match control.law {
+                    Law::Rate => {
+                        let slope = (ideal - flow.rate) / (control.eta * tau);
+                        flow.rate += slope.min(rise) * STEP_S;
+                    }
+                    Law::Inflight => {
+                        let rise = control.additive_increase * capacity * STEP_S / (2.0 * tau);
+                        flow.rate = (flow.rate * inflight[k].0 + rise).min(capacity);
+                        clocked = inflight[k].1;
+                    }
+                }
             }
             let bytes = (flow.rate * clocked * STEP_S).min(flow.left);
             flow.left -= bytes;
+            sent_by[flow.class] += bytes;
+            if flow.left <= 1e-6 && flow.burst < control.wire_bytes(arrivals[i].size_bytes) {
+                windows[flow.class].listeners -= 1;
+            }
             sent.push(Piece {
                 flow: i,
                 bytes,
@@ -123,6 +214,11 @@ fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
             if flow.left <= 1e-6 {
                 flow.left = 0.0;
             }
+        }
+        for (k, w) in windows.iter_mut().enumerate() {
+            w.sent.push(w.sent.last().unwrap() + sent_by[k]);
+            let in_window = inflight[k].1 * w.log.last().unwrap().exp();
+            w.shares.push(w.shares.last().unwrap() + in_window);
         }
         wire.push_back(sent);
         for piece in wire.pop_front().unwrap() {
@@ -172,6 +268,9 @@ fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
             let total: f64 = (0..classes)
                 .map(|l| weights[l] * if l == k { 1.0 } else { active[l] })
                 .sum();
+            let w = &mut windows[k];
+            w.served.push(w.served.last().unwrap() + shares[k]);
+            seen[k].served = shares[k] / STEP_S;
             seen[k].backlog = backlog[k];
             seen[k].available = match setup.discipline.sharing {
                 Sharing::One => capacity,
@@ -185,8 +284,20 @@ fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
                 controlled: seen.iter().map(|s| s.controlled).sum(),
                 backlog: backlog.iter().sum(),
                 available: capacity,
+                served: seen.iter().map(|s| s.served).sum(),
+                load: 0.0,
             };
             seen = vec![whole; classes];
+        }
+        for (k, seen) in seen.iter_mut().enumerate() {
+            // When what the first flow that listens sends first is here.
+            if windows[k].since + lag + 1 == n as usize {
+                loads[k] = 1.0;
+            }
+            let excess = (seen.backlog - threshold).max(0.0);
+            let load = (seen.served + excess / (2.0 * tau)) / seen.available.max(1e-3 * capacity);
+            loads[k] += (load - loads[k]) * STEP_S / (control.eta * tau);
+            seen.load = loads[k];
         }
         past.push_back(seen);
         past.pop_front();
@@ -347,6 +458,41 @@ fn windows_keep_the_queue_below_the_threshold() {
     );
 }
 
+/// One step of the naive model is many when a small share serves it, and what it is late by goes
+/// around the control loop of a long flow.
+fn is_close(fast: f64, slow: f64) -> bool {
+    let off = (fast - slow).abs();
+    off < 0.02 * slow || off < 20.0 * STEP_S
+}
+
+/// Windows remember: rates that approach the same forget what two runs once differed by, products
+/// of factors do not, and sometimes it grows. So nearly all flows agree, not each; with steps a
+/// quarter as long in both, less than half as many do not.
+#[test]
+fn windows_agree_with_fixed_steps() {
+    let mut runner = TestRunner::deterministic();
+    let inside = prop_oneof![Just(Inside::Fifo), Just(Inside::Fq)];
+    let scope = prop_oneof![Just(Scope::Class), Just(Scope::Port)];
+    let cases = (flows(), sharings(), inside, scope);
+    let mut errors = Vec::new();
+    let mut close = 0;
+    for _ in 0..60 {
+        let (arrivals, sharing, inside, scope) = cases.new_tree(&mut runner).unwrap().current();
+        let mut setup = setup("hpcc", sharing, inside);
+        setup.control.scope = scope;
+        for (fast, slow) in fast(&setup, &arrivals).iter().zip(naive(&setup, &arrivals)) {
+            errors.push((fast / slow - 1.0).abs());
+            close += usize::from(is_close(*fast, slow));
+        }
+    }
+    errors.sort_by(f64::total_cmp);
+    let flows = errors.len();
+    let (median, mean) = (errors[flows / 2], errors.iter().sum::<f64>() / flows as f64);
+    let found = format!("{close} of {flows} close, median {median:.5}, mean {mean:.5}");
+    assert!(close * 10 > flows * 9, "{found}");
+    assert!(median < 0.002 && mean < 0.01, "{found}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::with_cases(60) })]
 
@@ -355,18 +501,20 @@ proptest! {
         arrivals in flows(),
         sharing in sharings(),
         inside in prop_oneof![Just(Inside::Fifo), Just(Inside::Fq)],
-        preset in prop_oneof![Just("swp-d"), Just("swp-h"), Just("dctcp-rate"), Just("hpcc")],
+        preset in prop_oneof![Just("swp-d"), Just("swp-h"), Just("dctcp-rate"), Just("swp-h over ports")],
     ) {
-        let setup = setup(preset, sharing, inside);
+        let (name, over) = preset.split_once(' ').unwrap_or((preset, ""));
+        let mut setup = setup(name, sharing, inside);
+        if !over.is_empty() {
+            setup.control.scope = Scope::Port;
+        }
         let (fast, slow) = (fast(&setup, &arrivals), naive(&setup, &arrivals));
         let mut error = 0.0;
         for (i, (fast, slow)) in fast.iter().zip(&slow).enumerate() {
             let off = (fast - slow).abs();
             error += off / slow;
-            // One step of the naive model is many when a small share serves it, and what it is
-            // late by goes around the control loop of a long flow.
             prop_assert!(
-                off < 0.02 * slow || off < 20.0 * STEP_S,
+                is_close(*fast, *slow),
                 "flow {} {:?}: {} us, in fixed steps {} us", i, arrivals[i], fast * 1e6, slow * 1e6
             );
         }
