@@ -18,6 +18,9 @@ use crate::control::Law;
 /// Shorter steps, in round trips, are rounding between two events: nothing changes in them.
 const SHORTEST: f64 = 1e-6;
 
+/// How far logarithms get from the reference.
+const FAR: f64 = 100.0;
+
 /// A step that is over.
 #[derive(Clone, Copy, Debug, Default)]
 struct Past {
@@ -27,6 +30,8 @@ struct Past {
     log: f64,
     /// The share of their windows per 2 tau that flows sent.
     share: f64,
+    /// What a window had become, as a share of what it was at [`Inflight::reference`].
+    window: f64,
     /// Bytes that had arrived at the queue, and of those left it, at the end.
     arrived: f64,
     served: f64,
@@ -46,6 +51,8 @@ pub(crate) struct Inflight {
     /// Of the step that is under way: as in [`Past`].
     log: f64,
     share: f64,
+    /// A logarithm near those of `past`, whose powers would not fit a number.
+    reference: f64,
 }
 
 impl Inflight {
@@ -57,13 +64,14 @@ impl Inflight {
             past: VecDeque::new(),
             log: 0.0,
             share: 1.0,
+            reference: 0.0,
         }
     }
 
     /// The first flow that will listen begins at `now`.
     pub fn restart(&mut self, now: f64, arrived: f64, served: f64) {
         self.past.clear();
-        (self.load, self.log) = (1.0, 0.0);
+        (self.load, self.log, self.reference) = (1.0, 0.0, 0.0);
         self.push(now, 0.0, arrived, served);
     }
 
@@ -84,11 +92,12 @@ impl Inflight {
         }
         let (since, then) = self.acked(end - self.round_trip);
         self.log = then + libm::log(factor);
-        let mut inflight = 0.0;
+        let mut sent = 0.0;
         for past in self.past.iter().rev().take_while(|p| p.end > since) {
             let long = past.end - since.max(past.end - past.span);
-            inflight += long * past.share * libm::exp(past.log - self.log);
+            sent += long * past.share * past.window;
         }
+        let inflight = sent / libm::exp(self.log - self.reference);
         self.share = ((self.round_trip - inflight) / span).clamp(0.0, 1.0);
         (libm::exp(self.log - last.log), self.share)
     }
@@ -99,11 +108,17 @@ impl Inflight {
         while self.past.get(1).is_some_and(|p| p.end <= since) {
             self.past.pop_front();
         }
+        if (self.log - self.reference).abs() > FAR {
+            let scale = libm::exp(self.reference - self.log);
+            self.past.iter_mut().for_each(|p| p.window *= scale);
+            self.reference = self.log;
+        }
         self.past.push_back(Past {
             end,
             span,
             log: self.log,
             share: self.share,
+            window: libm::exp(self.log - self.reference),
             arrived,
             served,
         });
