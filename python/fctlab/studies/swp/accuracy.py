@@ -2,7 +2,7 @@
 
 100 Gbps, RTT 10 us, log-normal gaps with sigma 2, as in section 5.1. The paper's packet engine is
 ns-3 with the HPCC simulator's DCTCP and HPCC; here it is ours. Its parameters (table 2) and those
-that are fitted to our engine stand side by side.
+that are made for our engine stand side by side.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ called accurate; the paper has no figure."""
 LONG = 0.10
 """The same for the mean slowdown of long flows, as a share."""
 SCHEMES = dict(zip(("DCTCP", "HPCC"), bottleneck.SCHEMES.items(), strict=True))
-"""Of the packet engine: the parameters fitted to each, which are called like it, and table 2's."""
+"""Of the packet engine: the parameters made for each, which are called like it, and table 2's."""
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ def claims(mode: Mode) -> list[Claim]:
     """swp-6, swp-7, and the same with weights."""
     accurate = f"accurate (here: {MEAN:.0%} on average over size bins, {MOST:.0%} at most)"
     close = f"accurate (here: within {LONG:.0%})"
-    fitted = "presets dctcp-rate and hpcc, fitted to the packet engine at hand"
+    fitted = "presets dctcp-rate and hpcc, made for the packet engine at hand"
     return [
         Claim(
             "swp-6",
@@ -298,7 +298,7 @@ def _fitted_do(mode: Mode) -> str:
     return (
         "Table 2 is tuned to the DCTCP and HPCC of the paper's ns-3: mean errors of "
         f"{_span(ALONE, 'table 2', mode, list(SCHEMES))} here, and "
-        f"{_span(ALONE, 'fitted', mode, list(SCHEMES))} with parameters fitted to this engine "
+        f"{_span(ALONE, 'fitted', mode, list(SCHEMES))} with parameters made for this engine "
         "(swp-6-fitted)."
     )
 
