@@ -346,11 +346,8 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
     fn step(&mut self, now: f64, end: f64) -> f64 {
         self.counters.steps += 1;
         let mut span = end - now;
-        let controlled = |q: &Queue| q.sender.controlled() > 0;
-        let busy = self.queues.iter().any(controlled);
-        let (whole, until) = (span, end);
-        for q in (0..self.queues.len()).filter(|_| busy) {
-            if let Some(step) = self.reaction(q, until, whole) {
+        for q in 0..self.queues.len() {
+            if let Some(step) = self.reaction(q, end, end - now) {
                 let first = self.queues[q].sender.first_end(&step);
                 span = span.min(first.max(self.shortest));
             }
