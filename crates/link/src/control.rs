@@ -30,7 +30,8 @@ pub struct Control {
     pub eta: f64,
     /// What flows hear. `Inflight` is not in the paper.
     pub law: Law,
-    /// Under `Law::Inflight`, by how much of a BDP a flow's window rises per round trip besides.
+    /// Under `Law::Inflight`, by how much of a BDP a flow's window rises per round trip besides;
+    /// above zero there.
     #[serde(deserialize_with = "non_negative")]
     pub additive_increase: f64,
     /// The most by which a flow's rate times 2 tau rises per round trip (additive
@@ -165,7 +166,7 @@ impl Control {
         read(Value::String(name.to_owned()))
     }
 
-    /// Keys that say nothing under the law are not given.
+    /// Keys that say nothing under the law are not given, and what it takes is.
     fn check_law(&self) -> Result<(), SpecError> {
         let (law, given) = match self.law {
             Law::Rate => (
@@ -182,6 +183,11 @@ impl Control {
             ),
         };
         match given.iter().find(|(_, given)| *given) {
+            None if self.law == Law::Inflight && self.additive_increase == 0.0 => {
+                // Products of factors come back from nearly nothing, but not from nothing.
+                let message = "0 is not above zero; windows that are only multiplied may end at 0";
+                Err(SpecError::new("additive_increase", message))
+            }
             None => Ok(()),
             Some((key, _)) => {
                 let message = format!("has no meaning under law = \"{law}\"");
@@ -329,5 +335,9 @@ mod tests {
             "additive_increase: has no meaning under law = \"rate\""
         );
         assert!(error(json!({"law": "window"})).contains("window"));
+        assert!(
+            error(json!({"preset": "hpcc", "additive_increase": 0}))
+                .starts_with("additive_increase: 0 is not above zero")
+        );
     }
 }

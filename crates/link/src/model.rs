@@ -491,7 +491,11 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                             && mark <= served
                         {
                             ends.pop_front();
-                            let into = ((mark - served_before) / share).clamp(0.0, part);
+                            // Rounding may end a flow while nothing is served.
+                            let into = match share > 0.0 {
+                                true => ((mark - served_before) / share).clamp(0.0, part),
+                                false => 0.0,
+                            };
                             depart(flow, at + into);
                         }
                     }
