@@ -73,8 +73,7 @@ pub enum Law {
     /// A rate to approach, for all the same (equations 6, 7 and 11).
     #[default]
     Rate,
-    /// The load: they have U over it in flight, times what they had. As HPCC's, which
-    /// it describes without fitted parameters.
+    /// The load: they have U over it in flight, times what they had, as HPCC's.
     Inflight,
 }
 
@@ -168,32 +167,30 @@ impl Control {
 
     /// Keys that say nothing under the law are not given, and what it takes is.
     fn check_law(&self) -> Result<(), SpecError> {
-        let (law, given) = match self.law {
+        let (law, others) = match self.law {
             Law::Rate => (
                 "rate",
-                vec![("additive_increase", self.additive_increase != 0.0)],
+                vec![("additive_increase", self.additive_increase > 0.0)],
             ),
             Law::Inflight => (
                 "inflight",
                 vec![
-                    ("beta", self.beta != 0.0),
+                    ("beta", self.beta > 0.0),
                     ("rise", self.rise.is_some()),
                     ("window", self.window),
                 ],
             ),
         };
-        match given.iter().find(|(_, given)| *given) {
-            None if self.law == Law::Inflight && self.additive_increase == 0.0 => {
-                // Products of factors come back from nearly nothing, but not from nothing.
-                let message = "0 is not above zero; windows that are only multiplied may end at 0";
-                Err(SpecError::new("additive_increase", message))
-            }
-            None => Ok(()),
-            Some((key, _)) => {
-                let message = format!("has no meaning under law = \"{law}\"");
-                Err(SpecError::new(*key, message))
-            }
+        if let Some((key, _)) = others.iter().find(|(_, given)| *given) {
+            let message = format!("has no meaning under law = \"{law}\"");
+            return Err(SpecError::new(*key, message));
         }
+        if self.law == Law::Inflight && self.additive_increase == 0.0 {
+            // Products of factors come back from nearly nothing, but not from nothing.
+            let message = "0 is not above zero; windows that are only multiplied may end at 0";
+            return Err(SpecError::new("additive_increase", message));
+        }
+        Ok(())
     }
 
     /// The bytes on the wire that `size` bytes of payload take.
