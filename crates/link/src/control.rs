@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use fctlab_core::parts::PartInfo;
-use fctlab_core::spec::{OrNone, half_open_unit, hint, non_negative, or_none, positive, read};
+use fctlab_core::spec::{
+    OrNone, closed_unit, half_open_unit, hint, non_negative, or_none, positive, read,
+};
 use fctlab_core::{Bytes, Rate, SpecError, presets};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -19,30 +21,27 @@ pub struct Control {
     /// U, in (0, 1]: the share of the capacity that controlled flows aim at.
     #[serde(deserialize_with = "half_open_unit")]
     pub u_target: f64,
-    /// T: the queue that is not reacted to.
+    /// T: the queue that is not reacted to; what leaves while more waits is marked.
     pub thresh: Bytes,
     /// Beta: how much controlled flows make room for uncontrolled traffic (0 or 1 in the paper).
     #[serde(deserialize_with = "non_negative")]
     pub beta: f64,
-    /// Eta: rates approach their ideal within eta x tau. Under `Law::Inflight` the load is
+    /// Eta: rates approach their ideal within eta x tau. Under `Law::Hpcc` the load is
     /// averaged over as long.
     #[serde(deserialize_with = "positive")]
     pub eta: f64,
-    /// What flows hear. `Inflight` is not in the paper.
+    /// How flows react. Only `Rate` is in the paper.
     pub law: Law,
-    /// Under `Law::Inflight`, by how much of a BDP a flow's window rises per round trip besides;
-    /// above zero there.
+    /// Under `Law::Hpcc`, by how much of a BDP a flow's window is raised besides (W_AI); above zero there.
     #[serde(deserialize_with = "non_negative")]
     pub additive_increase: f64,
-    /// The most by which a flow's rate times 2 tau rises per round trip (additive
-    /// increase); `"none"` for no bound. Not in the paper.
+    /// Under `Law::Dctcp`, the gain g of the estimated share of marks; in (0, 1] there.
+    #[serde(deserialize_with = "closed_unit")]
+    pub gain: f64,
+    /// Under `Law::Dctcp`, by how much a flow's window rises per round trip without a mark; `"none"` elsewhere.
     #[serde(with = "or_none")]
     #[schemars(with = "OrNone<Bytes>")]
     pub rise: Option<Bytes>,
-    /// Whether a flow has at most its rate times 2 tau in flight, so that it sends more
-    /// slowly while bytes wait (ACK clocking), and shrinks that for nothing but bytes
-    /// beyond T: all flows of a class together aim at a BDP and T. Not in the paper.
-    pub window: bool,
     /// Whose queue, capacity and flows a flow hears of. `Port` is not in the paper.
     pub scope: Scope,
     /// Payload of a full packet; at least 1B.
@@ -64,17 +63,30 @@ impl Serialize for Control {
 #[serde(transparent)]
 struct Complete(#[serde(deserialize_with = "Control::deserialize")] Control);
 
-/// What flows hear.
+/// How flows react to what they hear.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Law {
-    /// A rate to approach, for all the same (equations 6, 7 and 11).
+    /// They approach one rate, the same for all (equations 6, 7 and 11).
     #[default]
     Rate,
-    /// The load: they have U over it in flight, times what they had, as HPCC's.
-    Inflight,
+    /// They have windows that marks shrink, as DCTCP's; see `dctcp`.
+    Dctcp,
+    /// They have windows that are multiplied by what the load asks for, as HPCC's; see `hpcc`.
+    Hpcc,
+}
+
+impl Law {
+    /// As it is written.
+    fn name(self) -> &'static str {
+        match self {
+            Law::Rate => "rate",
+            Law::Dctcp => "dctcp",
+            Law::Hpcc => "hpcc",
+        }
+    }
 }
 
 /// Whose state switches report.
@@ -167,28 +179,27 @@ impl Control {
 
     /// Keys that say nothing under the law are not given, and what it takes is.
     fn check_law(&self) -> Result<(), SpecError> {
-        let (law, others) = match self.law {
-            Law::Rate => (
-                "rate",
-                vec![("additive_increase", self.additive_increase > 0.0)],
-            ),
-            Law::Inflight => (
-                "inflight",
-                vec![
-                    ("beta", self.beta > 0.0),
-                    ("rise", self.rise.is_some()),
-                    ("window", self.window),
-                ],
-            ),
-        };
-        if let Some((key, _)) = others.iter().find(|(_, given)| *given) {
-            let message = format!("has no meaning under law = \"{law}\"");
-            return Err(SpecError::new(*key, message));
-        }
-        if self.law == Law::Inflight && self.additive_increase == 0.0 {
-            // Products of factors come back from nearly nothing, but not from nothing.
-            let message = "0 is not above zero; windows that are only multiplied may end at 0";
-            return Err(SpecError::new("additive_increase", message));
+        use Law::{Dctcp, Hpcc, Rate};
+        let keys: [(&str, bool, &[Law]); 7] = [
+            ("u_target", self.u_target != 1.0, &[Rate, Hpcc]),
+            ("beta", self.beta != 0.0, &[Rate]),
+            ("eta", self.eta != 1.0, &[Rate, Hpcc]),
+            ("scope", self.scope != Scope::Class, &[Rate, Hpcc]),
+            ("gain", self.gain != 0.0, &[Dctcp]),
+            ("rise", self.rise.is_some(), &[Dctcp]),
+            ("additive_increase", self.additive_increase != 0.0, &[Hpcc]),
+        ];
+        let law = self.law.name();
+        for (key, given, laws) in keys {
+            if given && !laws.contains(&self.law) {
+                let message = format!("has no meaning under law = \"{law}\"");
+                return Err(SpecError::new(key, message));
+            }
+            // A law that has a key to itself cannot do without: windows that only shrink end at 0.
+            if !given && laws == [self.law] && self.law != Rate {
+                let message = format!("has to be above zero under law = \"{law}\"");
+                return Err(SpecError::new(key, message));
+            }
         }
         Ok(())
     }
@@ -272,8 +283,8 @@ mod tests {
             eta: 5.5,
             law: Law::Rate,
             additive_increase: 0.0,
+            gain: 0.0,
             rise: None,
-            window: false,
             scope: Scope::Class,
             payload: Bytes::new(1000),
             header: Bytes::new(0),
@@ -325,16 +336,27 @@ mod tests {
         assert!(error(json!(3)).starts_with("3 is not a congestion control"));
         assert_eq!(
             error(json!({"preset": "hpcc", "beta": 1.0})),
-            "beta: has no meaning under law = \"inflight\""
+            "beta: has no meaning under law = \"hpcc\""
+        );
+        assert_eq!(
+            error(json!({"preset": "dctcp-rate", "eta": 5.5})),
+            "eta: has no meaning under law = \"dctcp\""
         );
         assert_eq!(
             error(json!({"additive_increase": 0.001})),
             "additive_increase: has no meaning under law = \"rate\""
         );
         assert!(error(json!({"law": "window"})).contains("window"));
-        assert!(
-            error(json!({"preset": "hpcc", "additive_increase": 0}))
-                .starts_with("additive_increase: 0 is not above zero")
-        );
+        for (preset, key, none) in [
+            ("hpcc", "additive_increase", json!(0)),
+            ("dctcp-rate", "gain", json!(0)),
+            ("dctcp-rate", "rise", json!("none")),
+        ] {
+            let law = Control::preset(preset).unwrap().law.name();
+            assert_eq!(
+                error(json!({"preset": preset, key: none})),
+                format!("{key}: has to be above zero under law = \"{law}\"")
+            );
+        }
     }
 }

@@ -66,6 +66,11 @@ impl Fair {
         self.sending[flow.slot as usize].input = rate;
     }
 
+    /// The bytes that wait of a flow that goes on sending.
+    pub fn backlog(&self, flow: &InFlight) -> f64 {
+        self.sending[flow.slot as usize].backlog
+    }
+
     /// A flow that outlasted its first round trip has sent everything; whether
     /// everything has also been served.
     pub fn last_byte(&mut self, flow: InFlight, empty: bool) -> bool {

@@ -28,14 +28,17 @@
 //! fluid has no ties to break. The naive form of the same equations, in steps of
 //! fixed length, is in `tests/naive.rs`, and both must agree.
 
+mod acks;
 pub mod control;
+mod dctcp;
 mod fair;
 pub mod flows;
-mod inflight;
+mod hpcc;
 pub mod model;
 pub mod queues;
 mod sender;
 mod signal;
+mod window;
 
 pub use control::Control;
 pub use flows::{ClassTraffic, FlowList};

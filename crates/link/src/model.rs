@@ -5,12 +5,15 @@ use std::ops::ControlFlow;
 
 use fctlab_core::{Duration, Rate};
 
+use crate::acks::{Instant, Past};
 use crate::control::{Control, Law, Scope};
+use crate::dctcp::Dctcp;
 use crate::fair::Fair;
-use crate::inflight::Inflight;
+use crate::hpcc::Hpcc;
 use crate::queues::{Discipline, Inside, Sharing};
-use crate::sender::{Pace, Sender, Step};
-use crate::signal::{Signal, Told};
+use crate::sender::{Approach, Sender, Step};
+use crate::signal::Signal;
+use crate::window::{Line, Reaction};
 
 /// The longest step, in one-way delays, that is usual; what it costs in accuracy is in
 /// `docs/planning.md`.
@@ -124,17 +127,19 @@ enum Waiting {
 struct Seen {
     /// Capacity that may be counted on.
     available: f64,
-    /// Backlog, and backlog above T.
-    waited: f64,
+    /// Backlog above T.
     excess: f64,
-    /// Bytes that left.
+    /// Bytes that left, and that left while more than T waited.
     served: f64,
+    marked: f64,
 }
 
 /// What flows hear of a step.
 #[derive(Clone, Copy, Debug)]
 struct Heard {
     seen: Seen,
+    /// Backlog above T at the end.
+    excess: f64,
     /// Beta x the average uncontrolled rate.
     uncontrolled: f64,
     controlled: usize,
@@ -145,8 +150,8 @@ struct Heard {
 struct Queue {
     sender: Sender,
     signal: Signal,
-    /// Under [`Law::Inflight`].
-    inflight: Option<Inflight>,
+    /// What flows with windows hear of.
+    past: Past,
     /// Flows that outlast their first round trip and have not sent everything.
     listeners: usize,
     waiting: Waiting,
@@ -168,9 +173,9 @@ pub fn simulate(
 
 struct Model<'a, F> {
     setup: &'a Setup,
-    capacity: f64,
-    round_trip: f64,
-    pace: Pace,
+    line: Line,
+    /// Eta tau, in seconds.
+    relax: f64,
     /// No step ends earlier because a flow has sent everything.
     shortest: f64,
     threshold: f64,
@@ -178,6 +183,7 @@ struct Model<'a, F> {
     /// Of all queues together, where flows hear of those.
     port: Seen,
     /// By queue, during a step.
+    steps: Vec<Option<Step>>,
     inflow: Vec<f64>,
     demands: Vec<f64>,
     shares: Vec<f64>,
@@ -195,24 +201,23 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         let capacity = setup.link.bytes_per_s();
         let round_trip = setup.link.rtt.as_secs_f64();
         let control = &setup.control;
-        let pace = Pace {
-            relax: control.eta * round_trip / 2.0,
-            rise: match control.rise {
-                Some(bytes) => bytes.get() as f64 / (round_trip * round_trip),
-                None => f64::INFINITY,
-            },
-        };
         let r_init = control.initial_rate_on(capacity);
         let fair = setup.discipline.inside == Inside::Fq;
         let queues = match setup.discipline.sharing {
             Sharing::One => 1,
             _ => setup.classes,
         };
-        let inflight = control.law == Law::Inflight;
+        let line = Line {
+            capacity,
+            round_trip,
+            packet: (control.payload.get() + control.header.get()) as f64,
+        };
+        let relax = control.eta * round_trip / 2.0;
+        let window = reaction(control, &line, r_init / capacity);
         let queue = |_| Queue {
-            sender: Sender::new(r_init, round_trip, pace, fair || inflight, control.beta),
+            sender: Sender::new(r_init, round_trip, relax, window, fair, control.beta),
             signal: Signal::default(),
-            inflight: inflight.then(|| Inflight::new(round_trip, pace.relax)),
+            past: Past::default(),
             listeners: 0,
             waiting: match fair {
                 true => Waiting::Fair(Fair::default()),
@@ -225,13 +230,13 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         };
         Model {
             setup,
-            capacity,
-            round_trip,
-            pace,
+            line,
+            relax,
             shortest: SHORTEST_STEP * round_trip / 2.0,
             threshold: control.thresh.get() as f64,
             queues: (0..queues).map(queue).collect(),
             port: Seen::default(),
+            steps: vec![None; queues],
             inflow: vec![0.0; queues],
             demands: vec![0.0; queues],
             shares: vec![0.0; queues],
@@ -245,7 +250,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
     }
 
     fn run(mut self, mut arrivals: impl Iterator<Item = Arrival>) -> Counters {
-        let longest = self.setup.longest_step.min(2.0) * self.round_trip / 2.0;
+        let longest = self.setup.longest_step.min(2.0) * self.line.round_trip / 2.0;
         let mut now = 0.0;
         let mut sent = Vec::new();
         let mut next = arrivals.next();
@@ -259,7 +264,10 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                 next = arrivals.next();
             }
             for q in 0..self.queues.len() {
-                self.queues[q].sender.end_bursts(now, &mut sent);
+                let Queue {
+                    sender, waiting, ..
+                } = &mut self.queues[q];
+                sender.end_bursts(now, &mut sent, |flow| waiting.behind_others(flow));
                 for flow in sent.drain(..) {
                     self.last_byte(q, flow, now);
                 }
@@ -303,9 +311,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         if flow.size > burst {
             if queue.listeners == 0 {
                 queue.signal.restart(now);
-                if let Some(inflight) = &mut queue.inflight {
-                    inflight.restart(now, queue.arrived, queue.arrived - queue.backlog);
-                }
+                queue.past.restart(queue.instant(now, Instant::default()));
             }
             queue.listeners += 1;
         }
@@ -336,7 +342,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             &mut self.counters,
             &mut self.done,
             &mut self.stopped,
-            self.round_trip,
+            self.line.round_trip,
             flow,
             at,
         );
@@ -359,6 +365,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         let span = end - now;
         for q in 0..self.queues.len() {
             let step = self.reaction(q, end, span);
+            self.steps[q] = step;
             let queue = &mut self.queues[q];
             let mut bytes = queue.sender.burst_sent(span);
             if let Some(step) = step {
@@ -377,6 +384,12 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         self.serve(now, span);
         let port = self.port_heard(end, span);
         for q in 0..self.queues.len() {
+            if let Some(step) = &self.steps[q] {
+                let Queue {
+                    sender, waiting, ..
+                } = &mut self.queues[q];
+                sender.note(step, |flow| waiting.behind_others(flow));
+            }
             self.signal(q, end, span, port);
             let mut ended = std::mem::take(&mut self.queues[q].ended);
             for (flow, _) in ended.drain(..) {
@@ -394,20 +407,24 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         if queue.sender.controlled() == 0 {
             return None;
         }
-        let told = queue.signal.average(end - self.round_trip);
-        if let Some(inflight) = &mut queue.inflight {
-            let (factor, share) = inflight.step(end, span, told.ideal);
-            let rise =
-                self.setup.control.additive_increase * self.capacity * span / self.round_trip;
-            return Some(Step::jump(span, factor, rise, self.capacity, share));
+        if self.setup.control.law == Law::Rate {
+            let ideal = queue.signal.average(end - self.line.round_trip);
+            let decay = self.decay_over(span);
+            return Some(Step::Rate(Approach {
+                span,
+                ideal,
+                relax: self.relax,
+                decay,
+            }));
         }
-        let decay = self.decay_over(span);
-        Some(Step::approach(span, told, self.pace, decay))
+        let fair = self.setup.discipline.inside == Inside::Fq;
+        let acks = queue.past.acks(end, span, self.line.round_trip, fair);
+        Some(Step::Window(acks, self.line))
     }
 
     fn decay_over(&mut self, span: f64) -> f64 {
         if self.decay.0 != span {
-            self.decay = (span, libm::exp(-span / self.pace.relax));
+            self.decay = (span, libm::exp(-span / self.relax));
         }
         self.decay.1
     }
@@ -426,7 +443,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                 };
             }
             let discipline = &self.setup.discipline;
-            discipline.share(self.capacity, &self.demands, &mut self.shares);
+            discipline.share(self.line.capacity, &self.demands, &mut self.shares);
             // Until the first queue is empty.
             let (mut part, mut first) = (left, None);
             for (q, queue) in self.queues.iter().enumerate() {
@@ -441,11 +458,11 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                     let waits = self.queues[q].backlog > 0.0 || self.inflow[q] > self.shares[q];
                     *active = match waits {
                         true => 1.0,
-                        false => self.inflow[q] / self.capacity,
+                        false => self.inflow[q] / self.line.capacity,
                     };
                 }
                 discipline.available(
-                    self.capacity,
+                    self.line.capacity,
                     &self.shares,
                     &self.active,
                     &mut self.available,
@@ -469,10 +486,11 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                 if queue.listeners > 0 {
                     queue.seen.available += self.available[q] * part;
                     queue.seen.excess += (excess(before) + excess(after)) / 2.0 * part;
-                    queue.seen.waited += (before + after) / 2.0 * part;
                 }
                 let served = queue.arrived - after;
                 queue.seen.served += served - served_before;
+                queue.seen.marked +=
+                    (served - served_before) * above(self.threshold, before, after);
                 all_served += served - served_before;
                 self.counters.served_bytes += served - served_before;
                 let mut depart = |flow, at| {
@@ -480,7 +498,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                         &mut self.counters,
                         &mut self.done,
                         &mut self.stopped,
-                        self.round_trip,
+                        self.line.round_trip,
                         flow,
                         at,
                     );
@@ -505,9 +523,8 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                 }
             }
             if heard {
-                self.port.available += self.capacity * part;
+                self.port.available += self.line.capacity * part;
                 self.port.excess += (excess(all_before) + excess(all_after)) / 2.0 * part;
-                self.port.waited += (all_before + all_after) / 2.0 * part;
                 self.port.served += all_served;
             }
             at += part;
@@ -524,8 +541,10 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         if self.setup.control.scope == Scope::Class {
             return None;
         }
+        let backlog: f64 = self.queues.iter().map(|q| q.backlog).sum();
         let mut heard = Heard {
             seen,
+            excess: (backlog - self.threshold).max(0.0),
             uncontrolled: 0.0,
             controlled: 0,
         };
@@ -543,44 +562,58 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         let queue = &mut self.queues[q];
         let heard = port.unwrap_or_else(|| Heard {
             seen: std::mem::take(&mut queue.seen),
+            excess: (queue.backlog - self.threshold).max(0.0),
             uncontrolled: queue.uncontrolled(control.beta, end, span),
             controlled: queue.controlled(),
         });
         if queue.listeners == 0 {
             return;
         }
-        let seen = heard.seen;
-        let clocked = match control.window {
-            true => {
-                let served = seen.available.max(LEAST_SERVED * self.capacity * span);
-                self.round_trip / (self.round_trip + seen.waited / served)
-            }
-            false => 1.0,
-        };
-        let mut room = control.u_target * seen.available / span - heard.uncontrolled;
-        // Windows shrink for nothing but bytes beyond T, and grow until there are some.
-        if control.window {
-            room += self.threshold / self.round_trip;
+        let (seen, line) = (heard.seen, &self.line);
+        if control.law != Law::Rate {
+            let available = seen.available.max(LEAST_SERVED * line.capacity * span);
+            let last = queue.past.last();
+            let step = Instant {
+                marked: last.marked + seen.marked,
+                busy: last.busy + seen.served / available * span,
+                waiting: heard.excess / (available / span * line.round_trip),
+                ..last
+            };
+            let now = queue.instant(end, step);
+            queue.past.push(now, line.round_trip);
+            return;
         }
-        room -= seen.excess / span / self.round_trip;
-        let ideal = match &mut queue.inflight {
-            // Before its own flows are counted (N one round trip ago is 0) a flow counts itself.
-            None => (room.max(0.0) / heard.controlled.max(1) as f64).min(self.capacity),
-            Some(inflight) => {
-                let capacity = seen.available.max(LEAST_SERVED * self.capacity * span);
-                let load = (seen.served + seen.excess / self.round_trip) / capacity;
-                let average = inflight.averaged(load, span);
-                let served = queue.arrived - queue.backlog;
-                inflight.push(end, span, queue.arrived, served);
-                control.u_target / average.max(LEAST_SERVED)
-            }
-        };
-        queue.signal.push(end, span, Told { ideal, clocked });
-        queue.signal.seek(end - self.round_trip);
+        let mut room = control.u_target * seen.available / span - heard.uncontrolled;
+        room -= seen.excess / span / line.round_trip;
+        // Before its own flows are counted (N one round trip ago is 0) a flow counts itself.
+        let ideal = (room.max(0.0) / heard.controlled.max(1) as f64).min(line.capacity);
+        queue.signal.push(end, span, ideal);
+        queue.signal.seek(end - line.round_trip);
+    }
+}
+
+impl Waiting {
+    /// The bytes of a flow that goes on sending which wait behind others'; nothing where all wait
+    /// in one line.
+    fn behind_others(&self, flow: &InFlight) -> f64 {
+        match self {
+            Waiting::Fifo(_) => 0.0,
+            Waiting::Fair(fair) => fair.backlog(flow),
+        }
     }
 }
 
 impl Queue {
+    /// How the queue is `at`, with the marks and the load of `sums`.
+    fn instant(&self, at: f64, sums: Instant) -> Instant {
+        Instant {
+            at,
+            arrived: self.arrived,
+            served: self.arrived - self.backlog,
+            ..sums
+        }
+    }
+
     /// Beta x the average uncontrolled rate as signalled over the step.
     fn uncontrolled(&mut self, beta: f64, end: f64, span: f64) -> f64 {
         match beta != 0.0 {
@@ -592,6 +625,34 @@ impl Queue {
     /// Flows that were controlled during the step.
     fn controlled(&self) -> usize {
         self.sender.controlled() + self.ended.len()
+    }
+}
+
+/// With what the windows of flows begin that send `share` of the line rate at first; nothing where
+/// flows have none.
+fn reaction(control: &Control, line: &Line, share: f64) -> Option<Reaction> {
+    match control.law {
+        Law::Rate => None,
+        Law::Dctcp => {
+            let rise = control.rise.map_or(0.0, |bytes| bytes.get() as f64);
+            let flow = Dctcp::new(share, control.gain, rise / line.bdp());
+            Some(Reaction::Dctcp(flow))
+        }
+        Law::Hpcc => {
+            let (target, increase) = (control.u_target, control.additive_increase);
+            let memory = control.eta * line.round_trip / 2.0;
+            let flow = Hpcc::new(share, target, increase, memory);
+            Some(Reaction::Hpcc(flow))
+        }
+    }
+}
+
+/// The share of the time for which a backlog that goes from `before` to `after` is above a threshold.
+fn above(threshold: f64, before: f64, after: f64) -> f64 {
+    match (before > threshold, after > threshold) {
+        (true, true) => 1.0,
+        (false, false) => 0.0,
+        _ => (before.max(after) - threshold) / (before - after).abs(),
     }
 }
 

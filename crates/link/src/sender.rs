@@ -9,8 +9,9 @@
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
+use crate::acks::Acks;
 use crate::model::InFlight;
-use crate::signal::Told;
+use crate::window::{Line, Reaction, Window};
 
 /// What the rest of a flow's transient may be worth when it joins the settled
 /// ones; a controlled flow has more than a BDP.
@@ -44,64 +45,70 @@ impl Ord for Keyed {
 }
 
 /// A controlled flow that is known by itself.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Young {
     pub flow: InFlight,
     rate: f64,
     left: f64,
     /// Bytes sent in the last step.
     pub sent: f64,
+    /// What bounds it, instead of a rate.
+    window: Option<Box<Window>>,
 }
 
-/// How rates follow what they are told.
+impl Young {
+    /// Takes the step.
+    fn advance(&mut self, step: &Step) {
+        match (step, &mut self.window) {
+            (Step::Window(acks, line), Some(window)) => {
+                let taken = window.look(acks, line);
+                window.take(&taken);
+                self.sent = taken.sent;
+            }
+            (Step::Rate(approach), _) => {
+                (self.sent, self.rate) = approach.take(self.rate);
+            }
+            (Step::Window(..), None) => unreachable!("a flow begins with what its law takes"),
+        }
+        self.left -= self.sent;
+    }
+
+    /// The time into the step after which it has sent everything, if it does.
+    fn end(&self, step: &Step) -> Option<f64> {
+        match (step, &self.window) {
+            (Step::Window(acks, line), Some(window)) => {
+                if self.left > line.capacity * acks.span {
+                    return None;
+                }
+                let sent = window.look(acks, line).sent;
+                (sent >= self.left).then(|| acks.span * self.left / sent)
+            }
+            (Step::Rate(approach), _) => approach.end(self.rate, self.left),
+            (Step::Window(..), None) => unreachable!("a flow begins with what its law takes"),
+        }
+    }
+}
+
+/// A step over which what senders are told is constant.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pace {
-    /// Eta tau: the time constant of the approach, in seconds.
+pub(crate) enum Step {
+    /// All follow one rate.
+    Rate(Approach),
+    /// Each follows its ACKs.
+    Window(Acks, Line),
+}
+
+/// How rates follow `ideal` over a step of `span` seconds: within `relax`, eta tau; `decay` is
+/// exp(-span / relax).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Approach {
+    pub span: f64,
+    pub ideal: f64,
     pub relax: f64,
-    /// The fastest rise, in bytes per second squared; infinite in the paper.
-    pub rise: f64,
+    pub decay: f64,
 }
 
-/// A step over which what senders are told is constant: what rates and bytes become.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
-    span: f64,
-    /// The share of its rate at which a flow sends.
-    clocked: f64,
-    course: Course,
-}
-
-/// What becomes of rates.
-#[derive(Clone, Copy, Debug)]
-enum Course {
-    /// They approach `ideal`; `decay` is exp(-span / relax).
-    Approach { ideal: f64, pace: Pace, decay: f64 },
-    /// They are multiplied by a factor at once, and rise besides, up to the most.
-    Jump { factor: f64, rise: f64, most: f64 },
-}
-
-impl Step {
-    /// Towards what is told; `decay` is exp(-span / pace.relax).
-    pub fn approach(span: f64, told: Told, pace: Pace, decay: f64) -> Self {
-        let Told { ideal, clocked } = told;
-        let course = Course::Approach { ideal, pace, decay };
-        Step {
-            span,
-            clocked,
-            course,
-        }
-    }
-
-    /// To `factor` times the rate and `rise` more, but at most to `most`, of which a share is sent.
-    pub fn jump(span: f64, factor: f64, rise: f64, most: f64, share: f64) -> Self {
-        let course = Course::Jump { factor, rise, most };
-        Step {
-            span,
-            clocked: share,
-            course,
-        }
-    }
-
+impl Approach {
     /// What a flow at `rate` sends in the step, and its rate afterwards.
     fn take(&self, rate: f64) -> (f64, f64) {
         self.until(rate, self.span)
@@ -109,43 +116,42 @@ impl Step {
 
     /// The same in the first `at` seconds.
     fn until(&self, rate: f64, at: f64) -> (f64, f64) {
-        let (paced, after) = match self.course {
-            Course::Approach { ideal, pace, decay } => {
-                let decay = match at == self.span {
-                    true => decay,
-                    false => libm::exp(-at / pace.relax),
-                };
-                approach(rate, ideal, pace, at, decay)
-            }
-            Course::Jump { factor, rise, most } => {
-                let after = (rate * factor + rise).min(most);
-                (after * at, after)
-            }
+        let decay = match at == self.span {
+            true => self.decay,
+            false => libm::exp(-at / self.relax),
         };
-        (paced * self.clocked, after)
+        let gap = self.ideal - rate;
+        let sent = self.ideal * at - gap * self.relax * (1.0 - decay);
+        (sent, self.ideal - gap * decay)
     }
-}
 
-/// What a flow that approaches `ideal` from `rate` sends in a time, and its rate then; `decay` is
-/// exp(-at / relax).
-fn approach(rate: f64, ideal: f64, pace: Pace, at: f64, decay: f64) -> (f64, f64) {
-    let Pace { relax, rise } = pace;
-    let gap = ideal - rate;
-    // Further below the ideal than this, the rise is as fast as it may be.
-    let steep = rise * relax;
-    if gap <= steep {
-        let sent = ideal * at - gap * relax * (1.0 - decay);
-        return (sent, ideal - gap * decay);
+    /// The time into the step after which a flow at `rate` has sent `left` bytes, if it does.
+    fn end(&self, rate: f64, left: f64) -> Option<f64> {
+        (self.take(rate).0 >= left).then(|| self.time_to_send(left, rate))
     }
-    let climb = ((gap - steep) / rise).min(at);
-    let sent = (rate + rise * climb / 2.0) * climb;
-    if climb < at {
-        let rest = at - climb;
-        let decay = libm::exp(-rest / relax);
-        let tail = ideal * rest - steep * relax * (1.0 - decay);
-        (sent + tail, ideal - steep * decay)
-    } else {
-        (sent, rate + rise * climb)
+
+    /// The time in which a flow at `rate` sends `left` bytes, which it does within the step.
+    fn time_to_send(&self, left: f64, rate: f64) -> f64 {
+        let (mut low, mut high) = (0.0, self.span);
+        let mut at = self.span;
+        for _ in 0..50 {
+            let (sent, speed) = self.until(rate, at);
+            let excess = sent - left;
+            if excess.abs() < SENT_BYTES / 2.0 {
+                break;
+            }
+            if excess > 0.0 {
+                high = at;
+            } else {
+                low = at;
+            }
+            let newton = at - excess / speed;
+            at = match newton > low && newton < high {
+                true => newton,
+                false => (low + high) / 2.0,
+            };
+        }
+        at
     }
 }
 
@@ -154,9 +160,11 @@ fn approach(rate: f64, ideal: f64, pace: Pace, at: f64, decay: f64) -> (f64, f64
 pub(crate) struct Sender {
     r_init: f64,
     round_trip: f64,
-    pace: Pace,
-    /// Whether every controlled flow is known by itself: fair queueing needs that, and rates
-    /// that stay apart.
+    /// Eta tau: the time constant of rates, in seconds.
+    relax: f64,
+    /// With what windows begin, if flows have any.
+    window: Option<Reaction>,
+    /// Whether every controlled flow is known by itself: fair queueing needs that, and windows.
     apart: bool,
     /// Flows in their first round trip, by when they stop sending at r_init.
     bursting: BinaryHeap<Keyed>,
@@ -172,12 +180,20 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    pub fn new(r_init: f64, round_trip: f64, pace: Pace, apart: bool, beta: f64) -> Self {
+    pub fn new(
+        r_init: f64,
+        round_trip: f64,
+        relax: f64,
+        window: Option<Reaction>,
+        fair: bool,
+        beta: f64,
+    ) -> Self {
         Sender {
             r_init,
             round_trip,
-            pace,
-            apart,
+            relax,
+            window,
+            apart: fair || window.is_some(),
             bursting: BinaryHeap::new(),
             young: Vec::new(),
             settled: BinaryHeap::new(),
@@ -218,22 +234,39 @@ impl Sender {
         self.bursting.peek().map_or(f64::INFINITY, |b| b.key)
     }
 
-    /// Ends the first round trips that are over at `now`; flows that have sent
-    /// everything are added to `sent`, with the time.
-    pub fn end_bursts(&mut self, now: f64, sent: &mut Vec<InFlight>) {
+    /// Ends the first round trips that are over at `now`; flows that have sent everything are added
+    /// to `sent`. `waiting` says how many of a flow's bytes wait behind others'.
+    pub fn end_bursts(
+        &mut self,
+        now: f64,
+        sent: &mut Vec<InFlight>,
+        waiting: impl Fn(&InFlight) -> f64,
+    ) {
         while let Some(&Keyed { key, flow }) = self.bursting.peek()
             && key <= now
         {
             self.bursting.pop();
-            let left = flow.size - self.burst_bytes();
+            let burst = self.burst_bytes();
+            let left = flow.size - burst;
             if left <= SENT_BYTES {
                 sent.push(flow);
             } else {
+                let window = self.window.map(|reaction| {
+                    let (start, waiting) = (flow.start, waiting(&flow));
+                    Box::new(Window::new(
+                        reaction,
+                        start,
+                        self.round_trip,
+                        burst,
+                        waiting,
+                    ))
+                });
                 self.young.push(Young {
                     flow,
                     rate: self.r_init,
                     left,
                     sent: 0.0,
+                    window,
                 });
             }
         }
@@ -259,27 +292,24 @@ impl Sender {
     }
 
     /// The time into the step after which the first controlled flow has sent
-    /// everything; the whole step if none does.
+    /// everything; infinite if none does.
     pub fn first_end(&self, step: &Step) -> f64 {
-        let mut first = step.span;
-        let mut look = |rate: f64, left: f64| {
-            if step.take(rate).0 >= left {
-                first = first.min(time_to_send(left, rate, step));
-            }
-        };
-        if let Some(top) = self.settled.peek() {
-            look(self.settled_rate, top.key - self.settled_work);
-        }
-        self.young.iter().for_each(|y| look(y.rate, y.left));
-        first
+        let ends = self.young.iter().filter_map(|young| young.end(step));
+        let settled = self.settled.peek().and_then(|top| match step {
+            Step::Rate(approach) => approach.end(self.settled_rate, top.key - self.settled_work),
+            Step::Window(..) => None, // windows do not settle
+        });
+        ends.chain(settled).fold(f64::INFINITY, f64::min)
     }
 
     /// Takes the step; returns the bytes that controlled flows sent in it and
     /// adds those that have sent everything to `ended`, with what they sent in it.
     pub fn advance(&mut self, step: &Step, ended: &mut Vec<(InFlight, f64)>) -> f64 {
         let mut bytes = 0.0;
-        if !self.settled.is_empty() {
-            let (each, rate) = step.take(self.settled_rate);
+        if let Step::Rate(approach) = step
+            && !self.settled.is_empty()
+        {
+            let (each, rate) = approach.take(self.settled_rate);
             bytes += each * self.settled.len() as f64;
             self.settled_work += each;
             self.settled_rate = rate;
@@ -294,8 +324,7 @@ impl Sender {
         }
         let mut i = 0;
         while let Some(young) = self.young.get_mut(i) {
-            (young.sent, young.rate) = step.take(young.rate);
-            young.left -= young.sent;
+            young.advance(step);
             if young.left <= SENT_BYTES {
                 young.sent += young.left;
                 bytes += young.sent;
@@ -304,7 +333,7 @@ impl Sender {
                 continue;
             }
             bytes += young.sent;
-            let transient = (young.rate - self.settled_rate).abs() * self.pace.relax;
+            let transient = (young.rate - self.settled_rate).abs() * self.relax;
             if !self.apart && (self.settled.is_empty() || transient < SETTLED_BYTES) {
                 if self.settled.is_empty() {
                     self.settled_rate = young.rate;
@@ -318,6 +347,16 @@ impl Sender {
             i += 1;
         }
         bytes
+    }
+
+    /// What flows know at the end of the step; `waiting` as in [`Self::end_bursts`].
+    pub fn note(&mut self, step: &Step, waiting: impl Fn(&InFlight) -> f64) {
+        let Step::Window(acks, _) = step else { return };
+        for young in &mut self.young {
+            if let Some(window) = &mut young.window {
+                window.note(acks, waiting(&young.flow));
+            }
+        }
     }
 
     /// The average uncontrolled rate as signalled (equation 4) over the step
@@ -336,28 +375,4 @@ impl Sender {
         }
         bytes / span
     }
-}
-
-/// The time in which a flow at `rate` sends `left` bytes, which it does within the step.
-fn time_to_send(left: f64, rate: f64, step: &Step) -> f64 {
-    let (mut low, mut high) = (0.0, step.span);
-    let mut at = step.span;
-    for _ in 0..50 {
-        let (sent, speed) = step.until(rate, at);
-        let excess = sent - left;
-        if excess.abs() < SENT_BYTES / 2.0 {
-            break;
-        }
-        if excess > 0.0 {
-            high = at;
-        } else {
-            low = at;
-        }
-        let newton = at - excess / (speed * step.clocked);
-        at = match newton > low && newton < high {
-            true => newton,
-            false => (low + high) / 2.0,
-        };
-    }
-    at
 }

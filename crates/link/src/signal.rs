@@ -8,67 +8,38 @@
 
 use std::collections::VecDeque;
 
-#[cfg(doc)]
-use crate::control::Law;
-
-/// What senders are told.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Told {
-    /// R: the rate to approach; under [`Law::Inflight`] what windows are multiplied by.
-    pub ideal: f64,
-    /// The share of its rate at which a flow with a window sends: 2 tau over the round
-    /// trip with its wait.
-    pub clocked: f64,
-}
-
-impl Told {
-    /// self + share x (other - self).
-    fn towards(self, other: Told, share: f64) -> Told {
-        Told {
-            ideal: self.ideal + share * (other.ideal - self.ideal),
-            clocked: self.clocked + share * (other.clocked - self.clocked),
-        }
-    }
-}
-
 /// The past of what one class's senders are told.
 #[derive(Debug, Default)]
 pub(crate) struct Signal {
     /// Ends of past steps and the integrals up to there, in order.
-    steps: VecDeque<(f64, Told)>,
+    steps: VecDeque<(f64, f64)>,
     /// Where reading has come to.
-    read: (f64, Told),
+    read: (f64, f64),
     /// The integrals up to the last step.
-    integral: Told,
+    integral: f64,
 }
 
 impl Signal {
     /// Keeps what comes after `now` and nothing else.
     pub fn restart(&mut self, now: f64) {
         self.steps.clear();
-        self.integral = Told::default();
-        self.read = (now, Told::default());
+        self.integral = 0.0;
+        self.read = (now, 0.0);
     }
 
     /// Adds a step that ends at `end` and was `span` long.
-    pub fn push(&mut self, end: f64, span: f64, told: Told) {
-        self.integral.ideal += told.ideal * span;
-        self.integral.clocked += told.clocked * span;
+    pub fn push(&mut self, end: f64, span: f64, told: f64) {
+        self.integral += told * span;
         self.steps.push_back((end, self.integral));
     }
 
     /// The average from where reading has come to until `until`, which is in the past.
-    pub fn average(&self, until: f64) -> Told {
+    pub fn average(&self, until: f64) -> f64 {
         let (from, before) = self.read;
-        let integral = self.integral_at(until);
-        let span = until - from;
-        Told {
-            ideal: (integral.ideal - before.ideal) / span,
-            clocked: (integral.clocked - before.clocked) / span,
-        }
+        (self.integral_at(until) - before) / (until - from)
     }
 
-    fn integral_at(&self, at: f64) -> Told {
+    fn integral_at(&self, at: f64) -> f64 {
         let mut left = self.read;
         for &right in &self.steps {
             if right.0 >= at {
@@ -78,7 +49,7 @@ impl Signal {
                 } else {
                     1.0
                 };
-                return left.1.towards(right.1, share);
+                return left.1 + share * (right.1 - left.1);
             }
             left = right;
         }
@@ -103,23 +74,19 @@ mod tests {
 
     #[test]
     fn averages_by_hand() {
-        let told = |ideal: f64| Told {
-            ideal,
-            clocked: ideal / 20.0,
-        };
         let mut signal = Signal::default();
         signal.restart(0.0);
-        signal.push(1.0, 1.0, told(10.0));
-        signal.push(3.0, 2.0, told(20.0));
-        assert_eq!(signal.average(1.0), told(10.0));
+        signal.push(1.0, 1.0, 10.0);
+        signal.push(3.0, 2.0, 20.0);
+        assert_eq!(signal.average(1.0), 10.0);
         // From 0 to 2: 1 x 10 + 1 x 20.
-        assert_eq!(signal.average(2.0), told(15.0));
+        assert_eq!(signal.average(2.0), 15.0);
         signal.seek(-1.0); // before it began
-        assert_eq!(signal.average(2.0), told(15.0));
+        assert_eq!(signal.average(2.0), 15.0);
         signal.seek(0.5);
-        assert_eq!(signal.average(1.0), told(10.0));
-        assert_eq!(signal.average(1.5), told(15.0));
+        assert_eq!(signal.average(1.0), 10.0);
+        assert_eq!(signal.average(1.5), 15.0);
         signal.seek(1.0);
-        assert_eq!(signal.average(3.0), told(20.0));
+        assert_eq!(signal.average(3.0), 20.0);
     }
 }

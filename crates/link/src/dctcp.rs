@@ -1,0 +1,122 @@
+//! DCTCP on a window and a paced rate, as RDMA NICs and the HPCC simulator run it: the congestion
+//! control of swp's packet-level runs (section 5.1), from ACKs instead of as a rate that is approached.
+//!
+//! The estimate (RFC 8257) begins with the first window of data: alpha <- (1 - g) alpha + g F, once per
+//! window, F being the share of its bytes that are marked. On a mark, at most once per window:
+//! window x (1 - alpha / 2), but never below a hundredth of a BDP. At the end of a window without
+//! that: as much as the rise more.
+
+use crate::window::{Heard, Mark};
+
+/// The smallest window as a share of a BDP; the packet engine's `min_rate`.
+const LEAST: f64 = 0.01;
+
+/// The window of one flow. Bytes are counted from its first one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dctcp {
+    gain: f64,
+    /// By how much the window rises, as a share of a BDP.
+    rise: f64,
+    share: f64,
+    alpha: f64,
+    /// What ends the window of data under observation; there is none before the first ACK.
+    over: Option<Mark>,
+    /// Bytes of it that were acked, and that were marked.
+    delivered: f64,
+    marked: f64,
+    /// What is sent after the last cut.
+    reduced: Mark,
+}
+
+impl Dctcp {
+    /// The share of a BDP at the start, g, and the rise as a share of a BDP.
+    pub fn new(share: f64, gain: f64, rise: f64) -> Self {
+        Dctcp {
+            gain,
+            rise,
+            share,
+            alpha: 1.0,
+            over: None,
+            delivered: 0.0,
+            marked: 0.0,
+            reduced: Mark::Byte(0.0),
+        }
+    }
+
+    pub fn share(&self) -> f64 {
+        self.share
+    }
+
+    /// In the step `bytes` were sent, after `before`.
+    pub fn sent(&mut self, before: f64, bytes: f64) {
+        if let Some(over) = &mut self.over {
+            over.sent(before, bytes);
+        }
+        self.reduced.sent(before, bytes);
+    }
+
+    pub fn on_acks(&mut self, heard: &Heard) {
+        self.delivered += heard.delivered;
+        self.marked += heard.delivered * heard.marked;
+        let is_over = self.over.get_or_insert(Mark::Now(0.0)).passed(heard);
+        if let Some(share) = is_over {
+            self.alpha += self.gain * (self.marked / self.delivered - self.alpha);
+            (self.delivered, self.marked) = (0.0, 0.0);
+            self.over = Some(Mark::Now(share));
+        }
+        let Some(share) = self.reduced.passed(heard) else {
+            return;
+        };
+        if heard.marked > 0.0 {
+            self.share = (self.share * (1.0 - self.alpha / 2.0)).max(LEAST);
+            self.reduced = Mark::Now(share);
+        } else if is_over.is_some() {
+            self.share = (self.share + self.rise).min(1.0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::acks::Instant;
+
+    #[test]
+    fn one_cut_per_window_and_a_rise_after_one_without() {
+        let mut flow = Dctcp::new(1.0, 1.0 / 16.0, 0.008);
+        let (mut acked, mut sent) = (0.0, 1000.0);
+        let mut hear = |flow: &mut Dctcp, delivered: f64, marked: f64| {
+            acked += delivered;
+            let heard = Heard {
+                delivered,
+                acked,
+                packets: delivered,
+                marked,
+                from: Instant::default(),
+                to: Instant::default(),
+            };
+            flow.on_acks(&heard);
+            flow.sent(sent, delivered * flow.share);
+            sent += delivered * flow.share;
+            flow.share()
+        };
+        // Alpha is still 1.
+        assert_eq!(hear(&mut flow, 100.0, 0.5), 0.5);
+        assert_eq!(hear(&mut flow, 300.0, 1.0), 0.5);
+        // The first window of data ends with byte 1000, and so does what the cut was for.
+        assert_eq!(hear(&mut flow, 599.0, 0.0), 0.5);
+        assert_eq!(hear(&mut flow, 1.0, 0.0), 0.508);
+        let alpha = 15.0 / 16.0 + 0.35 / 16.0;
+        assert!((flow.alpha - alpha).abs() < 1e-12);
+        let share = 0.508 * (1.0 - alpha / 2.0);
+        assert!((hear(&mut flow, 10.0, 0.1) - share).abs() < 1e-12);
+        for _ in 0..10_000 {
+            hear(&mut flow, 100.0, 1.0);
+        }
+        assert_eq!(flow.share(), LEAST);
+        for _ in 0..10_000 {
+            hear(&mut flow, 100.0, 0.0);
+        }
+        assert_eq!(flow.share(), 1.0);
+    }
+}

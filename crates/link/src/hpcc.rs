@@ -1,0 +1,141 @@
+//! HPCC (Li et al., SIGCOMM 2019, algorithm 1) as a fluid, without additive stages.
+//!
+//! ACKs bring the load of the link: bytes that leave over what may, and bytes that wait over a BDP. The
+//! flow's average of it is U, and W = Wc / (U / eta) + W_AI, at most a BDP; the reference Wc becomes W
+//! once per round trip of the flow. Who is ahead stays ahead, but for W_AI.
+
+use crate::acks::Instant;
+use crate::window::{Heard, Mark};
+
+/// The smallest average: a link that sends nothing would ask for an infinite window.
+const LEAST: f64 = 1e-3;
+
+/// The window of one flow, in shares of a BDP.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hpcc {
+    /// eta.
+    target: f64,
+    /// W_AI.
+    increase: f64,
+    /// Seconds over which the load is averaged: T.
+    memory: f64,
+    w: f64,
+    wc: f64,
+    /// U.
+    load: f64,
+    /// What the last ACK brought: L.
+    last: Option<Instant>,
+    /// Acked since then.
+    packets: f64,
+    /// What is sent after Wc was set, and what is acked first.
+    updated: Option<Mark>,
+}
+
+impl Hpcc {
+    /// The share of a BDP at the start, eta, W_AI, and over how many seconds the load is averaged.
+    pub fn new(share: f64, target: f64, increase: f64, memory: f64) -> Self {
+        Hpcc {
+            target,
+            increase,
+            memory,
+            w: share,
+            wc: share,
+            load: 1.0,
+            last: None,
+            packets: 0.0,
+            updated: None,
+        }
+    }
+
+    pub fn share(&self) -> f64 {
+        self.w
+    }
+
+    /// In the step `bytes` were sent, after `before`.
+    pub fn sent(&mut self, before: f64, bytes: f64) {
+        if let Some(updated) = &mut self.updated {
+            updated.sent(before, bytes);
+        }
+    }
+
+    pub fn on_acks(&mut self, heard: &Heard) {
+        self.packets += heard.packets;
+        if self.packets < 1.0 {
+            return; // no ACK yet
+        }
+        let packets = std::mem::take(&mut self.packets);
+        let last = self.last.replace(heard.to).unwrap_or(heard.from);
+        if heard.packets < 1.0 {
+            self.measure(&last, &heard.to, packets);
+        } else {
+            // The first after a while in which none came, and those that follow it.
+            self.measure(&last, &heard.from, 1.0);
+            self.measure(&heard.from, &heard.to, heard.packets);
+        }
+        let asked = self.wc * self.target / self.load.max(LEAST) + self.increase;
+        self.w = asked.min(1.0);
+        if let Some(share) = self.updated.get_or_insert(Mark::Now(0.0)).passed(heard) {
+            self.wc = self.w;
+            self.updated = Some(Mark::Now(share));
+        }
+    }
+
+    /// `MeasureInflight` for ACKs that come evenly, each with the smaller of its queue and the last one's.
+    fn measure(&mut self, from: &Instant, to: &Instant, acks: f64) {
+        let elapsed = to.at - from.at;
+        if elapsed <= 0.0 {
+            return;
+        }
+        let change = (to.waiting - from.waiting).abs() / 2.0;
+        let waiting = (from.waiting + to.waiting) / 2.0 - change / acks;
+        let load = (to.busy - from.busy) / elapsed + waiting;
+        let weight = (elapsed / self.memory / acks).min(1.0);
+        self.load = load + (self.load - load) * libm::pow(1.0 - weight, acks);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Half a BDP waits from the beginning, and twice as much comes as leaves.
+    fn at(seconds: f64) -> Instant {
+        Instant {
+            at: seconds,
+            busy: seconds,
+            waiting: 0.5 + seconds,
+            ..Instant::default()
+        }
+    }
+
+    fn hear(flow: &mut Hpcc, acked: f64, sent: f64, packets: f64, from: f64, to: f64) {
+        flow.on_acks(&Heard {
+            delivered: packets,
+            acked,
+            packets,
+            marked: 0.0,
+            from: at(from),
+            to: at(to),
+        });
+        flow.sent(sent, 10.0);
+    }
+
+    #[test]
+    fn the_reference_moves_once_per_round_trip() {
+        let mut flow = Hpcc::new(1.0, 0.95, 0.0004, 1.0);
+        // One ACK a tenth of a round trip after the first: the smaller queue is 0.5.
+        hear(&mut flow, 100.0, 1000.0, 1.0, 0.0, 0.1);
+        let load = 0.9 + 0.1 * 1.5;
+        assert!((flow.load - load).abs() < 1e-12);
+        assert!((flow.w - (0.95 / load + 0.0004)).abs() < 1e-12);
+        // Two, from the same reference: queues of 0.6 and 0.65.
+        hear(&mut flow, 200.0, 1010.0, 2.0, 0.1, 0.2);
+        let load = 1.625 + (load - 1.625) * 0.95 * 0.95;
+        assert!((flow.load - load).abs() < 1e-12);
+        assert!((flow.w - (0.95 / load + 0.0004)).abs() < 1e-12);
+        // None for more than a round trip: U is what there was then, with the smaller queue.
+        hear(&mut flow, 1000.0, 1020.0, 1.0, 2.0, 2.0);
+        assert!((flow.load - 1.7).abs() < 1e-12);
+        assert_eq!(flow.wc, flow.w);
+    }
+}
