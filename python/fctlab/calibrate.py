@@ -31,6 +31,23 @@ MORE = 10
 ROUNDS = 120
 """Evaluations of a fit."""
 
+PARAMETERS = {
+    "rate": ("eta", "thresh", "u_target", "beta"),
+    "dctcp": ("gain", "thresh"),
+    "hpcc": ("eta", "thresh", "u_target"),
+}
+"""What is fitted, by law."""
+LOGARITHMIC = ("eta", "gain")
+STEPS = {"eta": 0.7, "gain": 0.7, "thresh": 1.0, "u_target": -0.05, "beta": 0.5}
+"""Of the first simplex; T in BDPs."""
+BOUNDS = {
+    "eta": (0.02, 50.0),
+    "gain": (0.001, 1.0),
+    "thresh": (0.0, 100.0),
+    "u_target": (0.5, 1.0),
+    "beta": (0.0, 3.0),
+}
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -62,8 +79,8 @@ def calibrate(
 ) -> dict[str, Any]:
     """Fit the model's parameters to a congestion control at packet level.
 
-    eta, T, U and, where the law has one, beta are fitted, from the preset's on; the law,
-    headers, the window and additive increase are its facts.
+    What `PARAMETERS` has for the preset's law is fitted, from the preset's values on; all else,
+    headers among it, are its facts.
 
     Args:
         spec: network and classes; each class is run alone at each load.
@@ -140,10 +157,10 @@ def _fit(samples: Sequence[Sample], facts: Mapping[str, Any]) -> dict[str, Any]:
         losses = [_loss(sample, control) for sample in samples]
         return float(np.mean(losses) + max(losses) / 2)
 
-    # ln(eta), T in BDPs, U, beta, from those of the preset.
-    thresh = _bytes(facts["thresh"]) / bdp
-    start = np.array([math.log(facts["eta"]), thresh, facts["u_target"], facts["beta"]])
-    steps = np.array([0.7, 1.0, -0.05, 0.5])
+    names = PARAMETERS[facts["law"]]
+    values = {**facts, "thresh": _bytes(facts["thresh"]) / bdp}
+    start = np.array([math.log(values[k]) if k in LOGARITHMIC else values[k] for k in names])
+    steps = np.array([STEPS[k] for k in names])
     simplex = np.vstack([start, *(start + np.diag(steps))])
     found = optimize.minimize(
         loss,
@@ -178,16 +195,11 @@ def _sample(
 
 def _control(point: NDArray[np.float64], bdp: float, facts: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters from a point of the search, inside their bounds."""
-    eta, thresh, target, beta = point
-    if facts["law"] == "inflight":
-        beta = facts["beta"]
-    return {
-        **facts,
-        "u_target": round(float(np.clip(target, 0.5, 1.0)), 4),
-        "thresh": f"{round(bdp * float(np.clip(thresh, 0.0, 100.0)))}B",
-        "beta": round(float(np.clip(beta, 0.0, 3.0)), 4),
-        "eta": round(math.exp(float(np.clip(eta, -4.0, 4.0))), 4),
-    }
+    kept = {}
+    for name, value in zip(PARAMETERS[facts["law"]], point, strict=True):
+        number = math.exp(min(value, 50.0)) if name in LOGARITHMIC else float(value)
+        kept[name] = round(float(np.clip(number, *BOUNDS[name])), 4)
+    return {**facts, **kept, "thresh": f"{round(bdp * kept['thresh'])}B"}
 
 
 def _bins(sizes: NDArray[np.float64]) -> list[tuple[float, float]]:

@@ -60,8 +60,8 @@ let Queue =
       , Type = QueueType
       }
 
--- Congestion control: table 1's parameters, or a preset (table 2, or fitted to the packet
--- engine); Extended has what the paper's model does not.
+-- Congestion control: table 1's parameters, or a preset (table 2, or the packet engine's);
+-- Extended has what the paper's model does not.
 let Parameters = { r_init : Rate, u_target : Double, thresh : Size, beta : Double, eta : Double }
 
 let CC =
@@ -70,8 +70,8 @@ let CC =
             Parameters
         //\\ { law : Text
             , additive_increase : Double
+            , gain : Double
             , rise : Optional Size
-            , window : Bool
             , scope : Text
             , payload : Size
             , header : Size

@@ -16,8 +16,10 @@ pub(crate) struct Acks {
     /// At the end of the step all is acked that was sent until then; under fair queueing, where
     /// flows do not wait for each other, all that was served until then.
     pub since: f64,
-    /// The share of what is acked in the step that is marked.
+    /// The share of what is acked in the step that is marked, and the share of the step after which
+    /// the first of it is.
     pub marked: f64,
+    pub onset: f64,
     /// The queue when that left which is acked at the beginning and at the end of the step.
     pub from: Instant,
     pub to: Instant,
@@ -83,15 +85,18 @@ impl Past {
     pub fn acks(&self, end: f64, span: f64, round_trip: f64, fair: bool) -> Acks {
         let left = end - round_trip;
         let (from, to) = (self.at(left - span), self.at(left));
-        let marked = match to.served > from.served {
-            true => (to.marked - from.marked) / (to.served - from.served),
-            false => 0.0,
-        };
+        let (mut marked, mut onset) = (0.0, 0.0);
+        if to.marked > from.marked {
+            let first = self.passing(from.marked, |i| i.marked).at;
+            onset = ((first - from.at) / (to.at - from.at)).clamp(0.0, 1.0);
+            marked = ((to.marked - from.marked) / (to.served - from.served)).min(1.0);
+        }
         Acks {
             end,
             span,
             since: if fair { left } else { self.sent(left) },
-            marked: marked.clamp(0.0, 1.0),
+            marked,
+            onset,
             from,
             to,
         }
@@ -154,7 +159,7 @@ mod tests {
         let heard = |fair| past().acks(5.0, 2.0, 2.0, fair);
         // What left at 3 s had come at 1.5 s; half of what left from 1 to 3 s is marked.
         assert_eq!((heard(false).since, heard(true).since), (1.5, 3.0));
-        assert_eq!(heard(false).marked, 0.5);
+        assert_eq!((heard(false).marked, heard(false).onset), (0.5, 0.5));
         assert_eq!(
             (heard(false).from.waiting, heard(false).to.busy),
             (1.0, 1.5)

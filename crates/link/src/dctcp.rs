@@ -55,7 +55,8 @@ impl Dctcp {
         self.reduced.sent(before, bytes);
     }
 
-    pub fn on_acks(&mut self, heard: &Heard) {
+    /// The share of the step after which the window is another one.
+    pub fn on_acks(&mut self, heard: &Heard) -> f64 {
         self.delivered += heard.delivered;
         self.marked += heard.delivered * heard.marked;
         let is_over = self.over.get_or_insert(Mark::Now(0.0)).passed(heard);
@@ -65,14 +66,19 @@ impl Dctcp {
             self.over = Some(Mark::Now(share));
         }
         let Some(share) = self.reduced.passed(heard) else {
-            return;
+            return 0.0;
         };
         if heard.marked > 0.0 {
             self.share = (self.share * (1.0 - self.alpha / 2.0)).max(LEAST);
+            let share = share.max(heard.onset);
             self.reduced = Mark::Now(share);
-        } else if is_over.is_some() {
-            self.share = (self.share + self.rise).min(1.0);
+            return share;
         }
+        let Some(share) = is_over else {
+            return 0.0;
+        };
+        self.share = (self.share + self.rise).min(1.0);
+        share
     }
 }
 
@@ -92,6 +98,7 @@ mod tests {
                 acked,
                 packets: delivered,
                 marked,
+                onset: 0.0,
                 from: Instant::default(),
                 to: Instant::default(),
             };

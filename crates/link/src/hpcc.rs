@@ -58,10 +58,11 @@ impl Hpcc {
         }
     }
 
-    pub fn on_acks(&mut self, heard: &Heard) {
+    /// The share of the step after which the window is another one.
+    pub fn on_acks(&mut self, heard: &Heard) -> f64 {
         self.packets += heard.packets;
         if self.packets < 1.0 {
-            return; // no ACK yet
+            return 0.0; // no ACK yet
         }
         let packets = std::mem::take(&mut self.packets);
         let last = self.last.replace(heard.to).unwrap_or(heard.from);
@@ -78,6 +79,7 @@ impl Hpcc {
             self.wc = self.w;
             self.updated = Some(Mark::Now(share));
         }
+        0.5 // each ACK changes it a little
     }
 
     /// `MeasureInflight` for ACKs that come evenly, each with the smaller of its queue and the last one's.
@@ -114,6 +116,7 @@ mod tests {
             acked,
             packets,
             marked: 0.0,
+            onset: 0.0,
             from: at(from),
             to: at(to),
         });

@@ -41,6 +41,7 @@ pub(crate) struct Heard {
     pub packets: f64,
     /// As in [`Acks`].
     pub marked: f64,
+    pub onset: f64,
     pub from: Instant,
     pub to: Instant,
 }
@@ -81,7 +82,8 @@ pub(crate) enum Reaction {
 }
 
 impl Reaction {
-    fn on_acks(&mut self, heard: &Heard) {
+    /// The share of the step after which the window is another one.
+    fn on_acks(&mut self, heard: &Heard) -> f64 {
         match self {
             Reaction::Dctcp(flow) => flow.on_acks(heard),
             Reaction::Hpcc(flow) => flow.on_acks(heard),
@@ -143,22 +145,32 @@ impl Window {
         if acks.span >= SHORTEST * line.round_trip {
             acked = self.acked_at(acks.since).max(acked);
         }
-        if acked > self.acked {
-            reaction.on_acks(&Heard {
-                delivered: acked - self.acked,
+        let delivered = acked - self.acked;
+        let mut sent = 0.0;
+        let mut send = |reaction: &Reaction, part: f64, acked: f64| {
+            let share = reaction.share();
+            // A packet leaves while less than the window is in flight.
+            let window = (share * line.bdp() / line.packet).ceil() * line.packet;
+            let room = window - (self.sent + sent - acked);
+            sent += (share * line.capacity * part * acks.span).min(room.max(0.0));
+        };
+        let mut part = 0.0;
+        if delivered > 0.0 {
+            part = reaction.on_acks(&Heard {
+                delivered,
                 acked,
-                packets: (acked - self.acked) / line.packet,
+                packets: delivered / line.packet,
                 marked: acks.marked,
+                onset: acks.onset,
                 from: acks.from,
                 to: acks.to,
             });
+            if part > 0.0 {
+                send(&self.reaction, part, self.acked + part * delivered);
+            }
         }
-        let share = reaction.share();
-        // A packet leaves while less than the window is in flight.
-        let window = (share * line.bdp() / line.packet).ceil() * line.packet;
-        let room = window - (self.sent - acked);
-        let sent = (share * line.capacity * acks.span).min(room.max(0.0));
-        reaction.sent(self.sent, sent);
+        send(&reaction, 1.0 - part, acked);
+        reaction.sent(self.sent + line.packet, sent);
         Taken {
             reaction,
             acked,
@@ -222,6 +234,7 @@ mod tests {
                     span: 0.1,
                     since: end - 1.0,
                     marked: if i == 0 { 1.0 } else { 0.0 },
+                    onset: 0.0,
                     from: Instant::default(),
                     to: Instant::default(),
                 };

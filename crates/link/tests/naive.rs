@@ -70,19 +70,21 @@ struct Window {
 }
 
 impl Window {
-    fn dctcp(&mut self, ack: &Ack, control: &Control, bdp: f64) {
+    /// The ACK of a whole packet more has to come before a window is over.
+    fn dctcp(&mut self, ack: &Ack, control: &Control, bdp: f64, packet: f64) {
+        let next = self.sent + packet;
         self.acked += ack.bytes;
         self.delivered += ack.bytes;
         self.marked += if ack.marked { ack.bytes } else { 0.0 };
-        let is_over = self.acked >= *self.over.get_or_insert(self.sent);
+        let is_over = self.acked >= *self.over.get_or_insert(next);
         if is_over {
             self.alpha += control.gain * (self.marked / self.delivered - self.alpha);
             (self.delivered, self.marked) = (0.0, 0.0);
-            self.over = Some(self.sent);
+            self.over = Some(next);
         }
         if ack.marked && self.acked >= self.reduced {
             self.share = (self.share * (1.0 - self.alpha / 2.0)).max(0.01);
-            self.reduced = self.sent;
+            self.reduced = next;
         } else if is_over && self.acked >= self.reduced {
             self.share = (self.share + control.rise.unwrap().get() as f64 / bdp).min(1.0);
         }
@@ -107,9 +109,9 @@ impl Window {
         self.load += (elapsed / memory).min(1.0) * (load - self.load);
         let asked = self.wc * control.u_target / self.load + control.additive_increase;
         self.share = asked.min(1.0);
-        if self.acked >= *self.over.get_or_insert(self.sent) {
+        if self.acked >= *self.over.get_or_insert(self.sent + packet) {
             self.wc = self.share;
-            self.over = Some(self.sent);
+            self.over = Some(self.sent + packet);
         }
     }
 
@@ -192,7 +194,7 @@ fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
             let window = &mut flows[ack.flow].window;
             match control.law {
                 Law::Rate => {}
-                Law::Dctcp => window.dctcp(&ack, control, bdp),
+                Law::Dctcp => window.dctcp(&ack, control, bdp, packet),
                 Law::Hpcc => window.hpcc(&ack, control, control.eta * tau, packet),
             }
         }
