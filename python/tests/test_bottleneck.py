@@ -3,12 +3,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 from fctlab import bottleneck, planning
 from fctlab.cli import app
 from fctlab.errors import SpecError
+from fctlab.studies.swp import accuracy
 
 FIXED = {"kind": "fixed", "size": "100KB"}
 
@@ -58,6 +60,26 @@ def test_both_engines_judge_the_same_flows() -> None:
         assert ours["name"] == theirs["name"]
         assert ours["slis"][0]["flows"] == theirs["slis"][0]["flows"]
         assert theirs["slis"][0]["value"] == pytest.approx(ours["slis"][0]["value"], rel=0.15)
+
+
+@pytest.mark.parametrize("control", ["dctcp-rate", "hpcc"])
+@pytest.mark.parametrize(
+    "queue", ["fifo", "fq", "priority", "wfq", {"kind": "wfq", "inside": "fq"}], ids=str
+)
+def test_the_model_is_near_packets_whatever_the_queue(queue: Any, control: str) -> None:
+    mix = accuracy.WEIGHTED[0]
+    resolved = accuracy.specification(mix, 0.6, 1, control)
+    resolved = planning.load({**resolved, "queue": queue})
+    drawn = planning.flows(resolved, 10_000)
+    run, _ = bottleneck.replay(resolved, drawn)
+    for each in mix.classes:
+        of = pl.col("traffic_class") == each.name
+        for sizes in (pl.col("size_bytes") <= accuracy.BDP_BYTES, pl.col("size_bytes") > 1e6):
+            model, packets = (
+                float(flows.filter(of & sizes)["slowdown"].to_numpy().mean())
+                for flows in (drawn, run)
+            )
+            assert model == pytest.approx(packets, rel=accuracy.LONG), each.name
 
 
 def test_judge_is_what_predict_says() -> None:

@@ -14,6 +14,9 @@
 //! * [`flows`]: the flows of several classes as one list in order of start.
 //! * [`model`]: what happens from one event to the next.
 //!
+//! Beside the paper's law there are DCTCP's and HPCC's own (`control::Law`): a flow has a window
+//! (`window`) that reacts (`dctcp`, `hpcc`) to what ACKs bring (`acks`), instead of a rate that follows R(t).
+//!
 //! **How it gets fast.** All controlled flows of a class follow the same R(t),
 //! so a flow's rate is a reference rate plus a deviation that decays as
 //! exp(-t / (eta tau)): once that is spent a flow is one entry in a heap ordered
