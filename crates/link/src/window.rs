@@ -170,6 +170,7 @@ impl Window {
             }
         }
         send(&reaction, 1.0 - part, acked);
+        // ACKs are of whole packets: what is sent next is acked with its packet.
         reaction.sent(self.sent + line.packet, sent);
         Taken {
             reaction,
