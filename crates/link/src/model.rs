@@ -207,10 +207,15 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             Sharing::One => 1,
             _ => setup.classes,
         };
+        let packet = (control.payload.get() + control.header.get()) as f64;
         let line = Line {
             capacity,
             round_trip,
-            packet: (control.payload.get() + control.header.get()) as f64,
+            packet,
+            stored: match control.law {
+                Law::Rate => 0.0,
+                Law::Dctcp | Law::Hpcc => packet,
+            },
         };
         let relax = control.eta * round_trip / 2.0;
         let window = reaction(control, &line, r_init / capacity);
@@ -342,7 +347,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             &mut self.counters,
             &mut self.done,
             &mut self.stopped,
-            self.line.round_trip,
+            &self.line,
             flow,
             at,
         );
@@ -498,7 +503,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                         &mut self.counters,
                         &mut self.done,
                         &mut self.stopped,
-                        self.line.round_trip,
+                        &self.line,
                         flow,
                         at,
                     );
@@ -661,7 +666,7 @@ fn end(
     counters: &mut Counters,
     done: &mut impl FnMut(&Done) -> ControlFlow<()>,
     stopped: &mut bool,
-    round_trip: f64,
+    line: &Line,
     flow: InFlight,
     at: f64,
 ) {
@@ -673,7 +678,7 @@ fn end(
             size_bytes: flow.payload,
             class: flow.class,
         },
-        fct_s: at - flow.start + round_trip,
+        fct_s: at - flow.start + line.round_trip + line.stored.min(flow.size) / line.capacity,
     };
     *stopped |= done(&ended).is_break();
 }

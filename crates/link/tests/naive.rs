@@ -264,7 +264,13 @@ fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
                 Inside::Fq => serve_fair(queue, *share),
             };
             for piece in pieces.iter().filter(|p| p.last) {
-                fcts[piece.flow] = now + tau - arrivals[piece.flow].start_s;
+                let a = &arrivals[piece.flow];
+                // Switches have a packet before they send it on.
+                let stored = match control.law {
+                    Law::Rate => 0.0,
+                    Law::Dctcp | Law::Hpcc => packet.min(control.wire_bytes(a.size_bytes)),
+                };
+                fcts[piece.flow] = now + tau - a.start_s + stored / capacity;
                 ended += 1;
             }
             served.push(pieces);
