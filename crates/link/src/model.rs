@@ -207,15 +207,10 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             Sharing::One => 1,
             _ => setup.classes,
         };
-        let packet = (control.payload.get() + control.header.get()) as f64;
         let line = Line {
             capacity,
             round_trip,
-            packet,
-            stored: match control.law {
-                Law::Rate => 0.0,
-                Law::Dctcp | Law::Hpcc => packet,
-            },
+            packet: (control.payload.get() + control.header.get()) as f64,
         };
         let relax = control.eta * round_trip / 2.0;
         let window = reaction(control, &line, r_init / capacity);
@@ -347,7 +342,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             &mut self.counters,
             &mut self.done,
             &mut self.stopped,
-            &self.line,
+            self.line.round_trip,
             flow,
             at,
         );
@@ -503,7 +498,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                         &mut self.counters,
                         &mut self.done,
                         &mut self.stopped,
-                        &self.line,
+                        self.line.round_trip,
                         flow,
                         at,
                     );
@@ -666,7 +661,7 @@ fn end(
     counters: &mut Counters,
     done: &mut impl FnMut(&Done) -> ControlFlow<()>,
     stopped: &mut bool,
-    line: &Line,
+    round_trip: f64,
     flow: InFlight,
     at: f64,
 ) {
@@ -678,7 +673,7 @@ fn end(
             size_bytes: flow.payload,
             class: flow.class,
         },
-        fct_s: at - flow.start + line.round_trip + line.stored.min(flow.size) / line.capacity,
+        fct_s: at - flow.start + round_trip,
     };
     *stopped |= done(&ended).is_break();
 }

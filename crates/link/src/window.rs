@@ -23,8 +23,6 @@ pub(crate) struct Line {
     pub round_trip: f64,
     /// Bytes of a full packet.
     pub packet: f64,
-    /// Bytes that a switch has to have before it sends them on: a packet's, or none of a fluid.
-    pub stored: f64,
 }
 
 impl Line {
@@ -223,7 +221,6 @@ mod tests {
         capacity: 1000.0,
         round_trip: 1.0,
         packet: 1.0,
-        stored: 0.0,
     };
 
     /// Shares of its window that a flow sends per tenth of a round trip. Marked is what is

@@ -264,13 +264,7 @@ fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
                 Inside::Fq => serve_fair(queue, *share),
             };
             for piece in pieces.iter().filter(|p| p.last) {
-                let a = &arrivals[piece.flow];
-                // Switches have a packet before they send it on.
-                let stored = match control.law {
-                    Law::Rate => 0.0,
-                    Law::Dctcp | Law::Hpcc => packet.min(control.wire_bytes(a.size_bytes)),
-                };
-                fcts[piece.flow] = now + tau - a.start_s + stored / capacity;
+                fcts[piece.flow] = now + tau - arrivals[piece.flow].start_s;
                 ended += 1;
             }
             served.push(pieces);
