@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use fctlab_core::{Duration, Rate};
 
-use crate::acks::{Instant, Past};
+use crate::acks::{Acks, Instant, Past};
 use crate::control::{Control, Law, Scope};
 use crate::dctcp::Dctcp;
 use crate::fair::Fair;
@@ -179,11 +179,13 @@ struct Model<'a, F> {
     /// No step ends earlier because a flow has sent everything.
     shortest: f64,
     threshold: f64,
+    /// What leaves above the threshold is marked, and somebody listens to that.
+    marks: bool,
     queues: Vec<Queue>,
     /// Of all queues together, where flows hear of those.
     port: Seen,
     /// By queue, during a step.
-    steps: Vec<Option<Step>>,
+    acks: Vec<Option<Acks>>,
     inflow: Vec<f64>,
     demands: Vec<f64>,
     shares: Vec<f64>,
@@ -234,9 +236,10 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             relax,
             shortest: SHORTEST_STEP * round_trip / 2.0,
             threshold: control.thresh.get() as f64,
+            marks: control.law == Law::Dctcp,
             queues: (0..queues).map(queue).collect(),
             port: Seen::default(),
-            steps: vec![None; queues],
+            acks: vec![None; queues],
             inflow: vec![0.0; queues],
             demands: vec![0.0; queues],
             shares: vec![0.0; queues],
@@ -365,7 +368,9 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         let span = end - now;
         for q in 0..self.queues.len() {
             let step = self.reaction(q, end, span);
-            self.steps[q] = step;
+            if let Some(Step::Window(acks, _)) = &step {
+                self.acks[q] = Some(*acks);
+            }
             let queue = &mut self.queues[q];
             let mut bytes = queue.sender.burst_sent(span);
             if let Some(step) = step {
@@ -384,11 +389,11 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         self.serve(now, span);
         let port = self.port_heard(end, span);
         for q in 0..self.queues.len() {
-            if let Some(step) = &self.steps[q] {
+            if let Some(acks) = self.acks[q].take() {
                 let Queue {
                     sender, waiting, ..
                 } = &mut self.queues[q];
-                sender.note(step, |flow| waiting.behind_others(flow));
+                sender.note(&acks, |flow| waiting.behind_others(flow));
             }
             self.signal(q, end, span, port);
             let mut ended = std::mem::take(&mut self.queues[q].ended);
@@ -489,8 +494,10 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                 }
                 let served = queue.arrived - after;
                 queue.seen.served += served - served_before;
-                queue.seen.marked +=
-                    (served - served_before) * above(self.threshold, before, after);
+                if self.marks {
+                    queue.seen.marked +=
+                        (served - served_before) * above(self.threshold, before, after);
+                }
                 all_served += served - served_before;
                 self.counters.served_bytes += served - served_before;
                 let mut depart = |flow, at| {

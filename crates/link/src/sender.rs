@@ -350,8 +350,7 @@ impl Sender {
     }
 
     /// What flows know at the end of the step; `waiting` as in [`Self::end_bursts`].
-    pub fn note(&mut self, step: &Step, waiting: impl Fn(&InFlight) -> f64) {
-        let Step::Window(acks, _) = step else { return };
+    pub fn note(&mut self, acks: &Acks, waiting: impl Fn(&InFlight) -> f64) {
         for young in &mut self.young {
             if let Some(window) = &mut young.window {
                 window.note(acks, waiting(&young.flow));
