@@ -16,13 +16,30 @@ pub(crate) struct Acks {
     /// At the end of the step all is acked that was sent until then; under fair queueing, where
     /// flows do not wait for each other, all that was served until then.
     pub since: f64,
-    /// The share of what is acked in the step that is marked, and the share of the step after which
-    /// the first of it is.
-    pub marked: f64,
-    pub onset: f64,
+    /// What is marked of that which is acked in the step.
+    pub marks: Marks,
     /// The queue when that left which is acked at the beginning and at the end of the step.
     pub from: Instant,
     pub to: Instant,
+}
+
+/// Marks in a step: which share of what is acked has one, after which share of the step the first
+/// of them comes, and after which the last.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Marks {
+    pub share: f64,
+    pub first: f64,
+    pub last: f64,
+}
+
+impl Marks {
+    /// The part of the marks that comes in the first `part` of the step.
+    pub fn until(&self, part: f64) -> f64 {
+        match self.last > self.first {
+            true => ((part - self.first) / (self.last - self.first)).clamp(0.0, 1.0),
+            false => f64::from(u8::from(part >= self.last)),
+        }
+    }
 }
 
 /// A queue at the end of a step.
@@ -85,18 +102,21 @@ impl Past {
     pub fn acks(&self, end: f64, span: f64, round_trip: f64, fair: bool) -> Acks {
         let left = end - round_trip;
         let (from, to) = (self.at(left - span), self.at(left));
-        let (mut marked, mut onset) = (0.0, 0.0);
+        let mut marks = Marks::default();
         if to.marked > from.marked {
-            let first = self.passing(from.marked, |i| i.marked).at;
-            onset = ((first - from.at) / (to.at - from.at)).clamp(0.0, 1.0);
-            marked = ((to.marked - from.marked) / (to.served - from.served)).min(1.0);
+            let part = |at: f64| ((at - from.at) / (to.at - from.at)).clamp(0.0, 1.0);
+            let bytes = to.marked - from.marked;
+            marks = Marks {
+                share: (bytes / (to.served - from.served)).min(1.0),
+                first: part(self.passing(from.marked, |i| i.marked).at),
+                last: part(self.reaching(to.marked, |i| i.marked).at),
+            };
         }
         Acks {
             end,
             span,
             since: if fair { left } else { self.sent(left) },
-            marked,
-            onset,
+            marks,
             from,
             to,
         }
@@ -119,6 +139,17 @@ impl Past {
     /// How things were when `key`, which never falls, came to more than `value`.
     fn passing(&self, value: f64, key: impl Fn(&Instant) -> f64) -> Instant {
         let after = self.instants.partition_point(|i| key(i) <= value);
+        self.between(after, value, key)
+    }
+
+    /// How things were when `key`, which never falls, came to `value`.
+    fn reaching(&self, value: f64, key: impl Fn(&Instant) -> f64) -> Instant {
+        let after = self.instants.partition_point(|i| key(i) < value);
+        self.between(after, value, key)
+    }
+
+    /// Where `key` is `value`, between the instant `after` and the one before it.
+    fn between(&self, after: usize, value: f64, key: impl Fn(&Instant) -> f64) -> Instant {
         let Some(&before) = self.instants.get(after.saturating_sub(1)) else {
             return Instant::default();
         };
@@ -159,7 +190,14 @@ mod tests {
         let heard = |fair| past().acks(5.0, 2.0, 2.0, fair);
         // What left at 3 s had come at 1.5 s; half of what left from 1 to 3 s is marked.
         assert_eq!((heard(false).since, heard(true).since), (1.5, 3.0));
-        assert_eq!((heard(false).marked, heard(false).onset), (0.5, 0.5));
+        assert_eq!(
+            heard(false).marks,
+            Marks {
+                share: 0.5,
+                first: 0.5,
+                last: 1.0
+            }
+        );
         assert_eq!(
             (heard(false).from.waiting, heard(false).to.busy),
             (1.0, 1.5)
@@ -169,6 +207,9 @@ mod tests {
     #[test]
     fn nothing_is_heard_before_the_beginning() {
         let early = past().acks(1.0, 1.0, 2.0, false);
-        assert_eq!((early.since, early.marked, early.to.at), (-1.0, 0.0, 0.0));
+        assert_eq!(
+            (early.since, early.marks.share, early.to.at),
+            (-1.0, 0.0, 0.0)
+        );
     }
 }

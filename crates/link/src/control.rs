@@ -210,6 +210,23 @@ impl Control {
         size + (size / payload).ceil() * self.header.get() as f64
     }
 
+    /// The bytes of a full packet; nothing under the paper's law, which knows none.
+    pub fn full_packet(&self) -> f64 {
+        match self.law {
+            Law::Rate => 0.0,
+            Law::Dctcp | Law::Hpcc => (self.payload.get() + self.header.get()) as f64,
+        }
+    }
+
+    /// The bytes of a flow that its sender's link has taken before any is at the bottleneck: its first
+    /// packet, which [`crate::simulate`] does not count. Nothing under the paper's law.
+    pub fn first_packet(&self, size: f64) -> f64 {
+        match self.law {
+            Law::Rate => 0.0,
+            Law::Dctcp | Law::Hpcc => self.wire_bytes(size.min(self.payload.get() as f64)),
+        }
+    }
+
     /// r_init in bytes per second on a link of `capacity` bytes per second.
     pub fn initial_rate_on(&self, capacity: f64) -> f64 {
         match self.r_init {

@@ -48,31 +48,36 @@ impl Dctcp {
     }
 
     /// In the step `bytes` were sent, after `before`.
-    pub fn sent(&mut self, before: f64, bytes: f64) {
+    pub fn sent(&mut self, before: f64, bytes: f64, packet: f64) {
         if let Some(over) = &mut self.over {
-            over.sent(before, bytes);
+            over.sent(before, bytes, packet);
         }
-        self.reduced.sent(before, bytes);
+        self.reduced.sent(before, bytes, packet);
     }
 
     /// The share of the step after which the window is another one.
     pub fn on_acks(&mut self, heard: &Heard) -> f64 {
-        self.delivered += heard.delivered;
-        self.marked += heard.delivered * heard.marked;
+        let marked = heard.delivered * heard.marks.share;
         let is_over = self.over.get_or_insert(Mark::Now(0.0)).passed(heard);
         if let Some(share) = is_over {
-            self.alpha += self.gain * (self.marked / self.delivered - self.alpha);
-            (self.delivered, self.marked) = (0.0, 0.0);
+            let before = heard.marks.until(share) * marked;
+            let delivered = self.delivered + share * heard.delivered;
+            self.alpha += self.gain * ((self.marked + before) / delivered - self.alpha);
+            self.delivered = (1.0 - share) * heard.delivered;
+            self.marked = marked - before;
             self.over = Some(Mark::Now(share));
+        } else {
+            self.delivered += heard.delivered;
+            self.marked += marked;
         }
         let Some(share) = self.reduced.passed(heard) else {
             return 0.0;
         };
-        if heard.marked > 0.0 {
+        let first = heard.next_ack(share.max(heard.marks.first));
+        if marked > 0.0 && first <= heard.marks.last {
             self.share = (self.share * (1.0 - self.alpha / 2.0)).max(LEAST);
-            let share = share.max(heard.onset);
-            self.reduced = Mark::Now(share);
-            return share;
+            self.reduced = Mark::Now(first);
+            return first;
         }
         let Some(share) = is_over else {
             return 0.0;
@@ -85,7 +90,7 @@ impl Dctcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::acks::Instant;
+    use crate::acks::{Instant, Marks};
 
     #[test]
     fn one_cut_per_window_and_a_rise_after_one_without() {
@@ -96,24 +101,27 @@ mod tests {
             let heard = Heard {
                 delivered,
                 acked,
-                packets: delivered,
-                marked,
-                onset: 0.0,
+                packet: 1.0,
+                marks: Marks {
+                    share: marked,
+                    first: 0.0,
+                    last: if marked > 0.0 { 1.0 } else { 0.0 },
+                },
                 from: Instant::default(),
                 to: Instant::default(),
             };
             flow.on_acks(&heard);
-            flow.sent(sent, delivered * flow.share);
+            flow.sent(sent, delivered * flow.share, 1.0);
             sent += delivered * flow.share;
             flow.share()
         };
         // Alpha is still 1.
         assert_eq!(hear(&mut flow, 100.0, 0.5), 0.5);
         assert_eq!(hear(&mut flow, 300.0, 1.0), 0.5);
-        // The first window of data ends with byte 1000, and so does what the cut was for.
-        assert_eq!(hear(&mut flow, 599.0, 0.0), 0.5);
+        // The first window of data ends with packet 1001, and so does what the cut was for.
+        assert_eq!(hear(&mut flow, 600.0, 0.0), 0.5);
         assert_eq!(hear(&mut flow, 1.0, 0.0), 0.508);
-        let alpha = 15.0 / 16.0 + 0.35 / 16.0;
+        let alpha = 15.0 / 16.0 + 350.0 / 1001.0 / 16.0;
         assert!((flow.alpha - alpha).abs() < 1e-12);
         let share = 0.508 * (1.0 - alpha / 2.0);
         assert!((hear(&mut flow, 10.0, 0.1) - share).abs() < 1e-12);

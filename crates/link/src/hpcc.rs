@@ -25,8 +25,6 @@ pub(crate) struct Hpcc {
     load: f64,
     /// What the last ACK brought: L.
     last: Option<Instant>,
-    /// Acked since then.
-    packets: f64,
     /// What is sent after Wc was set, and what is acked first.
     updated: Option<Mark>,
 }
@@ -42,7 +40,6 @@ impl Hpcc {
             wc: share,
             load: 1.0,
             last: None,
-            packets: 0.0,
             updated: None,
         }
     }
@@ -52,26 +49,25 @@ impl Hpcc {
     }
 
     /// In the step `bytes` were sent, after `before`.
-    pub fn sent(&mut self, before: f64, bytes: f64) {
+    pub fn sent(&mut self, before: f64, bytes: f64, packet: f64) {
         if let Some(updated) = &mut self.updated {
-            updated.sent(before, bytes);
+            updated.sent(before, bytes, packet);
         }
     }
 
     /// The share of the step after which the window is another one.
     pub fn on_acks(&mut self, heard: &Heard) -> f64 {
-        self.packets += heard.packets;
-        if self.packets < 1.0 {
-            return 0.0; // no ACK yet
+        let packets = heard.acks();
+        if packets < 1.0 {
+            return 0.0;
         }
-        let packets = std::mem::take(&mut self.packets);
         let last = self.last.replace(heard.to).unwrap_or(heard.from);
-        if heard.packets < 1.0 {
+        if packets < 2.0 {
             self.measure(&last, &heard.to, packets);
         } else {
             // The first after a while in which none came, and those that follow it.
             self.measure(&last, &heard.from, 1.0);
-            self.measure(&heard.from, &heard.to, heard.packets);
+            self.measure(&heard.from, &heard.to, packets);
         }
         let asked = self.wc * self.target / self.load.max(LEAST) + self.increase;
         self.w = asked.min(1.0);
@@ -99,6 +95,7 @@ impl Hpcc {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::acks::Marks;
 
     /// Half a BDP waits from the beginning, and twice as much comes as leaves.
     fn at(seconds: f64) -> Instant {
@@ -114,13 +111,12 @@ mod tests {
         flow.on_acks(&Heard {
             delivered: packets,
             acked,
-            packets,
-            marked: 0.0,
-            onset: 0.0,
+            packet: 1.0,
+            marks: Marks::default(),
             from: at(from),
             to: at(to),
         });
-        flow.sent(sent, 10.0);
+        flow.sent(sent, 10.0, 1.0);
     }
 
     #[test]
@@ -137,7 +133,7 @@ mod tests {
         assert!((flow.load - load).abs() < 1e-12);
         assert!((flow.w - (0.95 / load + 0.0004)).abs() < 1e-12);
         // None for more than a round trip: U is what there was then, with the smaller queue.
-        hear(&mut flow, 1000.0, 1020.0, 1.0, 2.0, 2.0);
+        hear(&mut flow, 1001.0, 1020.0, 1.0, 2.0, 2.0);
         assert!((flow.load - 1.7).abs() < 1e-12);
         assert_eq!(flow.wc, flow.w);
     }

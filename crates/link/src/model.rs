@@ -201,8 +201,10 @@ struct Model<'a, F> {
 impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
     fn new(setup: &'a Setup, done: F) -> Self {
         let capacity = setup.link.bytes_per_s();
-        let round_trip = setup.link.rtt.as_secs_f64();
         let control = &setup.control;
+        let packet = control.full_packet();
+        // Packets are sent twice, by the sender and by the bottleneck.
+        let round_trip = setup.link.rtt.as_secs_f64() + 2.0 * packet / capacity;
         let r_init = control.initial_rate_on(capacity);
         let fair = setup.discipline.inside == Inside::Fq;
         let queues = match setup.discipline.sharing {
@@ -212,7 +214,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         let line = Line {
             capacity,
             round_trip,
-            packet: (control.payload.get() + control.header.get()) as f64,
+            packet,
         };
         let relax = control.eta * round_trip / 2.0;
         let window = reaction(control, &line, r_init / capacity);
@@ -235,7 +237,8 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             line,
             relax,
             shortest: SHORTEST_STEP * round_trip / 2.0,
-            threshold: control.thresh.get() as f64,
+            // A switch that says what waits does not count the packet that leaves.
+            threshold: control.thresh.get() as f64 + packet,
             marks: control.law == Law::Dctcp,
             queues: (0..queues).map(queue).collect(),
             port: Seen::default(),
@@ -345,7 +348,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             &mut self.counters,
             &mut self.done,
             &mut self.stopped,
-            self.line.round_trip,
+            self.setup.link.rtt.as_secs_f64(),
             flow,
             at,
         );
@@ -505,7 +508,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                         &mut self.counters,
                         &mut self.done,
                         &mut self.stopped,
-                        self.line.round_trip,
+                        self.setup.link.rtt.as_secs_f64(),
                         flow,
                         at,
                     );

@@ -188,10 +188,11 @@ impl<'a> Candidate<'a> {
             classes: self.classes.len(),
             longest_step: LONGEST_STEP,
         };
-        let one_way = self.one_way_s();
+        let (one_way, capacity) = (self.one_way_s(), self.link.bytes_per_s());
         let mut ended = 0u64;
         simulate(&setup, flows.list.slice(part), |flow| {
-            let fct_s = flow.fct_s - one_way;
+            let first = self.control.first_packet(flow.arrival.size_bytes);
+            let fct_s = flow.fct_s + first / capacity - one_way;
             done(&Done { fct_s, ..*flow });
             ended += 1;
             match ended.is_multiple_of(4096) && meter.stopped() {
