@@ -264,8 +264,8 @@ impl Found {
         }
     }
 
-    /// Together with those of another part.
-    fn with(mut self, other: Found) -> Self {
+    /// Together with those of other flows, whose time is cut into as many spans.
+    pub fn with(mut self, other: Found) -> Self {
         let pairs = self.samples.iter_mut().flatten();
         for (mine, others) in pairs.zip(other.samples.into_iter().flatten()) {
             mine.append(others);

@@ -16,6 +16,7 @@
 pub mod api;
 pub mod change;
 pub mod evaluate;
+mod look;
 pub mod optimize;
 mod parallel;
 pub mod plan;

@@ -2,7 +2,7 @@
 //!
 //! A class's loss falls with its own weight and rises with the others', so the
 //! worst loss is least where all are equal (or where a class gains nothing from
-//! more weight). [`balance`] goes there directly: each round moves the logarithm
+//! more weight). [`Balance`] goes there directly: each round moves the logarithm
 //! of every weight in proportion to the class's distance from the mean loss, by
 //! the slope that the last rounds have shown. It goes on after all losses are
 //! negative, which is how spare capacity is spread. All rounds run the same flows.
@@ -124,7 +124,7 @@ pub fn algorithm_1(
 /// Losses closer together than this are balanced well enough to go on with.
 pub const BALANCED: f64 = 0.02;
 
-/// When [`balance`] may stop.
+/// When [`Balance::search`] may stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Until {
     /// Losses are closer together than this: spare capacity is spread.
@@ -136,74 +136,107 @@ pub enum Until {
 /// Rounds without gain after which the search ends.
 const PATIENCE: usize = 3;
 
-/// Moves weights from classes with little loss to those with much; the best trial comes first.
-pub fn balance(
-    start: &[f64],
-    rounds: usize,
-    until: Until,
-    mut losses_of: impl FnMut(&[f64]) -> Vec<f64>,
-) -> Trial {
-    let within = match until {
-        Until::Balanced(within) => within,
-        Until::Met => BALANCED,
-    };
-    let mut weights = normalized(start);
-    let n = weights.len();
-    let mut slopes = vec![-1.0; n];
-    let mut best: Option<Trial> = None;
-    let mut last: Option<Trial> = None;
-    let mut without_gain = 0;
-    for _ in 0..rounds.max(1) {
-        let trial = Trial {
-            losses: losses_of(&weights),
-            weights: weights.clone(),
+/// Moves weights from classes with little loss to those with much, and learns how much that moves.
+#[derive(Clone, Debug)]
+pub struct Balance {
+    /// The slope of each loss in the logarithm of the class's weight.
+    slopes: Vec<f64>,
+}
+
+/// Losses as they count in a step: beyond, a class has no end to what it may spare or want.
+fn finite(losses: &[f64]) -> Vec<f64> {
+    losses.iter().map(|l| l.clamp(-1.0, 4.0)).collect()
+}
+
+/// How far the losses are from their mean, at most.
+pub fn spread(losses: &[f64]) -> f64 {
+    let losses = finite(losses);
+    let mean = losses.iter().sum::<f64>() / losses.len() as f64;
+    losses.iter().map(|l| (l - mean).abs()).fold(0.0, f64::max)
+}
+
+impl Balance {
+    /// Of so many classes, of which nothing is known yet.
+    pub fn of(classes: usize) -> Self {
+        Balance {
+            slopes: vec![-1.0; classes],
+        }
+    }
+
+    /// Searches from `start`; the best trial is returned.
+    pub fn search(
+        &mut self,
+        start: &[f64],
+        rounds: usize,
+        until: Until,
+        mut losses_of: impl FnMut(&[f64]) -> Vec<f64>,
+    ) -> Trial {
+        let within = match until {
+            Until::Balanced(within) => within,
+            Until::Met => BALANCED,
         };
-        let worst = trial.worst();
-        let gain = best.as_ref().map_or(f64::INFINITY, |b| b.worst() - worst);
-        without_gain = if gain > within / 4.0 {
-            0
-        } else {
-            without_gain + 1
-        };
-        // The slope of each loss in the logarithm of the class's weight.
-        if let Some(last) = &last {
-            for (k, slope_of) in slopes.iter_mut().enumerate() {
-                let moved = (trial.weights[k] / last.weights[k]).ln();
-                let slope = (trial.losses[k] - last.losses[k]) / moved;
-                if moved.abs() > 1e-3 && slope.is_finite() {
-                    *slope_of = (*slope_of + slope.clamp(-8.0, -0.25)) / 2.0;
-                }
+        let mut weights = normalized(start);
+        let mut best: Option<Trial> = None;
+        let mut last: Option<Trial> = None;
+        let mut without_gain = 0;
+        for _ in 0..rounds.max(1) {
+            let trial = Trial {
+                losses: losses_of(&weights),
+                weights: weights.clone(),
+            };
+            let worst = trial.worst();
+            let gain = best.as_ref().map_or(f64::INFINITY, |b| b.worst() - worst);
+            without_gain = if gain > within / 4.0 {
+                0
+            } else {
+                without_gain + 1
+            };
+            if let Some(last) = &last {
+                self.learn(last, &trial);
+            }
+            if gain > 0.0 {
+                best = Some(trial.clone());
+            }
+            let met = until == Until::Met && worst < 0.0;
+            let balanced = spread(&trial.losses) < within || weights.len() == 1;
+            if met || balanced || without_gain >= PATIENCE {
+                break;
+            }
+            // From the best so far, more carefully, when the last step did not help.
+            let from = match (&best, without_gain) {
+                (Some(best), 1..) => best,
+                _ => &trial,
+            };
+            weights = self.step(from, 0.5f64.powi(without_gain as i32));
+            last = Some(trial);
+        }
+        best.unwrap_or(Trial {
+            losses: vec![f64::INFINITY; weights.len()],
+            weights,
+        })
+    }
+
+    /// The weights with which losses should be equal, or a share `care` of the way there.
+    pub fn step(&self, from: &Trial, care: f64) -> Vec<f64> {
+        let losses = finite(&from.losses);
+        let mean = losses.iter().sum::<f64>() / losses.len() as f64;
+        let each = from.weights.iter().zip(&losses).zip(&self.slopes);
+        let moved = each.map(|((weight, loss), slope)| {
+            let step = (care * (mean - loss) / slope).clamp(-0.7, 0.7);
+            weight * step.exp()
+        });
+        normalized(&moved.collect::<Vec<_>>())
+    }
+
+    fn learn(&mut self, last: &Trial, trial: &Trial) {
+        for (k, known) in self.slopes.iter_mut().enumerate() {
+            let moved = (trial.weights[k] / last.weights[k]).ln();
+            let slope = (trial.losses[k] - last.losses[k]) / moved;
+            if moved.abs() > 1e-3 && slope.is_finite() {
+                *known = (*known + slope.clamp(-8.0, -0.25)) / 2.0;
             }
         }
-        if gain > 0.0 {
-            best = Some(trial.clone());
-        }
-        let finite: Vec<f64> = trial.losses.iter().map(|l| l.clamp(-1.0, 4.0)).collect();
-        let mean = finite.iter().sum::<f64>() / n as f64;
-        let spread = finite.iter().map(|l| (l - mean).abs()).fold(0.0, f64::max);
-        let met = until == Until::Met && worst < 0.0;
-        if met || spread < within || without_gain >= PATIENCE || n == 1 {
-            break;
-        }
-        // From the best so far, more carefully, when the last step did not help.
-        let care = 0.5f64.powi(without_gain as i32);
-        let from = match (&best, without_gain) {
-            (Some(best), 1..) => best.clone(),
-            _ => trial.clone(),
-        };
-        let finite: Vec<f64> = from.losses.iter().map(|l| l.clamp(-1.0, 4.0)).collect();
-        let mean = finite.iter().sum::<f64>() / n as f64;
-        for k in 0..n {
-            let step = (care * (mean - finite[k]) / slopes[k]).clamp(-0.7, 0.7);
-            weights[k] = from.weights[k] * step.exp();
-        }
-        weights = normalized(&weights);
-        last = Some(trial);
     }
-    best.unwrap_or(Trial {
-        losses: vec![f64::INFINITY; n],
-        weights,
-    })
 }
 
 /// The integers in `1..=GRID` whose ratios are closest to those of `weights`.
@@ -298,7 +331,8 @@ mod tests {
 
         #[test]
         fn balance_finds_the_least_worst_loss(needs in prop::collection::vec(0.02..1.0f64, 2..6)) {
-            let trial = balance(&vec![1.0; needs.len()], 40, Until::Balanced(BALANCED), |w| losses(&needs, w));
+            let mut balance = Balance::of(needs.len());
+            let trial = balance.search(&vec![1.0; needs.len()], 40, Until::Balanced(BALANCED), |w| losses(&needs, w));
             // With weights in proportion to the needs all losses are sum - 1.
             let least = needs.iter().sum::<f64>() - 1.0;
             prop_assert!(trial.worst() <= least + 0.03 * (2.0 + least), "{} {}", trial.worst(), least);

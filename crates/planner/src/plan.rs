@@ -8,11 +8,12 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::evaluate::{Candidate, Flows, MOST_FLOWS, Meter, horizon};
+use crate::look::Look;
 use crate::optimize::{
-    BALANCED, Trial, Until, algorithm_1, balance, baselines, normalized, on_grid, search_grid,
+    BALANCED, Balance, Trial, Until, algorithm_1, baselines, normalized, on_grid, search_grid,
 };
 use crate::parallel;
-use crate::predict::{ClassFound, DECIDE, Length, Verdict, judge, predict};
+use crate::predict::{ClassFound, Verdict, first_span_s};
 use crate::spec::{Class, ClassSpec, Spec};
 
 /// Rounds of algorithm 1, of the search on few flows, and on many.
@@ -22,8 +23,9 @@ const ROUNDS: (usize, usize, usize) = (20, 16, 4);
 const COARSE: (f64, f64) = (0.3, 0.5);
 /// Steps on the grid.
 const GRID_ROUNDS: usize = 4;
-/// Losses closer together than this are balanced where a verdict depends on it.
-const CLOSELY: f64 = 0.005;
+/// Looks at flows that weights were not chosen on, and the most spans of them in a look.
+const LOOKS: usize = 4;
+const SPANS: f64 = 64.0;
 /// How far loads and sigmas are off in the what-ifs.
 const OFF: [(&str, f64); 2] = [("+20%", 1.2), ("-20%", 0.8)];
 
@@ -36,7 +38,7 @@ pub struct Plan {
     pub verdict: Verdict,
     /// Integer weights, by class.
     pub weights: Vec<u32>,
-    /// The classes as predicted with them.
+    /// The classes as predicted with them, on flows that they were not chosen on.
     pub classes: Vec<ClassFound>,
     /// The least share of the link with which each meets its SLO against others
     /// that are always backlogged; null where the whole link does not do.
@@ -83,37 +85,6 @@ pub struct OffForecast {
     pub broken: Vec<String>,
 }
 
-/// What comes of balancing on some flows.
-struct Settled {
-    /// Before rounding.
-    best: Trial,
-    grid: Vec<u32>,
-    rounded: Trial,
-    /// The classes with the rounded weights.
-    found: Vec<ClassFound>,
-}
-
-impl Settled {
-    fn verdict(&self) -> Verdict {
-        let of = |v: Verdict| self.found.iter().any(|c| c.verdict == Some(v));
-        match (of(Verdict::Violated), of(Verdict::Undecided)) {
-            (true, _) => Verdict::Violated,
-            (_, true) => Verdict::Undecided,
-            _ => Verdict::Met,
-        }
-    }
-
-    /// Whether more flows may have a better answer: nothing is decided, or the class that
-    /// misses its SLO could have of what others spare.
-    fn is_open(&self) -> bool {
-        match self.verdict() {
-            Verdict::Met => false,
-            Verdict::Undecided => true,
-            Verdict::Violated => self.rounded.losses.iter().sum::<f64>() < 0.0,
-        }
-    }
-}
-
 /// Finds weights for `spec`, whose own weights are ignored.
 ///
 /// # Errors
@@ -152,7 +123,8 @@ pub fn plan(spec: &Spec, value: &Value, most_flows: u64, meter: &Meter) -> Resul
         losses: vec![f64::INFINITY; start.len()],
     });
     let mut rounds = 0;
-    let rough = balance(
+    let mut balance = Balance::of(classes.len());
+    let rough = balance.search(
         &by_paper.weights,
         ROUNDS.1,
         Until::Balanced(BALANCED),
@@ -162,64 +134,55 @@ pub fn plan(spec: &Spec, value: &Value, most_flows: u64, meter: &Meter) -> Resul
         },
     );
 
-    // As many flows as a verdict takes.
-    let (_, flows) = predict(
-        &candidate.with_weights(&rough.weights, inside),
-        spec.seed,
-        Length::UntilTight(most_flows),
+    let most = most_flows.min(MOST_FLOWS) as f64;
+    let span = Duration::from_secs_f64(first_span_s(&classes, most)).unwrap_or(coarse.until());
+    let flows = Flows::generate(&classes, spec.seed, span)?;
+    let best = balance.search(&rough.weights, ROUNDS.2, Until::Balanced(BALANCED), |w| {
+        rounds += 1;
+        losses(&flows, w)
+    });
+    let look = Look {
+        candidate: &candidate,
+        inside,
+        seed: spec.seed,
         meter,
-    )?;
-    let mut settle = |start: &[f64], closely: f64, flows: &Flows| {
-        let best = balance(start, ROUNDS.2, Until::Balanced(closely), |w| {
-            rounds += 1;
-            losses(flows, w)
-        });
-        let mut grid = on_grid(&best.weights);
-        let run = |grid: &[u32]| {
-            let weights: Vec<f64> = grid.iter().map(|&g| f64::from(g)).collect();
-            let mut found = candidate.with_weights(&weights, inside).run(flows, meter);
-            let losses = found.losses(&classes);
-            let trial = Trial { weights, losses };
-            (trial, judge(&classes, &found.estimates(&classes)))
-        };
-        let (mut rounded, mut found) = run(&grid);
-        if rounded.worst() > best.worst() + closely / 2.0 {
-            grid = search_grid(grid, GRID_ROUNDS, |w| losses(flows, w)).0;
-            (rounded, found) = run(&grid);
-        }
-        Settled {
-            best,
-            grid,
-            rounded,
-            found,
-        }
     };
-    let mut settled = settle(&rough.weights, BALANCED, &flows);
-    // More flows decide more, and say better where the balance is.
-    let per_s: f64 = classes.iter().map(|c| c.flows_per_s).sum();
-    let mut until = flows.until().as_secs_f64();
-    let longest = (until * DECIDE).min(most_flows.min(MOST_FLOWS) as f64 / per_s);
-    let drawn = per_s > 0.0; // Of traces there is no more.
-    while drawn && settled.is_open() && until < 0.999 * longest && !meter.stopped() {
-        until = (until * 2.0).min(longest);
-        let span = Duration::from_secs_f64(until).unwrap_or(flows.until());
-        let flows = Flows::generate(&classes, spec.seed, span)?;
-        settled = settle(&settled.best.weights, CLOSELY, &flows);
+    let mut grid = on_grid(&best.weights);
+    let mut judged = look.at(&grid, &flows);
+    if judged.trial.worst() > best.worst() + BALANCED / 2.0 {
+        grid = search_grid(grid, GRID_ROUNDS, |w| losses(&flows, w)).0;
+        judged = look.at(&grid, &flows);
     }
-    let verdict = settled.verdict();
-    let Settled {
-        best,
-        grid,
-        rounded,
-        found,
-    } = settled;
-    let weights = &rounded.weights;
-    let binding = &classes[rounded.binding()];
+    let rounding_cost = judged.trial.worst() - best.worst();
+
+    let per_s: f64 = classes.iter().map(|c| c.flows_per_s).sum();
+    let drawn = per_s > 0.0; // Of traces there are no others.
+    if drawn && !judged.is_hopeless() {
+        let at_once = flows.until().as_secs_f64() * per_s;
+        let most = (most / at_once).min(SPANS) as u32;
+        let spans = (flows.until(), most.max(1));
+        for number in 1..=LOOKS {
+            judged = look.afresh(&grid, number, spans, number == LOOKS)?;
+            let met = judged.verdict() == Verdict::Met && number > 1;
+            if met || judged.is_balanced() || meter.stopped() {
+                break;
+            }
+            // What so many flows say of the balance is worth a step.
+            let next = on_grid(&balance.step(&judged.trial, 1.0));
+            if number == LOOKS || next == grid {
+                break;
+            }
+            grid = next;
+        }
+    }
+    let (verdict, worst) = (judged.verdict(), judged.trial.worst());
+    let weights = &judged.trial.weights;
+    let binding = &classes[judged.trial.binding()];
     Ok(Plan {
-        success: rounded.worst() < 0.0 && verdict != Verdict::Violated,
+        success: worst < 0.0 && verdict != Verdict::Violated,
         verdict,
         weights: grid,
-        margin: -rounded.worst(),
+        margin: -worst,
         binding: binding.name.clone(),
         baselines,
         algorithm_1: Search {
@@ -234,9 +197,9 @@ pub fn plan(spec: &Spec, value: &Value, most_flows: u64, meter: &Meter) -> Resul
             worst_loss: best.worst(),
             weights: best.weights.clone(),
         },
-        rounding_cost: rounded.worst() - best.worst(),
+        rounding_cost,
         off_forecast: off_forecast(spec, value, weights, meter)?,
-        classes: found,
+        classes: judged.classes,
     })
 }
 

@@ -64,12 +64,21 @@ pub struct ClassFound {
 /// How long to simulate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
-    /// Until every interval is tight, with at most so many flows at once.
-    UntilTight(u64),
-    /// The same, and then up to [`DECIDE`] times longer while a threshold lies inside an interval.
+    /// Until every interval is tight, with at most so many flows at once, and then up to [`DECIDE`] times
+    /// longer while a threshold lies inside an interval.
     UntilDecided(u64),
     /// So many flows, once.
     Exactly(u64),
+}
+
+/// The time whose flows are simulated first, in seconds: not more than `most` flows, but of traces alone
+/// all of them.
+pub fn first_span_s(classes: &[Class], most: f64) -> f64 {
+    let per_s: f64 = classes.iter().map(|c| c.flows_per_s).sum();
+    match per_s > 0.0 {
+        true => horizon(classes, FIRST).as_secs_f64().min(most / per_s),
+        false => 1e6,
+    }
 }
 
 /// Predicts, with as many flows as `length` says.
@@ -83,15 +92,12 @@ pub fn predict(
     meter: &Meter,
 ) -> Result<(Vec<ClassFound>, Flows), SpecError> {
     let classes = candidate.classes;
-    let (Length::UntilTight(most) | Length::UntilDecided(most) | Length::Exactly(most)) = length;
+    let (Length::UntilDecided(most) | Length::Exactly(most)) = length;
     let most = most.min(MOST_FLOWS) as f64;
     let per_s: f64 = classes.iter().map(|c| c.flows_per_s).sum();
     let mut until = match length {
-        _ if per_s == 0.0 => 1e6, // traces only: all of them
-        Length::UntilTight(_) | Length::UntilDecided(_) => {
-            horizon(classes, FIRST).as_secs_f64().min(most / per_s)
-        }
-        Length::Exactly(_) => most / per_s,
+        Length::Exactly(_) if per_s > 0.0 => most / per_s,
+        _ => first_span_s(classes, most),
     };
     let mut tight_at = None;
     loop {
@@ -114,8 +120,7 @@ pub fn predict(
         } else {
             let open = |c: &ClassFound| c.verdict == Some(Verdict::Undecided);
             let first = *tight_at.get_or_insert(until);
-            let goes_on = matches!(length, Length::UntilDecided(_)) && until < DECIDE * first;
-            if !(goes_on && found.iter().any(open)) {
+            if !(until < DECIDE * first && found.iter().any(open)) {
                 return Ok((found, flows));
             }
             until *= 2.0;

@@ -9,7 +9,7 @@ use fctlab_link::queues::{Discipline, Sharing};
 use serde::{Deserialize, Serialize};
 
 use crate::evaluate::{Candidate, Flows, Meter, horizon};
-use crate::optimize::{Until, balance, baselines, normalized};
+use crate::optimize::{Balance, Until, baselines, normalized};
 use crate::parallel;
 use crate::spec::Spec;
 
@@ -106,6 +106,7 @@ pub fn provision(
             return each_alone(&base, &own, meter);
         }
         let mut warm: Option<Vec<f64>> = None;
+        let mut balance = Balance::of(classes.len());
         let mut meets = |bps: f64| -> Option<Option<Vec<f64>>> {
             let candidate = base.at_rate(bps);
             let simple = |sharing| {
@@ -132,7 +133,7 @@ pub fn provision(
                             baselines(&candidate.with_weights(&[1.0], inside), &own, meter);
                         shares.into_iter().map(|s| s.unwrap_or(1.0)).collect()
                     });
-                    let best = balance(&start, ROUNDS, Until::Met, |w| {
+                    let best = balance.search(&start, ROUNDS, Until::Met, |w| {
                         candidate.with_weights(w, inside).losses(&flows, meter)
                     });
                     warm = Some(best.weights.clone());
