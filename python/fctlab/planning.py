@@ -193,8 +193,8 @@ def plan(spec: Spec, *, most_flows: int | None = None) -> dict[str, Any]:
     """Find integer weights (1 to 100) that meet every SLO; those of `spec` are ignored.
 
     Returns:
-        ``plan``: ``success``, ``verdict``, ``weights``, ``classes`` as `predict` has them,
-        ``baselines``, ``margin`` (of the worst class, as a share of its threshold),
+        ``plan``: ``success``, ``verdict``, ``weights``, ``classes`` as `predict` has them (on flows
+        that the weights were not chosen on, unless no weights do), ``baselines``, ``margin`` (of the worst class, as a share of its threshold),
         ``binding``, ``algorithm_1`` and ``search`` (how each ended), ``rounding_cost``,
         ``off_forecast`` (loads and sigmas off by 20%, the worst first); ``cost``, ``spec``.
 
