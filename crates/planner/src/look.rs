@@ -5,12 +5,15 @@ use fctlab_core::{Duration, SpecError};
 use fctlab_link::Inside;
 
 use crate::evaluate::{Candidate, Flows, Found, Meter};
-use crate::optimize::{BALANCED, Trial, spread};
+use crate::optimize::{BALANCED, Balance, Trial, on_grid, spread};
 use crate::predict::{ClassFound, Verdict, judge};
 
 /// Spans of flows after which the first look ends where other weights may do better, and the next one, after
 /// twice as many, if it has decided nothing.
 const ENOUGH: u32 = 4;
+/// Looks at most, and the most spans of one.
+const LOOKS: usize = 4;
+const SPANS: f64 = 64.0;
 
 /// Integer weights on some flows.
 #[derive(Clone, Debug)]
@@ -56,18 +59,42 @@ impl Look<'_> {
         self.judge(grid, &mut self.run(grid, flows))
     }
 
-    /// Judges `grid` on flows that nobody has seen, in spans of `each`: one, then twice as many, until that
-    /// decides, but at most `most` of them. Where classes have something to spare for others, the first
-    /// look is for seeing that, and only the `last` one goes on until it decides.
+    /// Judges `grid` on flows that nobody has seen, in spans of `each`, and changes it by what a look says of
+    /// the balance, until a look decides. `most` bounds the spans of one look.
     ///
     /// # Errors
     /// Flows that cannot be made.
     pub fn afresh(
         &self,
-        grid: &[u32],
+        mut grid: Vec<u32>,
+        balance: &Balance,
+        each: Duration,
+        most: f64,
+    ) -> Result<(Vec<u32>, Judged), SpecError> {
+        let most = most.clamp(1.0, SPANS) as u32;
+        let mut number = 1;
+        loop {
+            let judged = self.number(number, &grid, each, most)?;
+            let met = judged.verdict() == Verdict::Met && number > 1;
+            let ends = met || judged.is_balanced() || number == LOOKS;
+            let next = on_grid(&balance.step(&judged.trial, 1.0));
+            let stays = next == grid && judged.verdict() != Verdict::Undecided;
+            if ends || stays || self.meter.stopped() {
+                return Ok((grid, judged));
+            }
+            grid = next;
+            number += 1;
+        }
+    }
+
+    /// A look: at one span, then at twice as many, until that decides. Where classes have something to spare
+    /// for others, the first look is for seeing that, and only the last one goes on until it decides.
+    fn number(
+        &self,
         number: usize,
-        (each, most): (Duration, u32),
-        last: bool,
+        grid: &[u32],
+        each: Duration,
+        most: u32,
     ) -> Result<Judged, SpecError> {
         let draw = |span: u32| {
             let name = format!("look {number}, span {span}");
@@ -83,7 +110,7 @@ impl Look<'_> {
             let ends = match judged.is_balanced() {
                 true => decided,
                 false if number == 1 => enough,
-                false => decided || (enough && !last),
+                false => decided || (enough && number < LOOKS),
             };
             if ends || spans >= most || self.meter.stopped() {
                 return Ok(judged);

@@ -23,9 +23,6 @@ const ROUNDS: (usize, usize, usize) = (20, 16, 4);
 const COARSE: (f64, f64) = (0.3, 0.5);
 /// Steps on the grid.
 const GRID_ROUNDS: usize = 4;
-/// Looks at flows that weights were not chosen on, and the most spans of them in a look.
-const LOOKS: usize = 4;
-const SPANS: f64 = 64.0;
 /// How far loads and sigmas are off in the what-ifs.
 const OFF: [(&str, f64); 2] = [("+20%", 1.2), ("-20%", 0.8)];
 
@@ -159,21 +156,7 @@ pub fn plan(spec: &Spec, value: &Value, most_flows: u64, meter: &Meter) -> Resul
     let drawn = per_s > 0.0; // Of traces there are no others.
     if drawn && !judged.is_hopeless() {
         let at_once = flows.until().as_secs_f64() * per_s;
-        let most = (most / at_once).min(SPANS) as u32;
-        let spans = (flows.until(), most.max(1));
-        for number in 1..=LOOKS {
-            judged = look.afresh(&grid, number, spans, number == LOOKS)?;
-            let met = judged.verdict() == Verdict::Met && number > 1;
-            if met || judged.is_balanced() || meter.stopped() {
-                break;
-            }
-            // What so many flows say of the balance is worth a step.
-            let next = on_grid(&balance.step(&judged.trial, 1.0));
-            if number == LOOKS || next == grid {
-                break;
-            }
-            grid = next;
-        }
+        (grid, judged) = look.afresh(grid, &balance, flows.until(), most / at_once)?;
     }
     let (verdict, worst) = (judged.verdict(), judged.trial.worst());
     let weights = &judged.trial.weights;
