@@ -194,8 +194,8 @@ def plan(spec: Spec, *, most_flows: int | None = None) -> dict[str, Any]:
 
     Returns:
         ``plan``: ``success``, ``verdict``, ``weights``, ``classes`` as `predict` has them (on flows
-        that the weights were not chosen on, unless no weights do), ``baselines``, ``margin`` (of
-        the worst class, as a share of its threshold), ``binding``, ``algorithm_1`` and ``search``
+        that the weights were not chosen on, unless all are traces or no weights do),
+        ``baselines``, ``margin`` (of the worst class, as a share of its threshold), ``binding``, ``algorithm_1`` and ``search``
         (how each ended), ``rounding_cost``, ``off_forecast`` (loads and sigmas off by 20%, the
         worst first); ``cost``, ``spec``.
 

@@ -47,7 +47,7 @@ impl Dctcp {
         self.share
     }
 
-    /// In the step `bytes` were sent, after `before`.
+    /// In the step `bytes` were sent, after `before`, in packets of so many.
     pub fn sent(&mut self, before: f64, bytes: f64, packet: f64) {
         if let Some(over) = &mut self.over {
             over.sent(before, bytes, packet);

@@ -48,7 +48,7 @@ impl Hpcc {
         self.w
     }
 
-    /// In the step `bytes` were sent, after `before`.
+    /// In the step `bytes` were sent, after `before`, in packets of so many.
     pub fn sent(&mut self, before: f64, bytes: f64, packet: f64) {
         if let Some(updated) = &mut self.updated {
             updated.sent(before, bytes, packet);

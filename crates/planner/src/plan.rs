@@ -35,7 +35,8 @@ pub struct Plan {
     pub verdict: Verdict,
     /// Integer weights, by class.
     pub weights: Vec<u32>,
-    /// The classes as predicted with them, on flows that they were not chosen on.
+    /// The classes as predicted with them, on flows that they were not chosen on, where there are
+    /// others (of traces there are none) and any weights could do.
     pub classes: Vec<ClassFound>,
     /// The least share of the link with which each meets its SLO against others
     /// that are always backlogged; null where the whole link does not do.
@@ -48,7 +49,7 @@ pub struct Plan {
     pub algorithm_1: Search,
     /// What the search comes to, before rounding.
     pub search: Search,
-    /// What rounding adds to the worst loss.
+    /// What rounding added to the worst loss, on the flows of the search.
     pub rounding_cost: f64,
     /// What happens when a class's forecast is off, the worst first.
     pub off_forecast: Vec<OffForecast>,
