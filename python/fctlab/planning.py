@@ -195,9 +195,9 @@ def plan(spec: Spec, *, most_flows: int | None = None) -> dict[str, Any]:
     Returns:
         ``plan``: ``success``, ``verdict``, ``weights``, ``classes`` as `predict` has them (on flows
         that the weights were not chosen on, unless all are traces or no weights do),
-        ``baselines``, ``margin`` (of the worst class, as a share of its threshold), ``binding``, ``algorithm_1`` and ``search``
-        (how each ended), ``rounding_cost``, ``off_forecast`` (loads and sigmas off by 20%, the
-        worst first); ``cost``, ``spec``.
+        ``baselines``, ``margin`` (of the worst class, as a share of its threshold), ``binding``,
+        ``algorithm_1`` and ``search`` (how each ended), ``rounding_cost``, ``off_forecast`` (loads
+        and sigmas off by 20%, the worst first); ``cost``, ``spec``.
 
     Raises:
         SpecError: a mistake, a class without an SLO, or a queue without weights.

@@ -138,3 +138,48 @@ impl Look<'_> {
         Judged { trial, classes }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::spec::Spec;
+
+    #[test]
+    fn others_judge_and_say_what_is_off_balance() {
+        let class = |name: &str, slo: &str| {
+            let tail = serde_json::json!({"name": "tail", "metric": "p90"});
+            serde_json::json!({"name": name, "flowsizes": {"kind": "fixed", "size": "50KB"},
+                "interarrivals": {"kind": "poisson"}, "load": 0.3, "slis": [tail], "slo": slo})
+        };
+        let value = serde_json::json!({"network": {"link": "10Gbps", "rtt": "10us"}, "queue": "wfq",
+            "classes": [class("a", "tail < 9"), class("b", "tail < 2")]});
+        let spec = Spec::read(value, Path::new("")).unwrap();
+        let (classes, meter) = (spec.classes().unwrap(), Meter::default());
+        let candidate = Candidate::of(&spec, &classes);
+        let look = Look {
+            candidate: &candidate,
+            inside: Inside::Fifo,
+            seed: spec.seed,
+            meter: &meter,
+        };
+        let each = Duration::from_ms(20);
+        let chosen_on = Flows::generate(&classes, spec.seed, each).unwrap();
+        let before = look.at(&[50, 50], &chosen_on);
+        let first = look.number(1, &[50, 50], each, 1).unwrap();
+        assert_ne!(first.trial.losses, before.trial.losses);
+        assert_eq!(look.at(&[50, 50], &chosen_on).trial, before.trial);
+        // The second class lacks what the first has to spare.
+        let (grid, after) = look
+            .afresh(vec![50, 50], &Balance::of(2), each, 8.0)
+            .unwrap();
+        assert!(grid[1] > grid[0], "{grid:?}");
+        assert!(after.trial.worst() < first.trial.worst(), "{after:?}");
+        let flows = after.classes[0].slis[0].flows;
+        assert!(
+            flows > first.classes[0].slis[0].flows,
+            "spans add up: {flows}"
+        );
+    }
+}

@@ -224,7 +224,7 @@ def claims(mode: Mode) -> list[Claim]:
             "Figure 7: SWP-D and SWP-H predict the average slowdown of flows above 1 MB",
             close,
             tuple(_means(ALONE, "table 2", mode)),
-            lambda _: "Table 2 is tuned to ns-3's DCTCP and HPCC; swp-7-fitted is as our engine is.",
+            lambda _: "Table 2 is tuned to ns-3's DCTCP and HPCC; swp-7-fitted is our engine's.",
         ),
         Claim(
             "swp-7-fitted",
