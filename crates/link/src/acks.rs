@@ -10,17 +10,39 @@ use std::collections::VecDeque;
 /// What ACKs bring in a step, the same for all flows of a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Acks {
-    /// When the step ends, and how long it is, in seconds.
-    pub end: f64,
+    /// How long the step is, in seconds.
     pub span: f64,
     /// At the end of the step all is acked that was sent until then; under fair queueing, where
     /// flows do not wait for each other, all that was served until then.
-    pub since: f64,
+    pub since: Moment,
     /// What is marked of that which is acked in the step.
     pub marks: Marks,
     /// The queue when that left which is acked at the beginning and at the end of the step.
     pub from: Instant,
     pub to: Instant,
+}
+
+#[cfg(test)]
+impl Acks {
+    /// A step of `span` seconds in which nothing is heard.
+    pub fn of(span: f64) -> Self {
+        Acks {
+            span,
+            since: Moment::default(),
+            marks: Marks::default(),
+            from: Instant::default(),
+            to: Instant::default(),
+        }
+    }
+}
+
+/// A moment in an earlier step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Moment {
+    pub at: f64,
+    /// The number of the instant at which that step began, and the share of the step that was over.
+    pub step: u64,
+    pub part: f64,
 }
 
 /// Marks in a step: which share of what is acked has one, after which share of the step the first
@@ -71,24 +93,44 @@ impl Instant {
     }
 }
 
-/// The past of one queue, as far as it is not acked.
+/// Between two instants: the place of the one before, and the share of the way to the next.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    before: usize,
+    share: f64,
+}
+
+/// The past of one queue, as far as it is not acked. Instants are numbered since the beginning.
 #[derive(Debug, Default)]
 pub(crate) struct Past {
     instants: VecDeque<Instant>,
+    /// How many came before those.
+    forgotten: u64,
+    /// Questions move on with time: how many instants lie before what left and what was sent when
+    /// that was asked last.
+    left: usize,
+    sent: usize,
 }
 
 impl Past {
     /// Keeps what comes after `now` and nothing else.
     pub fn restart(&mut self, now: Instant) {
+        self.forgotten += self.instants.len() as u64;
+        (self.left, self.sent) = (0, 0);
         self.instants.clear();
         self.instants.push_back(now);
     }
 
     /// A step is over.
     pub fn push(&mut self, now: Instant, round_trip: f64) {
-        let since = self.sent(now.at - round_trip);
+        let left = now.at - round_trip;
+        let place = self.left(left);
+        let since = self.sent(place, left).at;
         while self.instants.get(1).is_some_and(|i| i.at <= since) {
             self.instants.pop_front();
+            self.forgotten += 1;
+            self.left = self.left.saturating_sub(1);
+            self.sent = self.sent.saturating_sub(1);
         }
         self.instants.push_back(now);
     }
@@ -98,66 +140,109 @@ impl Past {
         self.instants.back().copied().unwrap_or_default()
     }
 
+    /// Its number.
+    pub fn number(&self) -> u64 {
+        (self.forgotten + self.instants.len() as u64).saturating_sub(1)
+    }
+
     /// What is heard in the step that ends at `end` and is `span` long.
-    pub fn acks(&self, end: f64, span: f64, round_trip: f64, fair: bool) -> Acks {
+    pub fn acks(&mut self, end: f64, span: f64, round_trip: f64, fair: bool) -> Acks {
         let left = end - round_trip;
-        let (from, to) = (self.at(left - span), self.at(left));
+        let place = self.left(left - span);
+        let (from, after_from) = (self.instant(place), self.left);
+        let place = self.left(left);
+        let (to, after_to) = (self.instant(place), self.left);
         let mut marks = Marks::default();
         if to.marked > from.marked {
-            let part = |at: f64| ((at - from.at) / (to.at - from.at)).clamp(0.0, 1.0);
+            let part = |place: Place| {
+                let at = self.instant(place).at;
+                ((at - from.at) / (to.at - from.at)).clamp(0.0, 1.0)
+            };
             let bytes = to.marked - from.marked;
+            let passing = self.seek(after_from, |i| i.marked <= from.marked);
+            let reaching = self.seek(after_to, |i| i.marked < to.marked);
             marks = Marks {
                 share: (bytes / (to.served - from.served)).min(1.0),
-                first: part(self.passing(from.marked, |i| i.marked).at),
-                last: part(self.reaching(to.marked, |i| i.marked).at),
+                first: part(self.place(passing, from.marked, |i| i.marked)),
+                last: part(self.place(reaching, to.marked, |i| i.marked)),
             };
         }
         Acks {
-            end,
             span,
-            since: if fair { left } else { self.sent(left) },
+            since: match fair {
+                true => self.moment(place, left),
+                false => self.sent(place, left),
+            },
             marks,
             from,
             to,
         }
     }
 
-    /// When that was sent which had been served at `at`; since the beginning at the earliest.
-    fn sent(&self, at: f64) -> f64 {
-        let then = self.at(at);
-        match then.arrived > then.served {
-            true => self.passing(then.served, |i| i.arrived).at.min(at),
-            false => then.at.min(at), // nothing waited
+    /// Where `at` is.
+    fn left(&mut self, at: f64) -> Place {
+        self.left = self.seek(self.left, |i| i.at <= at);
+        self.place(self.left, at, |i| i.at)
+    }
+
+    /// When that was sent which had been served at `at`, which is at `place`; since the beginning at
+    /// the earliest.
+    fn sent(&mut self, place: Place, at: f64) -> Moment {
+        let then = self.instant(place);
+        if then.arrived <= then.served {
+            return self.moment(place, at); // nothing waited
+        }
+        self.sent = self.seek(self.sent, |i| i.arrived <= then.served);
+        let place = self.place(self.sent, then.served, |i| i.arrived);
+        self.moment(place, at)
+    }
+
+    /// The moment at `place`, not later than `at`.
+    fn moment(&self, place: Place, at: f64) -> Moment {
+        Moment {
+            at: self.instant(place).at.min(at),
+            step: self.forgotten + place.before as u64,
+            part: place.share,
         }
     }
 
-    /// How things were at `at`.
-    fn at(&self, at: f64) -> Instant {
-        self.passing(at, |i| i.at)
+    /// How many instants are `before`, which all are up to some one; looked for from `near` on.
+    fn seek(&self, near: usize, before: impl Fn(&Instant) -> bool) -> usize {
+        let mut after = near.min(self.instants.len());
+        while self.instants.get(after).is_some_and(&before) {
+            after += 1;
+        }
+        while after > 0 && !before(&self.instants[after - 1]) {
+            after -= 1;
+        }
+        after
     }
 
-    /// How things were when `key`, which never falls, came to more than `value`.
-    fn passing(&self, value: f64, key: impl Fn(&Instant) -> f64) -> Instant {
-        let after = self.instants.partition_point(|i| key(i) <= value);
-        self.between(after, value, key)
+    /// Where `key` is `value`, between the instant `after` and the one before it; nothing is known
+    /// before the first one and after the last.
+    fn place(&self, after: usize, value: f64, key: impl Fn(&Instant) -> f64) -> Place {
+        match self.instants.get(after) {
+            Some(next) if after > 0 => {
+                let before = key(&self.instants[after - 1]);
+                Place {
+                    before: after - 1,
+                    share: (value - before) / (key(next) - before),
+                }
+            }
+            _ => Place {
+                before: after.saturating_sub(1),
+                share: 0.0,
+            },
+        }
     }
 
-    /// How things were when `key`, which never falls, came to `value`.
-    fn reaching(&self, value: f64, key: impl Fn(&Instant) -> f64) -> Instant {
-        let after = self.instants.partition_point(|i| key(i) < value);
-        self.between(after, value, key)
-    }
-
-    /// Where `key` is `value`, between the instant `after` and the one before it.
-    fn between(&self, after: usize, value: f64, key: impl Fn(&Instant) -> f64) -> Instant {
-        let Some(&before) = self.instants.get(after.saturating_sub(1)) else {
+    fn instant(&self, place: Place) -> Instant {
+        let Some(before) = self.instants.get(place.before) else {
             return Instant::default();
         };
-        match self.instants.get(after) {
-            Some(&next) if after > 0 => {
-                before.towards(next, (value - key(&before)) / (key(&next) - key(&before)))
-            }
-            _ => before,
+        match self.instants.get(place.before + 1) {
+            Some(&next) => before.towards(next, place.share),
+            None => *before,
         }
     }
 }
@@ -188,8 +273,10 @@ mod tests {
     #[test]
     fn what_waits_is_acked_later() {
         let heard = |fair| past().acks(5.0, 2.0, 2.0, fair);
+        let moment = |at, step, part| Moment { at, step, part };
         // What left at 3 s had come at 1.5 s; half of what left from 1 to 3 s is marked.
-        assert_eq!((heard(false).since, heard(true).since), (1.5, 3.0));
+        assert_eq!(heard(false).since, moment(1.5, 1, 0.5));
+        assert_eq!(heard(true).since, moment(3.0, 3, 0.0));
         assert_eq!(
             heard(false).marks,
             Marks {
@@ -208,7 +295,7 @@ mod tests {
     fn nothing_is_heard_before_the_beginning() {
         let early = past().acks(1.0, 1.0, 2.0, false);
         assert_eq!(
-            (early.since, early.marks.share, early.to.at),
+            (early.since.at, early.marks.share, early.to.at),
             (-1.0, 0.0, 0.0)
         );
     }

@@ -57,10 +57,11 @@ impl Dctcp {
 
     /// The share of the step after which the window is another one.
     pub fn on_acks(&mut self, heard: &Heard) -> f64 {
-        let marked = heard.delivered * heard.marks.share;
+        let marks = &heard.acks.marks;
+        let marked = heard.delivered * marks.share;
         let is_over = self.over.get_or_insert(Mark::Now(0.0)).passed(heard);
         if let Some(share) = is_over {
-            let before = heard.marks.until(share) * marked;
+            let before = marks.until(share) * marked;
             let delivered = self.delivered + share * heard.delivered;
             self.alpha += self.gain * ((self.marked + before) / delivered - self.alpha);
             self.delivered = (1.0 - share) * heard.delivered;
@@ -73,11 +74,13 @@ impl Dctcp {
         let Some(share) = self.reduced.passed(heard) else {
             return 0.0;
         };
-        let first = heard.next_ack(share.max(heard.marks.first));
-        if marked > 0.0 && first <= heard.marks.last {
-            self.share = (self.share * (1.0 - self.alpha / 2.0)).max(LEAST);
-            self.reduced = Mark::Now(first);
-            return first;
+        if marked > 0.0 {
+            let first = heard.next_ack(share.max(marks.first));
+            if first <= marks.last {
+                self.share = (self.share * (1.0 - self.alpha / 2.0)).max(LEAST);
+                self.reduced = Mark::Now(first);
+                return first;
+            }
         }
         let Some(share) = is_over else {
             return 0.0;
@@ -90,7 +93,7 @@ impl Dctcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::acks::{Instant, Marks};
+    use crate::acks::{Acks, Marks};
 
     #[test]
     fn one_cut_per_window_and_a_rise_after_one_without() {
@@ -98,17 +101,19 @@ mod tests {
         let (mut acked, mut sent) = (0.0, 1000.0);
         let mut hear = |flow: &mut Dctcp, delivered: f64, marked: f64| {
             acked += delivered;
-            let heard = Heard {
-                delivered,
-                acked,
-                packet: 1.0,
+            let acks = Acks {
                 marks: Marks {
                     share: marked,
                     first: 0.0,
                     last: if marked > 0.0 { 1.0 } else { 0.0 },
                 },
-                from: Instant::default(),
-                to: Instant::default(),
+                ..Acks::of(1.0)
+            };
+            let heard = Heard {
+                delivered,
+                acked,
+                packet: 1.0,
+                acks: &acks,
             };
             flow.on_acks(&heard);
             flow.sent(sent, delivered * flow.share, 1.0);

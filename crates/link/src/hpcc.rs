@@ -4,7 +4,7 @@
 //! flow's average of it is U, and W = Wc / (U / eta) + W_AI, at most a BDP; the reference Wc becomes W
 //! once per round trip of the flow. Who is ahead stays ahead, but for W_AI.
 
-use crate::acks::Instant;
+use crate::acks::{Acks, Instant};
 use crate::window::{Heard, Mark};
 
 /// The smallest average: a link that sends nothing would ask for an infinite window.
@@ -57,17 +57,18 @@ impl Hpcc {
 
     /// The share of the step after which the window is another one.
     pub fn on_acks(&mut self, heard: &Heard) -> f64 {
-        let packets = heard.acks();
+        let packets = heard.packets();
         if packets < 1.0 {
             return 0.0;
         }
-        let last = self.last.replace(heard.to).unwrap_or(heard.from);
+        let Acks { from, to, .. } = heard.acks;
+        let last = self.last.replace(*to).unwrap_or(*from);
         if packets < 2.0 {
-            self.measure(&last, &heard.to, packets);
+            self.measure(&last, to, packets);
         } else {
             // The first after a while in which none came, and those that follow it.
-            self.measure(&last, &heard.from, 1.0);
-            self.measure(&heard.from, &heard.to, packets);
+            self.measure(&last, from, 1.0);
+            self.measure(from, to, packets);
         }
         let asked = self.wc * self.target / self.load.max(LEAST) + self.increase;
         self.w = asked.min(1.0);
@@ -88,14 +89,26 @@ impl Hpcc {
         let waiting = (from.waiting + to.waiting) / 2.0 - change / acks;
         let load = (to.busy - from.busy) / elapsed + waiting;
         let weight = (elapsed / self.memory / acks).min(1.0);
-        self.load = load + (self.load - load) * libm::pow(1.0 - weight, acks);
+        self.load = load + (self.load - load) * power(1.0 - weight, acks as u32);
     }
+}
+
+/// `base` to the power of `n`.
+fn power(mut base: f64, mut n: u32) -> f64 {
+    let mut product = 1.0;
+    while n > 0 {
+        if n & 1 == 1 {
+            product *= base;
+        }
+        base *= base;
+        n >>= 1;
+    }
+    product
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::acks::Marks;
 
     /// Half a BDP waits from the beginning, and twice as much comes as leaves.
     fn at(seconds: f64) -> Instant {
@@ -112,9 +125,11 @@ mod tests {
             delivered: packets,
             acked,
             packet: 1.0,
-            marks: Marks::default(),
-            from: at(from),
-            to: at(to),
+            acks: &Acks {
+                from: at(from),
+                to: at(to),
+                ..Acks::of(to - from)
+            },
         });
         flow.sent(sent, 10.0, 1.0);
     }

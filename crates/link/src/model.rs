@@ -271,9 +271,13 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             }
             for q in 0..self.queues.len() {
                 let Queue {
-                    sender, waiting, ..
+                    sender,
+                    waiting,
+                    past,
+                    ..
                 } = &mut self.queues[q];
-                sender.end_bursts(now, &mut sent, |flow| waiting.behind_others(flow));
+                let waiting = |flow: &_| waiting.behind_others(flow);
+                sender.end_bursts(now, past.number(), &mut sent, waiting);
                 for flow in sent.drain(..) {
                     self.last_byte(q, flow, now);
                 }
@@ -359,6 +363,9 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         self.counters.steps += 1;
         let mut span = end - now;
         for q in 0..self.queues.len() {
+            if self.queues[q].sender.outlasts(self.line.capacity * span) {
+                continue;
+            }
             if let Some(step) = self.reaction(q, end, end - now) {
                 let first = self.queues[q].sender.first_end(&step);
                 span = span.min(first.max(self.shortest));

@@ -61,9 +61,7 @@ impl Young {
     fn advance(&mut self, step: &Step) {
         match (step, &mut self.window) {
             (Step::Window(acks, line), Some(window)) => {
-                let taken = window.look(acks, line);
-                window.take(&taken);
-                self.sent = taken.sent;
+                self.sent = window.take(acks, line);
             }
             (Step::Rate(approach), _) => {
                 (self.sent, self.rate) = approach.take(self.rate);
@@ -80,7 +78,7 @@ impl Young {
                 if self.left > line.capacity * acks.span {
                     return None;
                 }
-                let sent = window.look(acks, line).sent;
+                let sent = window.look(acks, line);
                 (sent >= self.left).then(|| acks.span * self.left / sent)
             }
             (Step::Rate(approach), _) => approach.end(self.rate, self.left),
@@ -169,6 +167,8 @@ pub(crate) struct Sender {
     /// Flows in their first round trip, by when they stop sending at r_init.
     bursting: BinaryHeap<Keyed>,
     young: Vec<Young>,
+    /// What the flow with a window that has least left has left.
+    least_left: f64,
     settled: BinaryHeap<Keyed>,
     settled_rate: f64,
     settled_work: f64,
@@ -196,6 +196,7 @@ impl Sender {
             apart: fair || window.is_some(),
             bursting: BinaryHeap::new(),
             young: Vec::new(),
+            least_left: f64::INFINITY,
             settled: BinaryHeap::new(),
             settled_rate: 0.0,
             settled_work: 0.0,
@@ -234,11 +235,12 @@ impl Sender {
         self.bursting.peek().map_or(f64::INFINITY, |b| b.key)
     }
 
-    /// Ends the first round trips that are over at `now`; flows that have sent everything are added
-    /// to `sent`. `waiting` says how many of a flow's bytes wait behind others'.
+    /// Ends the first round trips that are over at `now`, which is instant `number`; flows that have
+    /// sent everything are added to `sent`. `waiting` says how many of a flow's bytes wait behind others'.
     pub fn end_bursts(
         &mut self,
         now: f64,
+        number: u64,
         sent: &mut Vec<InFlight>,
         waiting: impl Fn(&InFlight) -> f64,
     ) {
@@ -252,15 +254,10 @@ impl Sender {
                 sent.push(flow);
             } else {
                 let window = self.window.map(|reaction| {
-                    let (start, waiting) = (flow.start, waiting(&flow));
-                    Box::new(Window::new(
-                        reaction,
-                        start,
-                        self.round_trip,
-                        burst,
-                        waiting,
-                    ))
+                    let waiting = waiting(&flow);
+                    Box::new(Window::new(reaction, flow.start, burst, waiting, number))
                 });
+                self.least_left = self.least_left.min(left);
                 self.young.push(Young {
                     flow,
                     rate: self.r_init,
@@ -289,6 +286,11 @@ impl Sender {
     /// The bytes that flows in their first round trip send in `span`, during which none ends it.
     pub fn burst_sent(&self, span: f64) -> f64 {
         self.bursting.len() as f64 * self.r_init * span
+    }
+
+    /// Whether no flow with a window can have sent everything after so many more bytes.
+    pub fn outlasts(&self, bytes: f64) -> bool {
+        self.window.is_some() && self.least_left > bytes
     }
 
     /// The time into the step after which the first controlled flow has sent
@@ -322,6 +324,7 @@ impl Sender {
                 ended.push((flow, each + rest));
             }
         }
+        self.least_left = f64::INFINITY;
         let mut i = 0;
         while let Some(young) = self.young.get_mut(i) {
             young.advance(step);
@@ -333,6 +336,7 @@ impl Sender {
                 continue;
             }
             bytes += young.sent;
+            self.least_left = self.least_left.min(young.left);
             let transient = (young.rate - self.settled_rate).abs() * self.relax;
             if !self.apart && (self.settled.is_empty() || transient < SETTLED_BYTES) {
                 if self.settled.is_empty() {

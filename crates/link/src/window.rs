@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use crate::acks::{Acks, Instant, Marks};
+use crate::acks::Acks;
 use crate::dctcp::Dctcp;
 use crate::hpcc::Hpcc;
 
@@ -16,6 +16,17 @@ const SHORTEST: f64 = 1e-6;
 
 /// Of a packet: bytes that are as good as one that they come so close to.
 const ROUNDING: f64 = 1e-9;
+
+/// The largest whole number up to `x`, which is not negative.
+fn floor(x: f64) -> f64 {
+    x as i64 as f64
+}
+
+/// The smallest whole number from `x` on, which is above -1.
+fn ceil(x: f64) -> f64 {
+    let whole = floor(x);
+    whole + f64::from(u8::from(whole < x))
+}
 
 /// What flows send over.
 #[derive(Clone, Copy, Debug)]
@@ -36,34 +47,31 @@ impl Line {
 
 /// What the ACKs of a step tell one flow. Bytes are counted from its first one.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Heard {
+pub(crate) struct Heard<'a> {
     /// Bytes that are newly acked, and all that are.
     pub delivered: f64,
     pub acked: f64,
     /// Of a full packet.
     pub packet: f64,
-    /// As in [`Acks`].
-    pub marks: Marks,
-    pub from: Instant,
-    pub to: Instant,
+    pub acks: &'a Acks,
 }
 
-impl Heard {
+impl Heard<'_> {
     /// Acked at the beginning of the step.
     fn before(&self) -> f64 {
         self.acked - self.delivered
     }
 
-    /// ACKs of packets: one comes with the first byte of each.
-    pub fn acks(&self) -> f64 {
-        (self.acked / self.packet).ceil() - (self.before() / self.packet).ceil()
+    /// Packets whose ACKs come: one does with the first byte of each.
+    pub fn packets(&self) -> f64 {
+        ceil(self.acked / self.packet) - ceil(self.before() / self.packet)
     }
 
     /// The share of the step after which the first ACK comes, of those that come after `share` of it
     /// or then; beyond 1 if none does.
     pub fn next_ack(&self, share: f64) -> f64 {
         let from = (self.before() + share * self.delivered) / self.packet;
-        let next = (from - ROUNDING).ceil() * self.packet;
+        let next = ceil(from - ROUNDING) * self.packet;
         ((next - self.before()) / self.delivered).max(share)
     }
 }
@@ -91,7 +99,7 @@ impl Mark {
     /// what is sent next is acked with its packet.
     pub fn sent(&mut self, before: f64, bytes: f64, packet: f64) {
         if let Mark::Now(share) = *self {
-            let whole = ((before + share * bytes) / packet).floor();
+            let whole = floor((before + share * bytes) / packet);
             *self = Mark::Byte((whole + 1.0) * packet);
         }
     }
@@ -133,111 +141,116 @@ impl Reaction {
 /// The window of one flow.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
+    state: State,
+    /// When the flow started, and what it sent in the round trip after that.
+    start: f64,
+    burst: f64,
+    /// What is acked once [`Acks::since`] passes the ends of steps, and the number of the first of them.
+    past: VecDeque<f64>,
+    first: u64,
+}
+
+/// What changes in a step.
+#[derive(Clone, Copy, Debug)]
+struct State {
     reaction: Reaction,
     sent: f64,
     acked: f64,
-    /// Ends of steps, and what will be acked once [`Acks::since`] passes them.
-    past: VecDeque<(f64, f64)>,
 }
 
-/// What becomes of a window in a step.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Taken {
-    reaction: Reaction,
-    acked: f64,
-    /// Bytes sent.
-    pub sent: f64,
-}
-
-impl Window {
-    /// Of a flow that has sent for a round trip since `start`: `sent` bytes, of which `waiting`
-    /// wait behind others'.
-    pub fn new(reaction: Reaction, start: f64, round_trip: f64, sent: f64, waiting: f64) -> Self {
-        Window {
-            reaction,
-            sent,
-            acked: 0.0,
-            past: VecDeque::from([(start, 0.0), (start + round_trip, sent - waiting)]),
-        }
-    }
-
-    /// What the flow does in a step.
-    pub fn look(&self, acks: &Acks, line: &Line) -> Taken {
-        let mut reaction = self.reaction;
-        let mut acked = self.acked;
-        if acks.span >= SHORTEST * line.round_trip {
-            acked = self.acked_at(acks.since).max(acked);
-        }
+impl State {
+    /// Takes a step at whose end so much is acked; returns the bytes sent.
+    fn step(&mut self, acked: f64, acks: &Acks, line: &Line) -> f64 {
         let delivered = acked - self.acked;
         let mut sent = 0.0;
-        let mut send = |reaction: &Reaction, part: f64, acked: f64| {
-            let share = reaction.share();
+        let mut send = |share: f64, part: f64, acked: f64| {
             // A packet leaves while less than the window is in flight; ACKs are of whole ones.
-            let window = (share * line.bdp() / line.packet - ROUNDING).ceil();
-            let until = (window + (acked / line.packet).floor() + 1.0) * line.packet;
+            let window = ceil(share * line.bdp() / line.packet - ROUNDING);
+            let until = (window + floor(acked / line.packet) + 1.0) * line.packet;
             let room = until - (self.sent + sent);
             sent += (share * line.capacity * part * acks.span).min(room.max(0.0));
         };
         let mut part = 0.0;
         if delivered > 0.0 {
-            part = reaction.on_acks(&Heard {
+            let share = self.reaction.share();
+            part = self.reaction.on_acks(&Heard {
                 delivered,
                 acked,
                 packet: line.packet,
-                marks: acks.marks,
-                from: acks.from,
-                to: acks.to,
+                acks,
             });
             if part > 0.0 {
-                send(&self.reaction, part, self.acked + part * delivered);
+                send(share, part, self.acked + part * delivered);
             }
         }
-        send(&reaction, 1.0 - part, acked);
-        reaction.sent(self.sent, sent, line.packet);
-        Taken {
-            reaction,
-            acked,
-            sent,
+        send(self.reaction.share(), 1.0 - part, acked);
+        self.reaction.sent(self.sent, sent, line.packet);
+        self.sent += sent;
+        self.acked = acked;
+        sent
+    }
+}
+
+impl Window {
+    /// Of a flow that has sent for a round trip since `start`: `sent` bytes, of which `waiting`
+    /// wait behind others' at the instant `number`.
+    pub fn new(reaction: Reaction, start: f64, sent: f64, waiting: f64, number: u64) -> Self {
+        Window {
+            state: State {
+                reaction,
+                sent,
+                acked: 0.0,
+            },
+            start,
+            burst: sent - waiting,
+            past: VecDeque::from([sent - waiting]),
+            first: number,
         }
     }
 
-    /// It has done so.
-    pub fn take(&mut self, taken: &Taken) {
-        self.reaction = taken.reaction;
-        self.acked = taken.acked;
-        self.sent += taken.sent;
+    /// The bytes that the flow would send in a step.
+    pub fn look(&self, acks: &Acks, line: &Line) -> f64 {
+        let mut state = self.state;
+        state.step(self.acked(acks, line), acks, line)
+    }
+
+    /// The bytes that it sends in the step.
+    pub fn take(&mut self, acks: &Acks, line: &Line) -> f64 {
+        let acked = self.acked(acks, line);
+        self.state.step(acked, acks, line)
     }
 
     /// At the end of the step `waiting` bytes wait behind others'.
     pub fn note(&mut self, acks: &Acks, waiting: f64) {
-        while self.past.get(1).is_some_and(|p| p.0 <= acks.since) {
+        while self.first < acks.since.step && self.past.len() > 1 {
             self.past.pop_front();
+            self.first += 1;
         }
-        let bytes = self.sent - waiting;
-        let n = self.past.len();
-        if n > 2 && self.past[n - 1].1 == bytes && self.past[n - 2].1 == bytes {
-            self.past[n - 1].0 = acks.end;
-        } else {
-            self.past.push_back((acks.end, bytes));
-        }
+        self.past.push_back(self.state.sent - waiting);
     }
 
-    fn acked_at(&self, since: f64) -> f64 {
-        let after = self.past.partition_point(|p| p.0 <= since);
-        let before = match after {
-            0 => return 0.0,
-            _ => self.past[after - 1],
-        };
-        match self.past.get(after) {
-            Some(next) => before.1 + (next.1 - before.1) * (since - before.0) / (next.0 - before.0),
-            None => before.1,
+    /// What is acked at the end of the step.
+    fn acked(&self, acks: &Acks, line: &Line) -> f64 {
+        let since = &acks.since;
+        if acks.span < SHORTEST * line.round_trip {
+            return self.state.acked;
         }
+        let acked = match since.step.checked_sub(self.first) {
+            None => self.burst * ((since.at - self.start) / line.round_trip).clamp(0.0, 1.0),
+            Some(i) => {
+                let (i, last) = (i as usize, self.past.len() - 1);
+                let (before, next) = (self.past[i.min(last)], self.past[(i + 1).min(last)]);
+                before + (next - before) * since.part
+            }
+        };
+        acked.max(self.state.acked)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::acks::{Marks, Moment};
 
     const LINE: Line = Line {
         capacity: 1000.0,
@@ -248,26 +261,25 @@ mod tests {
     /// Shares of its window that a flow sends per tenth of a round trip. Marked is what is
     /// acked from 1 to 1.1 s; nothing waits.
     fn run(reaction: Reaction) -> Vec<f64> {
-        let mut window = Window::new(reaction, 0.0, 1.0, 1000.0, 0.0);
-        (0..20)
-            .map(|i| {
-                let end = 1.1 + 0.1 * f64::from(i);
+        let mut window = Window::new(reaction, 0.0, 1000.0, 0.0, 10);
+        (1..=20)
+            .map(|step| {
                 let acks = Acks {
-                    end,
-                    span: 0.1,
-                    since: end - 1.0,
+                    since: Moment {
+                        at: 0.1 * step as f64,
+                        step,
+                        part: 0.0,
+                    },
                     marks: Marks {
-                        share: if i == 0 { 1.0 } else { 0.0 },
+                        share: if step == 1 { 1.0 } else { 0.0 },
                         first: 0.0,
                         last: 1.0,
                     },
-                    from: Instant::default(),
-                    to: Instant::default(),
+                    ..Acks::of(0.1)
                 };
-                let taken = window.look(&acks, &LINE);
-                window.take(&taken);
+                let sent = window.take(&acks, &LINE);
                 window.note(&acks, 0.0);
-                taken.sent / (taken.reaction.share() * 100.0)
+                sent / (window.state.reaction.share() * 100.0)
             })
             .collect()
     }
