@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::change;
 use crate::evaluate::{Candidate, Flows, MOST_FLOWS, Meter, span};
+use crate::look::MOST_SEEN;
 use crate::plan::plan;
 use crate::predict::{Length, judge, predict};
 use crate::provision::{Strategy, provision};
@@ -139,7 +140,7 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
         }
         Question::Plan { spec, most_flows } => {
             let resolved = read(&spec)?;
-            let most = most_flows.unwrap_or(MOST_FLOWS);
+            let most = most_flows.unwrap_or(MOST_SEEN);
             let found = plan(&resolved, &spec, most, meter)?;
             Ok(json!({"spec": resolved, "plan": found, "cost": cost()}))
         }

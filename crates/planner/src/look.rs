@@ -4,16 +4,18 @@ use fctlab_core::random::Seed;
 use fctlab_core::{Duration, SpecError};
 use fctlab_link::Inside;
 
-use crate::evaluate::{Candidate, Flows, Found, Meter};
+use crate::evaluate::{Candidate, Flows, Found, MOST_FLOWS, Meter};
 use crate::optimize::{BALANCED, Balance, Trial, on_grid, spread};
 use crate::predict::{ClassFound, Verdict, judge};
 
 /// Spans of flows after which the first look ends where other weights may do better, and the next one, after
 /// twice as many, if it has decided nothing.
 const ENOUGH: u32 = 4;
-/// Looks at most, and the most spans of one.
+/// Looks at most, and the most spans and flows of one. Flows are made span by span and forgotten, so
+/// they may be more than a run has at once.
 const LOOKS: usize = 4;
-const SPANS: f64 = 64.0;
+const SPANS: f64 = 256.0;
+pub(crate) const MOST_SEEN: u64 = 4 * MOST_FLOWS;
 
 /// Integer weights on some flows.
 #[derive(Clone, Debug)]

@@ -157,7 +157,7 @@ pub fn plan(spec: &Spec, value: &Value, most_flows: u64, meter: &Meter) -> Resul
     let drawn = per_s > 0.0; // Of traces there are no others.
     if drawn && !judged.is_hopeless() {
         let at_once = flows.until().as_secs_f64() * per_s;
-        (grid, judged) = look.afresh(grid, &balance, flows.until(), most / at_once)?;
+        (grid, judged) = look.afresh(grid, &balance, flows.until(), most_flows as f64 / at_once)?;
     }
     let (verdict, worst) = (judged.verdict(), judged.trial.worst());
     let weights = &judged.trial.weights;
