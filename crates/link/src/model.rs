@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use fctlab_core::{Duration, Rate};
 
-use crate::acks::{Acks, Instant, Past};
+use crate::acks::{Instant, Past};
 use crate::control::{Control, Law, Scope};
 use crate::dctcp::Dctcp;
 use crate::fair::Fair;
@@ -184,8 +184,8 @@ struct Model<'a, F> {
     queues: Vec<Queue>,
     /// Of all queues together, where flows hear of those.
     port: Seen,
-    /// By queue, during a step.
-    acks: Vec<Option<Acks>>,
+    /// By queue, during a step. The instant up to which all that was sent is acked, where there are windows.
+    acked: Vec<Option<u64>>,
     inflow: Vec<f64>,
     demands: Vec<f64>,
     shares: Vec<f64>,
@@ -242,7 +242,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             marks: control.law == Law::Dctcp,
             queues: (0..queues).map(queue).collect(),
             port: Seen::default(),
-            acks: vec![None; queues],
+            acked: vec![None; queues],
             inflow: vec![0.0; queues],
             demands: vec![0.0; queues],
             shares: vec![0.0; queues],
@@ -258,7 +258,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
     fn run(mut self, mut arrivals: impl Iterator<Item = Arrival>) -> Counters {
         let longest = self.setup.longest_step.min(2.0) * self.line.round_trip / 2.0;
         let mut now = 0.0;
-        let mut sent = Vec::new();
+        let (mut busy, mut sent) = (Vec::new(), Vec::new());
         let mut next = arrivals.next();
         let mut index = 0;
         while !self.stopped {
@@ -269,7 +269,8 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                 index += 1;
                 next = arrivals.next();
             }
-            for q in 0..self.queues.len() {
+            self.find_busy(&mut busy);
+            for &q in &busy {
                 let Queue {
                     sender,
                     waiting,
@@ -283,19 +284,31 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                 }
             }
             let start = next.map_or(f64::INFINITY, |a| a.start_s);
-            let idle = |q: &Queue| q.backlog == 0.0 && q.sender.is_idle();
-            let end = match self.queues.iter().all(idle) {
+            let queues = busy.iter().map(|&q| &self.queues[q]);
+            let end = match queues.clone().all(Queue::is_idle) {
                 true if next.is_none() => break,
                 true => start,
                 false => {
-                    let bursts = self.queues.iter().map(|q| q.sender.next_burst_end());
+                    let bursts = queues.map(|q| q.sender.next_burst_end());
                     bursts.fold(start.min(now + longest), f64::min)
                 }
             };
-            now = self.step(now, end);
+            now = self.step(now, end, &busy);
         }
         self.counters.simulated_s = now;
         self.counters
+    }
+
+    /// Queues in which something goes on; of the others inflow and demand are 0, and nothing changes.
+    fn find_busy(&mut self, busy: &mut Vec<usize>) {
+        busy.clear();
+        for (q, queue) in self.queues.iter().enumerate() {
+            if queue.is_idle() {
+                (self.inflow[q], self.demands[q], self.active[q]) = (0.0, 0.0, 0.0);
+            } else {
+                busy.push(q);
+            }
+        }
     }
 
     fn start(&mut self, index: u64, arrival: &Arrival, now: f64) {
@@ -358,16 +371,17 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         );
     }
 
-    /// Takes a step from `now` to `end` or to an earlier event; returns where it ended.
-    fn step(&mut self, now: f64, end: f64) -> f64 {
+    /// Takes a step from `now` to `end` or to an earlier event; returns where it ended. Nothing goes on
+    /// but in `busy` queues.
+    fn step(&mut self, now: f64, end: f64, busy: &[usize]) -> f64 {
         self.counters.steps += 1;
         let mut span = end - now;
-        for q in 0..self.queues.len() {
+        for &q in busy {
             if self.queues[q].sender.outlasts(self.line.capacity * span) {
                 continue;
             }
-            if let Some(step) = self.reaction(q, end, end - now) {
-                let first = self.queues[q].sender.first_end(&step);
+            if let Some(step) = &self.reaction(q, end, end - now) {
+                let first = self.queues[q].sender.first_end(step);
                 span = span.min(first.max(self.shortest));
             }
         }
@@ -376,15 +390,15 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             false => end,
         };
         let span = end - now;
-        for q in 0..self.queues.len() {
+        for &q in busy {
             let step = self.reaction(q, end, span);
             if let Some(Step::Window(acks, _)) = &step {
-                self.acks[q] = Some(*acks);
+                self.acked[q] = Some(acks.since.step);
             }
             let queue = &mut self.queues[q];
             let mut bytes = queue.sender.burst_sent(span);
-            if let Some(step) = step {
-                bytes += queue.sender.advance(&step, &mut queue.ended);
+            if let Some(step) = &step {
+                bytes += queue.sender.advance(step, &mut queue.ended);
                 if let Waiting::Fair(fair) = &mut queue.waiting {
                     for young in queue.sender.young() {
                         fair.set_input(&young.flow, young.sent / span);
@@ -396,14 +410,14 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             }
             self.inflow[q] = bytes / span;
         }
-        self.serve(now, span);
-        let port = self.port_heard(end, span);
-        for q in 0..self.queues.len() {
-            if let Some(acks) = self.acks[q].take() {
+        self.serve(now, span, busy);
+        let port = self.port_heard(end, span, busy);
+        for &q in busy {
+            if let Some(number) = self.acked[q].take() {
                 let Queue {
                     sender, waiting, ..
                 } = &mut self.queues[q];
-                sender.note(&acks, |flow| waiting.behind_others(flow));
+                sender.note(number, |flow| waiting.behind_others(flow));
             }
             self.signal(q, end, span, port);
             let mut ended = std::mem::take(&mut self.queues[q].ended);
@@ -445,23 +459,22 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
     }
 
     /// The bottleneck serves for `span` from `now` on, inflows being constant.
-    fn serve(&mut self, now: f64, span: f64) {
-        let heard = self.queues.iter().any(|q| q.listeners > 0);
+    fn serve(&mut self, now: f64, span: f64, busy: &[usize]) {
+        let heard = busy.iter().any(|&q| self.queues[q].listeners > 0);
         let (mut at, mut left) = (now, span);
         while left > 0.0 {
-            for ((demand, queue), inflow) in
-                self.demands.iter_mut().zip(&self.queues).zip(&self.inflow)
-            {
-                *demand = match queue.backlog > 0.0 {
+            for &q in busy {
+                self.demands[q] = match self.queues[q].backlog > 0.0 {
                     true => f64::INFINITY,
-                    false => *inflow,
+                    false => self.inflow[q],
                 };
             }
             let discipline = &self.setup.discipline;
             discipline.share(self.line.capacity, &self.demands, &mut self.shares);
             // Until the first queue is empty.
             let (mut part, mut first) = (left, None);
-            for (q, queue) in self.queues.iter().enumerate() {
+            for &q in busy {
+                let queue = &self.queues[q];
                 let falls = self.shares[q] - self.inflow[q];
                 if queue.backlog > 0.0 && falls > 0.0 && queue.backlog <= falls * part {
                     part = queue.backlog / falls;
@@ -469,9 +482,9 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                 }
             }
             if heard {
-                for (q, active) in self.active.iter_mut().enumerate() {
+                for &q in busy {
                     let waits = self.queues[q].backlog > 0.0 || self.inflow[q] > self.shares[q];
-                    *active = match waits {
+                    self.active[q] = match waits {
                         true => 1.0,
                         false => self.inflow[q] / self.line.capacity,
                     };
@@ -485,7 +498,8 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             }
             let excess = |backlog: f64| (backlog - self.threshold).max(0.0);
             let (mut all_before, mut all_after, mut all_served) = (0.0, 0.0, 0.0);
-            for (q, queue) in self.queues.iter_mut().enumerate() {
+            for &q in busy {
+                let queue = &mut self.queues[q];
                 let (share, inflow) = (self.shares[q], self.inflow[q]);
                 let before = queue.backlog;
                 let waits = before > 0.0 || inflow > share;
@@ -553,19 +567,20 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
     }
 
     /// What the senders of all queues will hear of the step, where they hear of the port.
-    fn port_heard(&mut self, end: f64, span: f64) -> Option<Heard> {
+    fn port_heard(&mut self, end: f64, span: f64, busy: &[usize]) -> Option<Heard> {
         let seen = std::mem::take(&mut self.port);
         if self.setup.control.scope == Scope::Class {
             return None;
         }
-        let backlog: f64 = self.queues.iter().map(|q| q.backlog).sum();
+        let backlog: f64 = busy.iter().map(|&q| self.queues[q].backlog).sum();
         let mut heard = Heard {
             seen,
             excess: (backlog - self.threshold).max(0.0),
             uncontrolled: 0.0,
             controlled: 0,
         };
-        for queue in &mut self.queues {
+        for &q in busy {
+            let queue = &mut self.queues[q];
             heard.uncontrolled += queue.uncontrolled(self.setup.control.beta, end, span);
             heard.controlled += queue.controlled();
             queue.seen = Seen::default();
@@ -621,6 +636,10 @@ impl Waiting {
 }
 
 impl Queue {
+    fn is_idle(&self) -> bool {
+        self.backlog == 0.0 && self.sender.is_idle()
+    }
+
     /// How the queue is `at`, with the marks and the load of `sums`.
     fn instant(&self, at: f64, sums: Instant) -> Instant {
         Instant {

@@ -353,11 +353,12 @@ impl Sender {
         bytes
     }
 
-    /// What flows know at the end of the step; `waiting` as in [`Self::end_bursts`].
-    pub fn note(&mut self, acks: &Acks, waiting: impl Fn(&InFlight) -> f64) {
+    /// What flows know at the end of the step in which all is acked that was sent until the instant
+    /// `number`; `waiting` as in [`Self::end_bursts`].
+    pub fn note(&mut self, number: u64, waiting: impl Fn(&InFlight) -> f64) {
         for young in &mut self.young {
             if let Some(window) = &mut young.window {
-                window.note(acks, waiting(&young.flow));
+                window.note(number, waiting(&young.flow));
             }
         }
     }

@@ -220,9 +220,10 @@ impl Window {
         self.state.step(acked, acks, line)
     }
 
-    /// At the end of the step `waiting` bytes wait behind others'.
-    pub fn note(&mut self, acks: &Acks, waiting: f64) {
-        while self.first < acks.since.step && self.past.len() > 1 {
+    /// At the end of the step in which all is acked that was sent until the instant `number`, `waiting`
+    /// bytes wait behind others'.
+    pub fn note(&mut self, number: u64, waiting: f64) {
+        while self.first < number && self.past.len() > 1 {
             self.past.pop_front();
             self.first += 1;
         }
@@ -278,7 +279,7 @@ mod tests {
                     ..Acks::of(0.1)
                 };
                 let sent = window.take(&acks, &LINE);
-                window.note(&acks, 0.0);
+                window.note(step, 0.0);
                 sent / (window.state.reaction.share() * 100.0)
             })
             .collect()
