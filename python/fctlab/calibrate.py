@@ -65,7 +65,8 @@ class Sample:
 
     def model(self, control: Mapping[str, Any]) -> NDArray[np.float64]:
         """Slowdowns of the same flows in the model."""
-        return np.array(planning.slowdowns({**self.spec, "cc": control}, self.flows))
+        found = planning.flows({**self.spec, "cc": control}, self.flows)
+        return found["slowdown"].to_numpy()
 
 
 def calibrate(

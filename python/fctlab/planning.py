@@ -13,6 +13,7 @@ Times are in seconds, rates in bits per second, throughout.
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterable, Mapping
 from os import PathLike
@@ -134,16 +135,28 @@ def judge(spec: Spec, run: pl.DataFrame, until_s: float) -> list[dict[str, Any]]
 
     Returns:
         ``classes`` as `predict` has them.
+
+    Raises:
+        SpecError: a mistake in the specification; flows of a class that it does not have; flows
+            without a number.
     """
+    import polars as pl
+
     resolved = load(spec)
-    index = {each["name"]: k for k, each in enumerate(resolved["classes"])}
-    found: list[dict[str, Any]] = ask(
-        "judge",
-        spec=resolved,
-        until_s=until_s,
-        **{"class": [index[name] for name in run["traffic_class"]]},
-        **{key: run[key].cast(float).to_list() for key in ("start_s", "size_bytes", "fct_s")},
+    names = [each["name"] for each in resolved["classes"]]
+    for name in run["traffic_class"].unique():
+        if name not in names:
+            raise SpecError("flows.traffic_class", f"{name!r} is not one of {', '.join(names)}")
+    columns = run.select(
+        pl.col("traffic_class")
+        .replace_strict(names, range(len(names)), return_dtype=pl.UInt16)
+        .alias("class"),
+        pl.col("start_s", "size_bytes", "fct_s").cast(pl.Float64),
     )
+    table = io.BytesIO()
+    columns.write_ipc_stream(table)
+    question = json.dumps({"spec": resolved, "until_s": until_s})
+    found: list[dict[str, Any]] = json.loads(_native.judge(question, table.getvalue()))
     return found
 
 
@@ -165,28 +178,11 @@ def flows(spec: Spec, count: int, *, until_s: float | None = None) -> pl.DataFra
     import polars as pl
 
     resolved = load(spec)
-    found = ask("flows", spec=resolved, flows=count, until_s=until_s)
-    names = [each["name"] for each in resolved["classes"]]
-    return pl.DataFrame(
-        {
-            "start_s": found["start_s"],
-            "size_bytes": pl.Series(found["size_bytes"], dtype=pl.Float64).cast(pl.Int64),
-            "traffic_class": [names[int(k)] for k in found["class"]],
-            "fct_s": found["fct_s"],
-            "slowdown": found["slowdown"],
-        }
-    )
-
-
-def slowdowns(spec: Spec, count: int) -> list[float]:
-    """The column ``slowdown`` of `flows`.
-
-    Raises:
-        SpecError: a mistake in the specification.
-    """
-    found = ask("flows", spec=load(spec), flows=count, columns=["slowdown"])
-    slowdowns: list[float] = found["slowdown"]
-    return slowdowns
+    question = {"spec": resolved, "flows": count, "until_s": until_s}
+    found = pl.DataFrame(_native.model_flows(json.dumps(question)))
+    names = pl.Series([each["name"] for each in resolved["classes"]])
+    named = found.with_columns(names[found["class"]].alias("traffic_class"))
+    return named.select("start_s", "size_bytes", "traffic_class", "fct_s", "slowdown")
 
 
 def plan(spec: Spec, *, most_flows: int | None = None) -> dict[str, Any]:

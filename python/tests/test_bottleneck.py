@@ -94,6 +94,15 @@ def test_judge_is_what_predict_says() -> None:
     assert judged == found["classes"]
 
 
+def test_flows_to_judge_are_whole_and_of_known_classes() -> None:
+    resolved = spec("fifo", a="0.5")
+    flows = planning.flows(resolved, 100)
+    with pytest.raises(SpecError, match=r"flows.traffic_class: .*'other' is not one of"):
+        planning.judge(resolved, flows.with_columns(traffic_class=pl.lit("other")), 1.0)
+    with pytest.raises(SpecError, match=r"flows.fct_s: .*not a column of Float64 for every flow"):
+        planning.judge(resolved, flows.with_columns(fct_s=None), 1.0)
+
+
 def test_mistakes() -> None:
     resolved = spec("fifo", a="0.5")
     with pytest.raises(SpecError, match="'ns-3' is not an engine; known: model, packet"):

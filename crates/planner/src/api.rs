@@ -1,20 +1,19 @@
 //! Everything with JSON on both sides, for the binding.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use fctlab_core::{Duration, SpecError, spec};
-use fctlab_link::{Arrival, Control, Done, QueueSpec};
-use serde::{Deserialize, Serialize};
+use fctlab_core::{SpecError, spec};
+use fctlab_link::{Control, QueueSpec};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::change;
 use crate::evaluate::{Candidate, Flows, MOST_FLOWS, Meter, span};
 use crate::look::MOST_SEEN;
 use crate::plan::plan;
-use crate::predict::{Length, judge, predict};
+use crate::predict::{Length, predict};
 use crate::provision::{Strategy, provision};
 use crate::spec::{Spec, schema};
 
@@ -48,46 +47,8 @@ enum Question {
         spec: Value,
         flows: u64,
     },
-    /// About so many flows, or those that start before `until_s`.
-    Flows {
-        spec: Value,
-        flows: u64,
-        until_s: Option<f64>,
-        /// What is told of each; default: everything.
-        columns: Option<Vec<Column>>,
-    },
-    /// Flows that started before `until_s` and were run elsewhere.
-    Judge {
-        spec: Value,
-        until_s: f64,
-        class: Vec<u16>,
-        start_s: Vec<f64>,
-        size_bytes: Vec<f64>,
-        fct_s: Vec<f64>,
-    },
     Catalog {},
     Schema {},
-}
-
-/// What is told of a flow.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Column {
-    StartS,
-    SizeBytes,
-    Class,
-    FctS,
-    Slowdown,
-}
-
-impl Column {
-    const ALL: [Column; 5] = [
-        Column::StartS,
-        Column::SizeBytes,
-        Column::Class,
-        Column::FctS,
-        Column::Slowdown,
-    ];
 }
 
 /// Answers a question; `meter` counts, and stops it from outside.
@@ -165,60 +126,6 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
             let flows = Flows::generate(&classes, spec.seed, span(&classes, flows))?;
             Candidate::of(&spec, &classes).run(&flows, meter);
             Ok(json!({"flows": flows.len(), "cost": cost()}))
-        }
-        Question::Flows {
-            spec,
-            flows,
-            until_s,
-            columns,
-        } => {
-            let spec = read(&spec)?;
-            let classes = spec.classes()?;
-            let candidate = Candidate::of(&spec, &classes);
-            let until = until_s.and_then(Duration::from_secs_f64);
-            let until = until.unwrap_or_else(|| span(&classes, flows));
-            let flows = Flows::generate(&classes, spec.seed, until)?;
-            let mut done = candidate.flows(&flows, meter);
-            done.sort_unstable_by_key(|d| d.index);
-            let column = |column: Column| -> Vec<f64> {
-                let value = |d: &Done| match column {
-                    Column::StartS => d.arrival.start_s,
-                    Column::SizeBytes => d.arrival.size_bytes,
-                    Column::Class => f64::from(d.arrival.class),
-                    Column::FctS => d.fct_s,
-                    Column::Slowdown => candidate.slowdown(d),
-                };
-                done.iter().map(value).collect()
-            };
-            let columns = columns.unwrap_or_else(|| Column::ALL.to_vec());
-            let columns = columns.into_iter().map(|c| (c, column(c)));
-            Ok(json!(columns.collect::<BTreeMap<_, _>>()))
-        }
-        Question::Judge {
-            spec,
-            until_s,
-            class,
-            start_s,
-            size_bytes,
-            fct_s,
-        } => {
-            let spec = read(&spec)?;
-            let classes = spec.classes()?;
-            let starts = class.into_iter().zip(start_s);
-            let flows = starts.zip(size_bytes.into_iter().zip(fct_s)).enumerate();
-            let flows = flows.map(|(index, ((class, start_s), (size_bytes, fct_s)))| Done {
-                index: index as u64,
-                arrival: Arrival {
-                    start_s,
-                    size_bytes,
-                    class,
-                },
-                fct_s,
-            });
-            let estimates = Candidate::of(&spec, &classes)
-                .collect(until_s, flows)
-                .estimates(&classes);
-            Ok(json!(judge(&classes, &estimates)))
         }
         Question::Catalog {} => Ok(json!({
             "congestion controls": Control::catalog(),

@@ -8,7 +8,7 @@
 //! 4. [`optimize`]: weights: baselines, algorithm 1, and a search that balances
 //!    the classes' losses on common random numbers, over the device's grid too.
 //! 5. [`plan`] and [`provision`]: what the commands print.
-//! 6. [`api`]: all of it with JSON on both sides, for the binding.
+//! 6. [`api`]: all of it with JSON on both sides, for the binding; [`tables`]: single flows.
 //!
 //! Flows are made once per question and shared by all candidates: two weights,
 //! or two capacities, differ only in what the link does with the same flows.
@@ -25,5 +25,6 @@ pub mod provision;
 pub mod sli;
 pub mod slo;
 pub mod spec;
+pub mod tables;
 
 pub use spec::Spec;

@@ -1,39 +1,41 @@
 //! `fctlab._native`: the engine as Python sees it.
 //!
-//! A thin shim. Scenarios and reports cross as JSON text, flow records as an
-//! Arrow stream that nobody copies. The interpreter is released while an engine
+//! A thin shim. Scenarios and reports cross as JSON text, flows as an Arrow
+//! stream that nobody copies. The interpreter is released while an engine
 //! runs; about ten times a second the engine asks whether to go on, which is
 //! when Ctrl-C and the progress callback get their turn.
 
 mod errors;
+mod planning;
 mod run;
+mod table;
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
 
 use fctlab_core::spec;
 use fctlab_fabric::mappings::{Histogram, MappingPolicy};
 use fctlab_fabric::scenario::{self, Format};
-use fctlab_planner::evaluate::Meter;
 use fctlab_workload::SizesSpec;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
 
-use crate::errors::{broken, guarded, spec_error, value};
+use crate::errors::{guarded, spec_error, value};
 
 /// Simulation engines of fctlab; see the package `fctlab` for the interface meant for people.
 #[pymodule]
 mod _native {
     #[pymodule_export]
     use super::{
-        bigswitch, build_profile, catalog, map_values, parse, planning, resolve, schema,
-        size_distribution, version, with_scheme,
+        bigswitch, build_profile, catalog, map_values, parse, resolve, schema, size_distribution,
+        version, with_scheme,
     };
     #[pymodule_export]
+    use crate::planning::{judge, model_flows, planning};
+    #[pymodule_export]
     use crate::run::{Progress, RunOutcome, run_scenario};
+    #[pymodule_export]
+    use crate::table::Table;
 
     use crate::errors::remember_panics;
     use pyo3::prelude::*;
@@ -157,40 +159,3 @@ fn bigswitch(py: Python<'_>, question_json: &str) -> PyResult<String> {
         })
     })
 }
-
-/// Answers a question about SLOs: JSON in, JSON out. The work is done on other
-/// threads while this one looks for Ctrl-C, which ends it.
-#[pyfunction]
-fn planning(py: Python<'_>, question_json: &str) -> PyResult<String> {
-    let question = value(question_json)?;
-    let meter = Meter::default();
-    let answered = AtomicBool::new(false);
-    py.detach(|| {
-        thread::scope(|scope| {
-            let work = scope.spawn(|| {
-                let answer = guarded(|| {
-                    let answer = fctlab_planner::api::answer(question, &meter);
-                    Ok(answer.map_err(spec_error)?.to_string())
-                });
-                answered.store(true, Ordering::Release);
-                answer
-            });
-            let mut stopped = None;
-            while !answered.load(Ordering::Acquire) {
-                thread::park_timeout(LISTEN_EVERY);
-                if let Err(error) = Python::attach(|py| py.check_signals()) {
-                    meter.stop.store(true, Ordering::Relaxed);
-                    stopped.get_or_insert(error);
-                }
-            }
-            match (stopped, work.join()) {
-                (Some(error), _) => Err(error),
-                (None, Ok(answer)) => answer,
-                (None, Err(_)) => Err(broken()),
-            }
-        })
-    })
-}
-
-/// How often a question about SLOs looks for Ctrl-C.
-const LISTEN_EVERY: Duration = Duration::from_millis(5);

@@ -4,9 +4,7 @@ use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use arrow::array::{RecordBatchIterator, RecordBatchReader};
 use arrow::datatypes::SchemaRef;
-use arrow::ffi_stream::FFI_ArrowArrayStream;
 use fctlab_fabric::records;
 use fctlab_fabric::run::{self, Outcome, RunError, RunOptions};
 use fctlab_fabric::scenario;
@@ -17,6 +15,7 @@ use pyo3::types::PyCapsule;
 use serde_json::json;
 
 use crate::errors::{guarded, os_error, spec_error, value};
+use crate::table::stream;
 
 /// How far a run has come.
 #[pyclass(frozen, get_all, module = "fctlab._native")]
@@ -91,10 +90,7 @@ impl RunOutcome {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema; // a wish that the protocol lets producers ignore
-        let batches: Vec<_> = self.0.flows.iter().cloned().map(Ok).collect();
-        let reader = RecordBatchIterator::new(batches, self.schema());
-        let reader: Box<dyn RecordBatchReader + Send> = Box::new(reader);
-        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(reader), c"arrow_array_stream")
+        stream(py, self.schema(), self.0.flows.clone())
     }
 }
 

@@ -1,0 +1,115 @@
+//! Flows as Arrow tables: millions of them are no JSON.
+
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, AsArray, Float64Array, Int64Array, PrimitiveArray, RecordBatch, UInt16Array,
+};
+use arrow::datatypes::{ArrowPrimitiveType, Float64Type, UInt16Type};
+use arrow::error::ArrowError;
+use arrow::ipc::reader::StreamReader;
+use fctlab_core::{Duration, SpecError, spec};
+use fctlab_link::{Arrival, Done};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::evaluate::{Candidate, Flows, Meter, span};
+use crate::predict;
+use crate::spec::Spec;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FlowsQuestion {
+    spec: Value,
+    flows: u64,
+    until_s: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JudgeQuestion {
+    spec: Value,
+    until_s: f64,
+}
+
+/// Runs about `flows` flows of `spec`, or all that start before `until_s`, in the model. Returns `start_s`,
+/// `size_bytes`, `class` (its place in the specification), `fct_s` and `slowdown` of each, in order of start.
+///
+/// # Errors
+/// A mistake in the question, with its path.
+pub fn flows(question: Value, meter: &Meter) -> Result<RecordBatch, SpecError> {
+    let question: FlowsQuestion = spec::read(question)?;
+    let spec = Spec::read(question.spec, Path::new(""))?;
+    let classes = spec.classes()?;
+    let candidate = Candidate::of(&spec, &classes);
+    let until = question.until_s.and_then(Duration::from_secs_f64);
+    let until = until.unwrap_or_else(|| span(&classes, question.flows));
+    let flows = Flows::generate(&classes, spec.seed, until)?;
+    let mut done = candidate.flows(&flows, meter);
+    done.sort_unstable_by_key(|d| d.index);
+    let seconds = |of: &dyn Fn(&Done) -> f64| -> ArrayRef {
+        Arc::new(Float64Array::from_iter_values(done.iter().map(of)))
+    };
+    let sizes = done.iter().map(|d| d.arrival.size_bytes as i64);
+    let classes = done.iter().map(|d| d.arrival.class);
+    let columns: [(&str, ArrayRef); 5] = [
+        ("start_s", seconds(&|d| d.arrival.start_s)),
+        ("size_bytes", Arc::new(Int64Array::from_iter_values(sizes))),
+        ("class", Arc::new(UInt16Array::from_iter_values(classes))),
+        ("fct_s", seconds(&|d| d.fct_s)),
+        ("slowdown", seconds(&|d| candidate.slowdown(d))),
+    ];
+    RecordBatch::try_from_iter(columns).map_err(|e| unreadable(&e))
+}
+
+/// SLIs and verdicts of flows that were run elsewhere and started before `until_s`: an Arrow IPC stream of
+/// `class` (u16), `start_s`, `size_bytes` and `fct_s` (f64).
+///
+/// # Errors
+/// A mistake in the question, with its path; a table that cannot be read.
+pub fn judge(question: Value, runs: impl Read) -> Result<Value, SpecError> {
+    let question: JudgeQuestion = spec::read(question)?;
+    let spec = Spec::read(question.spec, Path::new(""))?;
+    let classes = spec.classes()?;
+    let mut flows = Vec::new();
+    for batch in StreamReader::try_new(runs, None).map_err(|e| unreadable(&e))? {
+        let batch = batch.map_err(|e| unreadable(&e))?;
+        let class = column::<UInt16Type>(&batch, "class")?;
+        let start_s = column::<Float64Type>(&batch, "start_s")?;
+        let size_bytes = column::<Float64Type>(&batch, "size_bytes")?;
+        let fct_s = column::<Float64Type>(&batch, "fct_s")?;
+        let before = flows.len() as u64;
+        flows.extend((0..batch.num_rows()).map(|row| Done {
+            index: before + row as u64,
+            arrival: Arrival {
+                start_s: start_s.value(row),
+                size_bytes: size_bytes.value(row),
+                class: class.value(row),
+            },
+            fct_s: fct_s.value(row),
+        }));
+    }
+    let candidate = Candidate::of(&spec, &classes);
+    let mut found = candidate.collect(question.until_s, flows.into_iter());
+    Ok(json!(predict::judge(&classes, &found.estimates(&classes))))
+}
+
+fn column<'a, T: ArrowPrimitiveType>(
+    batch: &'a RecordBatch,
+    name: &str,
+) -> Result<&'a PrimitiveArray<T>, SpecError> {
+    let column = batch.column_by_name(name).map(|c| c.as_primitive_opt());
+    let whole = column
+        .flatten()
+        .filter(|c: &&PrimitiveArray<T>| c.null_count() == 0);
+    whole.ok_or_else(|| {
+        let message = format!("is not a column of {} for every flow", T::DATA_TYPE);
+        SpecError::new(format!("flows.{name}"), message)
+    })
+}
+
+fn unreadable(error: &ArrowError) -> SpecError {
+    SpecError::new("flows", error.to_string())
+}
