@@ -83,7 +83,7 @@ class Result:
         import polars as pl
 
         if self._outcome is not None:
-            return pl.DataFrame(self._outcome).lazy()
+            return pl.DataFrame(self._outcome.flows()).lazy()
         assert self.directory is not None
         return pl.scan_parquet(self.directory / store.FLOWS)
 
@@ -189,7 +189,7 @@ class Result:
     def write_flows(self, folder: Path) -> None:
         """Write the flows and recordings as part of a result directory."""
         if self._outcome is not None:
-            self._outcome.write_flows(folder / store.FLOWS)
+            self._outcome.flows().write(folder / store.FLOWS)
         elif self.directory is not None:
             shutil.copyfile(self.directory / store.FLOWS, folder / store.FLOWS)
             if self.recordings:

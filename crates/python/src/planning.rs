@@ -27,7 +27,8 @@ pub fn planning(py: Python<'_>, question_json: &str) -> PyResult<String> {
 #[pyfunction]
 pub fn model_flows(py: Python<'_>, question_json: &str) -> PyResult<Table> {
     let question = value(question_json)?;
-    answered(py, |meter| Ok(Table(tables::flows(question, meter)?)))
+    let flows = answered(py, |meter| tables::flows(question, meter))?;
+    Ok(Table::new(flows.schema(), vec![flows]))
 }
 
 /// SLIs and verdicts, as JSON, of flows that were run elsewhere: `{"spec", "until_s"}`, and an Arrow IPC

@@ -1,21 +1,17 @@
 //! One run: started, listened to while it goes on, and what it found.
 
-use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use arrow::datatypes::SchemaRef;
 use fctlab_fabric::records;
 use fctlab_fabric::run::{self, Outcome, RunError, RunOptions};
 use fctlab_fabric::scenario;
-use fctlab_table::TableFile;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
 use serde_json::json;
 
 use crate::errors::{guarded, os_error, spec_error, value};
-use crate::table::stream;
+use crate::table::Table;
 
 /// How far a run has come.
 #[pyclass(frozen, get_all, module = "fctlab._native")]
@@ -35,14 +31,6 @@ pub struct Progress {
 /// What a run found.
 #[pyclass(frozen, module = "fctlab._native")]
 pub struct RunOutcome(Outcome);
-
-impl RunOutcome {
-    /// The columns of this run's records.
-    fn schema(&self) -> SchemaRef {
-        let batch = self.0.flows.first();
-        batch.map_or_else(|| records::schema(false), |b| b.schema())
-    }
-}
 
 #[pymethods]
 impl RunOutcome {
@@ -67,30 +55,13 @@ impl RunOutcome {
         .to_string()
     }
 
-    /// Writes the flow records into a Parquet file, the same bytes as `run` streams.
-    fn write_flows(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let write = || {
-            let mut table = TableFile::new(File::create(&path)?, self.schema())?;
-            for batch in &self.0.flows {
-                table.write(batch)?;
-            }
-            table.finish()
-        };
-        py.detach(write)
-            .map(|_| ())
-            .map_err(|e| os_error(&path, &e))
-    }
-
-    /// The flow records as an Arrow C stream, sharing the engine's memory; none
-    /// if they were streamed to a file.
-    #[pyo3(signature = (requested_schema=None))]
-    fn __arrow_c_stream__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyCapsule>> {
-        let _ = requested_schema; // a wish that the protocol lets producers ignore
-        stream(py, self.schema(), self.0.flows.clone())
+    /// The flow records; none if they were streamed to a file.
+    fn flows(&self) -> Table {
+        let batches = self.0.flows.clone();
+        let schema = batches
+            .first()
+            .map_or_else(|| records::schema(false), |b| b.schema());
+        Table::new(schema, batches)
     }
 }
 

@@ -1,29 +1,33 @@
-//! Tables that Python reads as an Arrow stream, without a copy.
+//! Tables: for Python an Arrow stream that nobody copies, or a file.
+
+use std::fs::File;
+use std::path::PathBuf;
 
 use arrow::array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow::datatypes::SchemaRef;
 use arrow::ffi_stream::FFI_ArrowArrayStream;
+use fctlab_table::TableFile;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-/// The capsule that `__arrow_c_stream__` returns, sharing the engine's memory.
-pub fn stream<'py>(
-    py: Python<'py>,
+use crate::errors::os_error;
+
+/// A table in the engine's memory.
+#[pyclass(frozen, module = "fctlab._native")]
+pub struct Table {
     schema: SchemaRef,
     batches: Vec<RecordBatch>,
-) -> PyResult<Bound<'py, PyCapsule>> {
-    let reader = RecordBatchIterator::new(batches.into_iter().map(Ok), schema);
-    let reader: Box<dyn RecordBatchReader + Send> = Box::new(reader);
-    PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(reader), c"arrow_array_stream")
 }
 
-/// A table of one batch.
-#[pyclass(frozen, module = "fctlab._native")]
-pub struct Table(pub RecordBatch);
+impl Table {
+    pub fn new(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
+        Table { schema, batches }
+    }
+}
 
 #[pymethods]
 impl Table {
-    /// The table as an Arrow C stream.
+    /// The table as an Arrow C stream, sharing the engine's memory.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -31,6 +35,23 @@ impl Table {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema; // a wish that the protocol lets producers ignore
-        stream(py, self.0.schema(), vec![self.0.clone()])
+        let batches = self.batches.clone().into_iter().map(Ok);
+        let reader = RecordBatchIterator::new(batches, self.schema.clone());
+        let reader: Box<dyn RecordBatchReader + Send> = Box::new(reader);
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(reader), c"arrow_array_stream")
+    }
+
+    /// Writes it into a Parquet file; of a run's flows the same bytes as `run` streams.
+    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let write = || {
+            let mut table = TableFile::new(File::create(&path)?, self.schema.clone())?;
+            for batch in &self.batches {
+                table.write(batch)?;
+            }
+            table.finish()
+        };
+        py.detach(write)
+            .map(|_| ())
+            .map_err(|e| os_error(&path, &e))
     }
 }
