@@ -52,6 +52,7 @@ def test_every_flow_is_there_once_and_none_is_faster_than_ideal(result: fctlab.R
 
 def test_flows_share_the_memory_of_the_engine(result: fctlab.Result) -> None:
     def addresses() -> list[int]:
+        assert result._outcome is not None
         table = pa.RecordBatchReader.from_stream(result._outcome.flows()).read_all()
         return [table["fct_s"].chunk(0).buffers()[1].address, table["flow"].chunk(0).offset]
 
