@@ -2,7 +2,7 @@
 //!
 //! * [`units`]: time, bytes and rates as integer newtypes; `"85.2us"`, `"500KB"`, `"10Gbps"` as text.
 //! * [`spec`]: reading a specification so that an error names the path, the value and what is allowed.
-//! * [`parts`]: the registry behind every choice of the form `kind = "..."`.
+//! * [`mod@parts`]: the registry behind every choice of the form `kind = "..."`.
 //! * [`mod@format`]: how many bytes a packet has.
 //! * [`random`]: named random streams of one seed, so that schemes are compared on the same flows.
 //! * [`stats`]: nearest-rank percentiles.

@@ -1,7 +1,7 @@
 //! The registry behind every choice of the form `kind = "..."`.
 //!
 //! A place of the architecture (transport, tagger, discipline, topology,
-//! workload, ...) lists its parts once, with [`parts!`](crate::parts): one line
+//! workload, ...) lists its parts once, with [`parts!`](macro@crate::parts): one line
 //! per part, naming the part's file and its specification. From that line come
 //! the closed enum (so that no packet pays for a virtual call), reading with
 //! precise errors, the shorthand `"dctcp"` for `{kind = "dctcp"}`, the JSON

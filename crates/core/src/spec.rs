@@ -43,7 +43,7 @@ impl SpecError {
         self
     }
     /// As an error of serde that [`read`] decodes again, path included: this
-    /// is how a part that reads itself (see [`crate::parts`]) reports.
+    /// is how a part that reads itself (see [`mod@crate::parts`]) reports.
     pub fn into_serde<E: serde::de::Error>(self) -> E {
         E::custom(format!("{MARK}{}{MARK}{}", self.path, self.message))
     }

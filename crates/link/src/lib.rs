@@ -20,10 +20,10 @@
 //! **How it gets fast.** All controlled flows of a class follow the same R(t),
 //! so a flow's rate is a reference rate plus a deviation that decays as
 //! exp(-t / (eta tau)): once that is spent a flow is one entry in a heap ordered
-//! by virtual work ([`sender`]). Events (a flow starts, ends its first round
+//! by virtual work (`sender`). Events (a flow starts, ends its first round
 //! trip, sends its last byte) are borders of steps; between them a step is at
 //! most one tau long. R(t) over a step is exactly the average of what was
-//! signalled one round trip earlier ([`signal`]), since every signal is at least
+//! signalled one round trip earlier (`signal`), since every signal is at least
 //! that old, so nothing is solved implicitly. Idle time costs one step.
 //!
 //! The model's clock runs at the senders; the bottleneck's is tau later

@@ -1,7 +1,7 @@
 //! When the packets of a flow become available at its sender (ASCC, section VIII).
 //!
 //! "Let dt be the minimum possible time that it takes to send all packets of a
-//! flow out of the sender's host interface. We distribute arrival times of [its]
+//! flow out of the sender's host interface. We distribute arrival times of \[its\]
 //! packets uniformly in [a, a + alpha dt]": the first packet at the flow's start
 //! a, the others at sorted uniform times. Order statistics are drawn one after
 //! another, so memory does not grow with the flow: the least of m uniform

@@ -1,6 +1,6 @@
 //! The engine: one run of one scenario, on one thread.
 //!
-//! The life of a packet: a flow's [`Sender`] says what to send
+//! The life of a packet: a flow's sender says what to send
 //! (`hosts`), the tagger writes the header, the NIC's port
 //! takes it in; it arrives at a switch (`network`),
 //! the routes name the next port, that port takes it in, and so on until a

@@ -6,7 +6,7 @@
 //! remaining flow size, capping it at 2MB and configuring the network stack to
 //! have write buffers of at least 3MB." The application writes as fast as the
 //! buffer lets it, so what is written is what is acknowledged and a buffer
-//! more, or the whole flow. "[We] divide the number of outstanding bytes by
+//! more, or the whole flow. "\[We\] divide the number of outstanding bytes by
 //! the MTU": rounded up here, so that no data has the value 0. Their "about
 //! 1400 possible values" is 2 MiB / 1500 B.
 
