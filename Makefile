@@ -34,7 +34,7 @@ bench: $(INSTALLED) tools
 	$(BIN)/fctlab bench model
 
 docs:
-	cargo doc --workspace --no-deps
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 wheel: $(VENV)/pyvenv.cfg
 	$(BIN)/maturin build --release --out dist
