@@ -17,7 +17,8 @@ const SHORTEST: f64 = 1e-6;
 /// Of a packet: bytes that are as good as one that they come so close to.
 const ROUNDING: f64 = 1e-9;
 
-/// The largest whole number up to `x`, which is not negative.
+/// The largest whole number up to `x`, which is not negative. `f64::floor` is a call of a function
+/// where the target has no instruction for it.
 fn floor(x: f64) -> f64 {
     x as i64 as f64
 }
