@@ -188,6 +188,10 @@ def flows(spec: Spec, count: int, *, until_s: float | None = None) -> pl.DataFra
 def plan(spec: Spec, *, most_flows: int | None = None) -> dict[str, Any]:
     """Find integer weights (1 to 100) that meet every SLO; those of `spec` are ignored.
 
+    Args:
+        spec: see `load`.
+        most_flows: at most so many flows for one verdict; default: 160 million.
+
     Returns:
         ``plan``: ``success``, ``verdict``, ``weights``, ``classes`` as `predict` has them (on flows
         that the weights were not chosen on, unless all are traces or no weights do),

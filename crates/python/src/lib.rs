@@ -1,7 +1,8 @@
 //! `fctlab._native`: the engine as Python sees it.
 //!
-//! A thin shim. Scenarios and reports cross as JSON text, flows as an Arrow
-//! stream that nobody copies. The interpreter is released while an engine
+//! A thin shim. Scenarios and reports cross as JSON text. Flows leave as an Arrow
+//! stream that nobody copies, and come in as Arrow IPC, which is read without
+//! unsafe code. The interpreter is released while an engine
 //! runs; about ten times a second the engine asks whether to go on, which is
 //! when Ctrl-C and the progress callback get their turn.
 
