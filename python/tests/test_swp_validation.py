@@ -98,6 +98,9 @@ def test_packets_go_on_while_an_interval_leaves_it_open(monkeypatch: pytest.Monk
     found = validation.judged(spec, [1, 1, 1], behind, 1000)
     assert asked == [90, 360, 1000]
     assert not found.settled and found.margin.endswith("?")
+    asked.clear()
+    validation.judged(spec, [1, 1, 1], behind, most_flows=0)
+    assert asked == [90]
 
 
 def test_packets_agree_with_the_model_where_there_is_plenty(

@@ -8,7 +8,7 @@
 
 use std::collections::BinaryHeap;
 
-use crate::model::InFlight;
+use crate::bottleneck::InFlight;
 use crate::sender::Keyed;
 
 /// What the clock may be off by, in seconds.

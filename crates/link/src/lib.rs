@@ -12,7 +12,7 @@
 //! * [`queues`]: the discipline at the bottleneck: which classes share a queue,
 //!   how the link is divided among queues, who is served first inside one.
 //! * [`flows`]: the flows of several classes as one list in order of start.
-//! * [`model`]: what happens from one event to the next.
+//! * [`model`]: what happens from one event to the next; `bottleneck`: one queue, with its senders.
 //!
 //! Beside the paper's law there are DCTCP's and HPCC's own (`control::Law`): a flow has a window
 //! (`window`) that reacts (`dctcp`, `hpcc`) to what ACKs bring (`acks`), instead of a rate that follows R(t).
@@ -32,6 +32,7 @@
 //! fixed length, is in `tests/naive.rs`, and both must agree.
 
 mod acks;
+mod bottleneck;
 pub mod control;
 mod dctcp;
 mod fair;

@@ -1,18 +1,14 @@
 //! From one event to the next: senders, bottleneck, signals.
 
-use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use fctlab_core::{Duration, Rate};
 
-use crate::acks::{Instant, Past};
+use crate::acks::Instant;
+use crate::bottleneck::{Heard, InFlight, Queue, Seen, Waiting, above};
 use crate::control::{Control, Law, Scope};
-use crate::dctcp::Dctcp;
-use crate::fair::Fair;
-use crate::hpcc::Hpcc;
 use crate::queues::{Discipline, Inside, Sharing};
 use crate::sender::{Approach, Sender, Step};
-use crate::signal::Signal;
 use crate::window::{Line, Reaction};
 
 /// The longest step, in one-way delays, that is usual; what it costs in accuracy is in
@@ -99,69 +95,6 @@ pub struct Counters {
     pub served_bytes: f64,
 }
 
-/// A flow on its way.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct InFlight {
-    pub index: u64,
-    pub start: f64,
-    /// Bytes on the wire, and of payload.
-    pub size: f64,
-    pub payload: f64,
-    /// When its last byte is sent, once that is known.
-    pub arrives: f64,
-    pub class: u16,
-    /// Its place among the flows that go on sending (fair queueing).
-    pub slot: u32,
-}
-
-/// Flows whose bytes wait, in the order in which the last ones leave.
-#[derive(Debug)]
-enum Waiting {
-    /// Ends of flows, by the bytes that had arrived before them and with them.
-    Fifo(VecDeque<(f64, InFlight)>),
-    Fair(Fair),
-}
-
-/// Integrals over the step so far.
-#[derive(Clone, Copy, Debug, Default)]
-struct Seen {
-    /// Capacity that may be counted on.
-    available: f64,
-    /// Backlog above T.
-    excess: f64,
-    /// Bytes that left, and that left while more than T waited.
-    served: f64,
-    marked: f64,
-}
-
-/// What flows hear of a step.
-#[derive(Clone, Copy, Debug)]
-struct Heard {
-    seen: Seen,
-    /// Backlog above T at the end.
-    excess: f64,
-    /// Beta x the average uncontrolled rate.
-    uncontrolled: f64,
-    controlled: usize,
-}
-
-/// One queue at the bottleneck, with the senders that fill it.
-#[derive(Debug)]
-struct Queue {
-    sender: Sender,
-    signal: Signal,
-    /// What flows with windows hear of.
-    past: Past,
-    /// Flows that outlast their first round trip and have not sent everything.
-    listeners: usize,
-    waiting: Waiting,
-    arrived: f64,
-    backlog: f64,
-    seen: Seen,
-    /// Flows that sent their last byte in the step, with their bytes in it.
-    ended: Vec<(InFlight, f64)>,
-}
-
 /// Runs flows, in order of start, until all have ended or `done` breaks off.
 pub fn simulate(
     setup: &Setup,
@@ -217,20 +150,10 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             packet,
         };
         let relax = control.eta * round_trip / 2.0;
-        let window = reaction(control, &line, r_init / capacity);
-        let queue = |_| Queue {
-            sender: Sender::new(r_init, round_trip, relax, window, fair, control.beta),
-            signal: Signal::default(),
-            past: Past::default(),
-            listeners: 0,
-            waiting: match fair {
-                true => Waiting::Fair(Fair::default()),
-                false => Waiting::Fifo(VecDeque::new()),
-            },
-            arrived: 0.0,
-            backlog: 0.0,
-            seen: Seen::default(),
-            ended: Vec::new(),
+        let window = Reaction::of(control, &line, r_init / capacity);
+        let queue = |_| {
+            let sender = Sender::new(r_init, round_trip, relax, window, fair, control.beta);
+            Queue::new(sender, fair)
         };
         Model {
             setup,
@@ -621,74 +544,6 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         let ideal = (room.max(0.0) / heard.controlled.max(1) as f64).min(line.capacity);
         queue.signal.push(end, span, ideal);
         queue.signal.seek(end - line.round_trip);
-    }
-}
-
-impl Waiting {
-    /// The bytes of a flow that goes on sending which wait behind others'; nothing where all wait
-    /// in one line.
-    fn behind_others(&self, flow: &InFlight) -> f64 {
-        match self {
-            Waiting::Fifo(_) => 0.0,
-            Waiting::Fair(fair) => fair.backlog(flow),
-        }
-    }
-}
-
-impl Queue {
-    fn is_idle(&self) -> bool {
-        self.backlog == 0.0 && self.sender.is_idle()
-    }
-
-    /// How the queue is `at`, with the marks and the load of `sums`.
-    fn instant(&self, at: f64, sums: Instant) -> Instant {
-        Instant {
-            at,
-            arrived: self.arrived,
-            served: self.arrived - self.backlog,
-            ..sums
-        }
-    }
-
-    /// Beta x the average uncontrolled rate as signalled over the step.
-    fn uncontrolled(&mut self, beta: f64, end: f64, span: f64) -> f64 {
-        match beta != 0.0 {
-            true => beta * self.sender.uncontrolled(end, span),
-            false => 0.0,
-        }
-    }
-
-    /// Flows that were controlled during the step.
-    fn controlled(&self) -> usize {
-        self.sender.controlled() + self.ended.len()
-    }
-}
-
-/// With what the windows of flows begin that send `share` of the line rate at first; nothing where
-/// flows have none.
-fn reaction(control: &Control, line: &Line, share: f64) -> Option<Reaction> {
-    match control.law {
-        Law::Rate => None,
-        Law::Dctcp => {
-            let rise = control.rise.map_or(0.0, |bytes| bytes.get() as f64);
-            let flow = Dctcp::new(share, control.gain, rise / line.bdp());
-            Some(Reaction::Dctcp(flow))
-        }
-        Law::Hpcc => {
-            let (target, increase) = (control.u_target, control.additive_increase);
-            let memory = control.eta * line.round_trip / 2.0;
-            let flow = Hpcc::new(share, target, increase, memory);
-            Some(Reaction::Hpcc(flow))
-        }
-    }
-}
-
-/// The share of the time for which a backlog that goes from `before` to `after` is above a threshold.
-fn above(threshold: f64, before: f64, after: f64) -> f64 {
-    match (before > threshold, after > threshold) {
-        (true, true) => 1.0,
-        (false, false) => 0.0,
-        _ => (before.max(after) - threshold) / (before - after).abs(),
     }
 }
 

@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
 use crate::acks::Acks;
-use crate::model::InFlight;
+use crate::bottleneck::InFlight;
 use crate::window::{Line, Reaction, Window};
 
 /// What the rest of a flow's transient may be worth when it joins the settled

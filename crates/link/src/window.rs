@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 
 use crate::acks::Acks;
+use crate::control::{Control, Law};
 use crate::dctcp::Dctcp;
 use crate::hpcc::Hpcc;
 
@@ -114,6 +115,24 @@ pub(crate) enum Reaction {
 }
 
 impl Reaction {
+    /// Of flows that send `share` of the line rate at first; nothing where flows have no windows.
+    pub fn of(control: &Control, line: &Line, share: f64) -> Option<Self> {
+        match control.law {
+            Law::Rate => None,
+            Law::Dctcp => {
+                let rise = control.rise.map_or(0.0, |bytes| bytes.get() as f64);
+                let flow = Dctcp::new(share, control.gain, rise / line.bdp());
+                Some(Reaction::Dctcp(flow))
+            }
+            Law::Hpcc => {
+                let (target, increase) = (control.u_target, control.additive_increase);
+                let memory = control.eta * line.round_trip / 2.0;
+                let flow = Hpcc::new(share, target, increase, memory);
+                Some(Reaction::Hpcc(flow))
+            }
+        }
+    }
+
     /// The share of the step after which the window is another one.
     fn on_acks(&mut self, heard: &Heard) -> f64 {
         match self {

@@ -1,0 +1,139 @@
+//! One queue of the bottleneck: what waits, who sends, and what flows hear of it.
+
+use std::collections::VecDeque;
+
+use crate::acks::{Instant, Past};
+use crate::fair::Fair;
+use crate::sender::Sender;
+use crate::signal::Signal;
+
+/// A flow on its way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InFlight {
+    pub index: u64,
+    pub start: f64,
+    /// Bytes on the wire, and of payload.
+    pub size: f64,
+    pub payload: f64,
+    /// When its last byte is sent, once that is known.
+    pub arrives: f64,
+    pub class: u16,
+    /// Its place among the flows that go on sending (fair queueing).
+    pub slot: u32,
+}
+
+/// Flows whose bytes wait, in the order in which the last ones leave.
+#[derive(Debug)]
+pub(crate) enum Waiting {
+    /// Ends of flows, by the bytes that had arrived before them and with them.
+    Fifo(VecDeque<(f64, InFlight)>),
+    Fair(Fair),
+}
+
+/// Integrals over the step so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
+    /// Capacity that may be counted on.
+    pub available: f64,
+    /// Backlog above T.
+    pub excess: f64,
+    /// Bytes that left, and that left while more than T waited.
+    pub served: f64,
+    pub marked: f64,
+}
+
+/// What flows hear of a step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Heard {
+    pub seen: Seen,
+    /// Backlog above T at the end.
+    pub excess: f64,
+    /// Beta x the average uncontrolled rate.
+    pub uncontrolled: f64,
+    pub controlled: usize,
+}
+
+/// One queue at the bottleneck, with the senders that fill it.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    pub sender: Sender,
+    pub signal: Signal,
+    /// What flows with windows hear of.
+    pub past: Past,
+    /// Flows that outlast their first round trip and have not sent everything.
+    pub listeners: usize,
+    pub waiting: Waiting,
+    pub arrived: f64,
+    pub backlog: f64,
+    pub seen: Seen,
+    /// Flows that sent their last byte in the step, with their bytes in it.
+    pub ended: Vec<(InFlight, f64)>,
+}
+
+impl Waiting {
+    /// The bytes of a flow that goes on sending which wait behind others'; nothing where all wait
+    /// in one line.
+    pub fn behind_others(&self, flow: &InFlight) -> f64 {
+        match self {
+            Waiting::Fifo(_) => 0.0,
+            Waiting::Fair(fair) => fair.backlog(flow),
+        }
+    }
+}
+
+impl Queue {
+    /// Nothing has come yet. Flows of a `fair` one are served by turns.
+    pub fn new(sender: Sender, fair: bool) -> Self {
+        Queue {
+            sender,
+            signal: Signal::default(),
+            past: Past::default(),
+            listeners: 0,
+            waiting: match fair {
+                true => Waiting::Fair(Fair::default()),
+                false => Waiting::Fifo(VecDeque::new()),
+            },
+            arrived: 0.0,
+            backlog: 0.0,
+            seen: Seen::default(),
+            ended: Vec::new(),
+        }
+    }
+
+    /// Whether nothing waits and nobody sends.
+    pub fn is_idle(&self) -> bool {
+        self.backlog == 0.0 && self.sender.is_idle()
+    }
+
+    /// How the queue is `at`, with the marks and the load of `sums`.
+    pub fn instant(&self, at: f64, sums: Instant) -> Instant {
+        Instant {
+            at,
+            arrived: self.arrived,
+            served: self.arrived - self.backlog,
+            ..sums
+        }
+    }
+
+    /// Beta x the average uncontrolled rate as signalled over the step.
+    pub fn uncontrolled(&mut self, beta: f64, end: f64, span: f64) -> f64 {
+        match beta != 0.0 {
+            true => beta * self.sender.uncontrolled(end, span),
+            false => 0.0,
+        }
+    }
+
+    /// Flows that were controlled during the step.
+    pub fn controlled(&self) -> usize {
+        self.sender.controlled() + self.ended.len()
+    }
+}
+
+/// The share of the time for which a backlog that goes from `before` to `after` is above a threshold.
+pub(crate) fn above(threshold: f64, before: f64, after: f64) -> f64 {
+    match (before > threshold, after > threshold) {
+        (true, true) => 1.0,
+        (false, false) => 0.0,
+        _ => (before.max(after) - threshold) / (before - after).abs(),
+    }
+}
