@@ -23,7 +23,7 @@ Sets = Annotated[
     ),
 ]
 Seed = Annotated[int | None, typer.Option(help="Instead of the specification's seed.")]
-MostFlows = Annotated[int | None, typer.Option(help="Simulate no more than so many for one verdict.")]
+MostFlows = Annotated[int | None, typer.Option(help="Simulate at most so many for one verdict.")]
 
 
 def register(app: typer.Typer) -> None:
