@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use fctlab_core::{Duration, Rate};
 
 use crate::acks::Instant;
-use crate::bottleneck::{Heard, InFlight, Queue, Seen, Waiting, above};
+use crate::bottleneck::{Backlog, Heard, InFlight, Queue, Seen, Service, Waiting};
 use crate::control::{Control, Law, Scope};
 use crate::queues::{Discipline, Inside, Sharing};
 use crate::sender::{Approach, Sender, Step};
@@ -386,68 +386,23 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         let heard = busy.iter().any(|&q| self.queues[q].listeners > 0);
         let (mut at, mut left) = (now, span);
         while left > 0.0 {
-            for &q in busy {
-                self.demands[q] = match self.queues[q].backlog > 0.0 {
-                    true => f64::INFINITY,
-                    false => self.inflow[q],
-                };
-            }
-            let discipline = &self.setup.discipline;
-            discipline.share(self.line.capacity, &self.demands, &mut self.shares);
-            // Until the first queue is empty.
-            let (mut part, mut first) = (left, None);
-            for &q in busy {
-                let queue = &self.queues[q];
-                let falls = self.shares[q] - self.inflow[q];
-                if queue.backlog > 0.0 && falls > 0.0 && queue.backlog <= falls * part {
-                    part = queue.backlog / falls;
-                    first = Some(q);
-                }
-            }
+            self.share(busy);
+            let (part, first) = self.until_one_is_empty(left, busy);
             if heard {
-                for &q in busy {
-                    let waits = self.queues[q].backlog > 0.0 || self.inflow[q] > self.shares[q];
-                    self.active[q] = match waits {
-                        true => 1.0,
-                        false => self.inflow[q] / self.line.capacity,
-                    };
-                }
-                discipline.available(
-                    self.line.capacity,
-                    &self.shares,
-                    &self.active,
-                    &mut self.available,
-                );
+                self.find_available(busy);
             }
-            let excess = |backlog: f64| (backlog - self.threshold).max(0.0);
-            let (mut all_before, mut all_after, mut all_served) = (0.0, 0.0, 0.0);
+            let (mut all, mut all_served) = (Backlog::default(), 0.0);
             for &q in busy {
-                let queue = &mut self.queues[q];
-                let (share, inflow) = (self.shares[q], self.inflow[q]);
-                let before = queue.backlog;
-                let waits = before > 0.0 || inflow > share;
-                let after = match first == Some(q) || !waits {
-                    true => 0.0,
-                    false => (before + (inflow - share) * part).max(0.0),
+                let service = Service {
+                    at,
+                    span: part,
+                    inflow: self.inflow[q],
+                    share: self.shares[q],
+                    empties: first == Some(q),
                 };
-                let served_before = queue.arrived - before;
-                queue.arrived += inflow * part;
-                queue.backlog = after;
-                all_before += before;
-                all_after += after;
-                if queue.listeners > 0 {
-                    queue.seen.available += self.available[q] * part;
-                    queue.seen.excess += (excess(before) + excess(after)) / 2.0 * part;
-                }
-                let served = queue.arrived - after;
-                queue.seen.served += served - served_before;
-                if self.marks {
-                    queue.seen.marked +=
-                        (served - served_before) * above(self.threshold, before, after);
-                }
-                all_served += served - served_before;
-                self.counters.served_bytes += served - served_before;
-                let mut depart = |flow, at| {
+                let queue = &mut self.queues[q];
+                let before = queue.backlog;
+                let served = queue.serve(&service, |flow, at| {
                     end(
                         &mut self.counters,
                         &mut self.done,
@@ -456,30 +411,29 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                         flow,
                         at,
                     );
-                };
-                match &mut queue.waiting {
-                    Waiting::Fifo(ends) => {
-                        while let Some(&(mark, flow)) = ends.front()
-                            && mark <= served
-                        {
-                            ends.pop_front();
-                            // Rounding may end a flow while nothing is served.
-                            let into = match share > 0.0 {
-                                true => ((mark - served_before) / share).clamp(0.0, part),
-                                false => 0.0,
-                            };
-                            depart(flow, at + into);
-                        }
-                    }
-                    Waiting::Fair(fair) => {
-                        fair.serve(at, part, served - served_before, after == 0.0, &mut depart);
+                });
+                let after = queue.backlog;
+                if queue.listeners > 0 {
+                    let backlog = Backlog { before, after };
+                    let (seen, available) = (&mut queue.seen, self.available[q]);
+                    seen.add(
+                        available * part,
+                        served,
+                        backlog.excess(self.threshold) * part,
+                    );
+                    if self.marks {
+                        seen.marked += served * backlog.above(self.threshold);
                     }
                 }
+                self.counters.served_bytes += served;
+                all.before += before;
+                all.after += after;
+                all_served += served;
             }
             if heard {
-                self.port.available += self.line.capacity * part;
-                self.port.excess += (excess(all_before) + excess(all_after)) / 2.0 * part;
-                self.port.served += all_served;
+                let excess = all.excess(self.threshold);
+                self.port
+                    .add(self.line.capacity * part, all_served, excess * part);
             }
             at += part;
             left = match first {
@@ -487,6 +441,50 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                 None => 0.0,
             };
         }
+    }
+
+    /// What each queue may send.
+    fn share(&mut self, busy: &[usize]) {
+        for &q in busy {
+            self.demands[q] = match self.queues[q].backlog > 0.0 {
+                true => f64::INFINITY,
+                false => self.inflow[q],
+            };
+        }
+        let discipline = &self.setup.discipline;
+        discipline.share(self.line.capacity, &self.demands, &mut self.shares);
+    }
+
+    /// The time after which the first queue is empty, which one that is, and `left` if none will be earlier.
+    fn until_one_is_empty(&self, left: f64, busy: &[usize]) -> (f64, Option<usize>) {
+        let (mut part, mut first) = (left, None);
+        for &q in busy {
+            let queue = &self.queues[q];
+            let falls = self.shares[q] - self.inflow[q];
+            if queue.backlog > 0.0 && falls > 0.0 && queue.backlog <= falls * part {
+                part = queue.backlog / falls;
+                first = Some(q);
+            }
+        }
+        (part, first)
+    }
+
+    /// What each queue may count on (equation 10).
+    fn find_available(&mut self, busy: &[usize]) {
+        for &q in busy {
+            let waits = self.queues[q].backlog > 0.0 || self.inflow[q] > self.shares[q];
+            self.active[q] = match waits {
+                true => 1.0,
+                false => self.inflow[q] / self.line.capacity,
+            };
+        }
+        let discipline = &self.setup.discipline;
+        discipline.available(
+            self.line.capacity,
+            &self.shares,
+            &self.active,
+            &mut self.available,
+        );
     }
 
     /// What the senders of all queues will hear of the step, where they hear of the port.
