@@ -101,9 +101,9 @@ def predict(
 
     Returns:
         ``classes``: ``{"name", "verdict" ("met", "violated", "undecided"; None without an SLO),
-        "why", "loss", "slis": [{"name", "attr", "value", "ci95", "flows", "flows_needed",
-        "tight"}]}``; ``flows``, ``simulated_s``, ``cost`` (``wall_s``, ``evaluations``,
-        ``flows``) and the resolved ``spec``.
+        "why", "loss", "slis": [{"name", "attr", "value", "ci95", "ci99", "flows",
+        "flows_needed", "tight"}]}``, verdicts being about ``ci99``; ``flows``, ``simulated_s``,
+        ``cost`` (``wall_s``, ``evaluations``, ``flows``) and the resolved ``spec``.
 
     Raises:
         SpecError: a mistake in the specification.

@@ -19,7 +19,7 @@ pub const DECIDE: f64 = 16.0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// It holds for all values inside the intervals.
+    /// It holds for all values inside the 99% intervals.
     Met,
     /// It holds for none.
     Violated,
@@ -38,6 +38,8 @@ pub struct SliFound {
     pub value: f64,
     /// Its 95% interval; the upper end is null where flows are too few.
     pub ci95: [Option<f64>; 2],
+    /// Its 99% interval, which verdicts are about ([`Estimate::ci99`]).
+    pub ci99: [Option<f64>; 2],
     /// Flows behind it.
     pub flows: u64,
     /// Flows that it takes at least.
@@ -152,11 +154,13 @@ fn judge_class(class: &Class, estimates: &[Estimate]) -> ClassFound {
     let slis: Vec<SliFound> = pairs
         .map(|(sli, e)| {
             let finite = |x: f64| x.is_finite().then_some(x);
+            let ends = |(low, high)| [finite(low), finite(high)];
             let mut found = SliFound {
                 name: sli.name.clone(),
                 attr: sli.attr,
                 value: e.value,
-                ci95: [finite(e.low), finite(e.high)],
+                ci95: ends(e.ci95),
+                ci99: ends(e.ci99),
                 flows: e.flows,
                 flows_needed: sli.least_flows(),
                 tight: false,
@@ -175,7 +179,7 @@ fn judge_class(class: &Class, estimates: &[Estimate]) -> ClassFound {
         };
     };
     let values: Vec<f64> = estimates.iter().map(|e| e.value).collect();
-    let intervals: Vec<(f64, f64)> = estimates.iter().map(|e| (e.low, e.high)).collect();
+    let intervals: Vec<(f64, f64)> = estimates.iter().map(|e| e.ci99).collect();
     let named = slo.slis();
     let loose = named.iter().map(|&i| &slis[i]).find(|s| !s.tight);
     let decided = slo.decide(&intervals);
@@ -183,11 +187,11 @@ fn judge_class(class: &Class, estimates: &[Estimate]) -> ClassFound {
     let shown = |s: &SliFound| {
         let end = |x: Option<f64>| x.map_or("inf".into(), |x| format!("{x:.4}"));
         format!(
-            "{} is {:.4} [{}, {}]",
+            "{} is {:.4} [{}, {}] at 99%",
             s.name,
             s.value,
-            end(s.ci95[0]),
-            end(s.ci95[1])
+            end(s.ci99[0]),
+            end(s.ci99[1])
         )
     };
     let (verdict, why) = match (decided, loose) {
@@ -227,5 +231,50 @@ fn judge_class(class: &Class, estimates: &[Estimate]) -> ClassFound {
         why,
         loss: Some(slo.loss(&values)).filter(|l| l.is_finite()),
         slis,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::spec::Spec;
+
+    #[test]
+    fn verdicts_are_about_the_wider_interval() {
+        let class = serde_json::json!({"name": "a", "flowsizes": {"kind": "fixed", "size": "50KB"},
+            "interarrivals": {"kind": "poisson"}, "load": 0.3, "slo": "tail < 4",
+            "slis": [{"name": "tail", "metric": "p90"}]});
+        let value = serde_json::json!({"network": {"link": "10Gbps", "rtt": "10us"}, "queue": "fifo",
+            "classes": [class]});
+        let classes = Spec::read(value, Path::new("")).unwrap().classes().unwrap();
+        let verdict = |value: f64, ci95, ci99| {
+            let flows = 1000;
+            let estimate = Estimate {
+                value,
+                ci95,
+                ci99,
+                flows,
+            };
+            let found = judge(&classes, &[vec![estimate]]);
+            (found[0].verdict, found[0].why.clone())
+        };
+        let near = verdict(3.8, (3.65, 3.95), (3.6, 4.05));
+        assert_eq!(near.0, Some(Verdict::Undecided));
+        assert_eq!(
+            near.1,
+            "the threshold lies inside the interval: tail is 3.8000 [3.6000, 4.0500] at 99%"
+        );
+        assert_eq!(verdict(3.7, (3.6, 3.8), (3.5, 3.9)).0, Some(Verdict::Met));
+        assert_eq!(
+            verdict(4.3, (4.2, 4.4), (4.1, 4.5)).0,
+            Some(Verdict::Violated)
+        );
+        // Known to 11%: the wider interval does not matter.
+        assert_eq!(
+            verdict(2.0, (1.8, 2.22), (1.7, 2.3)).0,
+            Some(Verdict::Undecided)
+        );
     }
 }
