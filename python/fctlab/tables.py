@@ -285,14 +285,15 @@ def _classes(title: str, classes: list[dict[str, Any]], weights: list[int] | Non
     table.add_column("why")
     for k, each in enumerate(classes):
         for i, sli in enumerate(each["slis"]):
-            low, high = (_sli(sli["attr"], end) for end in sli["ci95"])
+            low, value, high = (
+                _sli(sli["attr"], each) for each in (sli["ci95"][0], sli["value"], sli["ci95"][1])
+            )
             first = i == 0
             table.add_row(
                 each["name"] if first else "",
                 *([str(weights[k]) if first else ""] if weights else []),
                 sli["name"],
-                _sli(sli["attr"], sli["value"]),
-                f"{low} to {high}",
+                *((value, f"{low} to {high}") if sli["flows"] else ("-", "-")),
                 count(sli["flows"]),
                 (each["verdict"] or "-") if first else "",
                 each["why"] if first else "",

@@ -14,7 +14,7 @@ def test_every_claim_is_a_row() -> None:
     plan = studies.load("swp").plan("quick")
     ids = {claim.id for claim in plan.claims}
     of_paper = {f"swp-{i}" for i in range(1, 16)}
-    ours = {"swp-6-fitted", "swp-7-fitted", "swp-x1", "swp-x2", "swp-x3", "swp-x4"}
+    ours = {"swp-6-windows", "swp-7-windows", "swp-x1", "swp-x2", "swp-x3", "swp-x4"}
     assert ids == of_paper | ours
     assert {figure.id for figure in plan.figures} == {f"figure-{i}" for i in (1, 2, 6, 7, 8, 9, 10)}
     assert {"accuracy", "accuracy-weights", "table-3"} <= {table.id for table in plan.tables}
@@ -103,19 +103,19 @@ def test_bins_and_errors_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = np.array([10.0, 10, 20, 200_000, 2_000_000, 3_000_000])
     packet = np.array([1.0, 2, 4, 5, 6, 10])
     model = np.array([1.0, 3, 8, 5, 6, 6])
-    found = accuracy.compare(sizes, {"packet": packet, "fitted": model})
+    found = accuracy.compare(sizes, {"packet": packet, "windows": model})
     assert found.largest.tolist() == [10, 20, 200_000, 2_000_000, 3_000_000]
     assert found.flows.tolist() == [2, 1, 1, 1, 1]
     assert found.p99["packet"].tolist() == [2, 4, 5, 6, 10]
     # One flow of 20 bytes is too few, and a BDP is below 200 KB.
-    assert found.errors("fitted").tolist() == [pytest.approx(0.5)]
+    assert found.errors("windows").tolist() == [pytest.approx(0.5)]
     assert (found.long, found.mean["packet"]) == (2, 8)
-    assert found.long_ratio("fitted") == 0.75
+    assert found.long_ratio("windows") == 0.75
 
 
 def test_without_long_flows_there_is_no_mean() -> None:
-    found = accuracy.compare(np.ones(3), {"packet": np.ones(3), "fitted": np.ones(3)})
-    assert found.long == 0 and np.isnan(found.long_ratio("fitted"))
+    found = accuracy.compare(np.ones(3), {"packet": np.ones(3), "windows": np.ones(3)})
+    assert found.long == 0 and np.isnan(found.long_ratio("windows"))
 
 
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,14 +137,14 @@ def test_the_model_beside_the_packet_engine(
     small(monkeypatch)
     report = conduct.study("swp", "quick", only=["swp-6", "swp-7", "swp-x1"], out=tmp_path)
     claims = {claim["id"]: claim for claim in report.json["claims"]}
-    assert set(claims) == {"swp-6", "swp-6-fitted", "swp-7", "swp-7-fitted", "swp-x1"}
+    assert set(claims) == {"swp-6", "swp-6-windows", "swp-7", "swp-7-windows", "swp-x1"}
 
     def mean(id: str) -> float:
         parts = claims[id]["parts"]
         return float(np.mean([part["value"] for part in parts if ", mean error" in part["part"]]))
 
     # Table 2 belongs to another DCTCP and another HPCC.
-    assert mean("swp-6-fitted") < mean("swp-6") / 2
+    assert mean("swp-6-windows") < mean("swp-6") / 2
     assert {file.name for file in (tmp_path / "figures").iterdir()} == {
         "figure-6.png",
         "figure-7.png",

@@ -100,13 +100,47 @@ fn explain(path: String, message: &str) -> SpecError {
     {
         return SpecError::new(join(&path, key), "is missing and has no default");
     }
-    SpecError::new(path, message)
+    SpecError::new(path, in_plain_words(message).as_deref().unwrap_or(message))
+}
+
+/// What serde says of a value of the wrong type, without the names of Rust's types.
+fn in_plain_words(message: &str) -> Option<String> {
+    let (_, rest) = message
+        .split_once("invalid type: ")
+        .or_else(|| message.split_once("invalid value: "))?;
+    let (found, expected) = rest.rsplit_once(", expected ")?;
+    let found = match found {
+        "map" => "a table",
+        "sequence" => "a list",
+        "unit value" | "null" => "nothing",
+        value => ["string ", "integer ", "floating point ", "boolean "]
+            .iter()
+            .find_map(|kind| value.strip_prefix(kind))?
+            .trim_matches('`'),
+    };
+    let up_to = |max: u64| format!("a whole number from 0 to {max}");
+    let expected = match expected {
+        "f64" | "f32" => "a number".to_owned(),
+        "u8" => up_to(u8::MAX.into()),
+        "u16" => up_to(u16::MAX.into()),
+        "u32" => up_to(u32::MAX.into()),
+        "u64" | "usize" => up_to(u64::MAX),
+        "a boolean" => "true or false".to_owned(),
+        "a string" => "text".to_owned(),
+        "a sequence" => "a list".to_owned(),
+        what if what.starts_with("struct ") => "a table".to_owned(),
+        _ => return None,
+    };
+    Some(format!("{found} is not {expected}"))
 }
 
 /// The error for a key that is not known at `path`, naming the nearest of `known`.
 pub fn unknown_key(path: &str, key: &str, known: &[&str]) -> SpecError {
     let hint = hint(key, known);
-    let message = format!("unknown key; {hint}known here: {}", known.join(", "));
+    let message = match known {
+        [] => "unknown key; no other keys are known here".to_owned(),
+        known => format!("unknown key; {hint}known here: {}", known.join(", ")),
+    };
     SpecError::new(join(path, key), message)
 }
 
@@ -261,6 +295,10 @@ mod tests {
         assert_eq!(
             error(json!({"traffic": [{"load": 1.3, "min_rto": "1us"}]})),
             "traffic[0].load: 1.3 is not in (0, 1)"
+        );
+        assert_eq!(
+            error(json!({"traffic": {"load": 0.3}})),
+            "traffic: a table is not a list"
         );
         assert_eq!(
             error(json!({"traffic": [{"laod": 0.3}]})),

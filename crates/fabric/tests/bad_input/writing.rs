@@ -212,7 +212,7 @@ fn sets_and_syntax() {
     );
     assert_eq!(
         set("seed", "-1"),
-        "seed: invalid value: integer `-1`, expected u64"
+        "seed: -1 is not a whole number from 0 to 18446744073709551615"
     );
     let message = parse("a = 1\nb = = 2\n", Format::Toml)
         .unwrap_err()

@@ -1,8 +1,8 @@
 """Figures 6 and 7: the functional link model beside the packet engine, on the same flows.
 
 100 Gbps, RTT 10 us, log-normal gaps with sigma 2, as in section 5.1. The paper's packet engine is
-ns-3 with the HPCC simulator's DCTCP and HPCC; here it is ours. Its parameters (table 2) and those
-that are made for our engine stand side by side.
+ns-3 with the HPCC simulator's DCTCP and HPCC; here it is ours. The paper's law with its parameters
+(table 2) and the laws with windows, in which nothing is fitted, stand side by side.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ called accurate; the paper has no figure."""
 LONG = 0.10
 """The same for the mean slowdown of long flows, as a share."""
 SCHEMES = dict(zip(("DCTCP", "HPCC"), bottleneck.SCHEMES.items(), strict=True))
-"""Of the packet engine: the parameters made for each, which are called like it, and table 2's."""
+"""Of the packet engine: the preset that has the windows of each, called like it, and table 2's."""
 
 
 @dataclass(frozen=True)
@@ -164,12 +164,12 @@ def compare(sizes: NDArray[np.float64], slowdowns: Mapping[str, NDArray[np.float
 @functools.cache
 def measured(mix: Mix, load: float, scheme: str, seed: int, mode: Mode) -> dict[str, Compared]:
     """Every class of a mix packet by packet and in the model, by set of parameters."""
-    fitted, published = SCHEMES[scheme]
+    own, published = SCHEMES[scheme]
     count = mix.flows[mode]
-    spec = specification(mix, load, seed, fitted)
+    spec = specification(mix, load, seed, own)
     drawn = planning.flows(spec, count)
     run, _ = bottleneck.replay(spec, drawn)
-    slowdowns = {"packet": run["slowdown"].to_numpy(), "fitted": drawn["slowdown"].to_numpy()}
+    slowdowns = {"packet": run["slowdown"].to_numpy(), "windows": drawn["slowdown"].to_numpy()}
     other = specification(mix, load, seed, published)
     slowdowns["table 2"] = planning.flows(other, count)["slowdown"].to_numpy()
     names = drawn["traffic_class"].to_numpy()
@@ -202,7 +202,7 @@ def claims(mode: Mode) -> list[Claim]:
     """swp-6, swp-7, and the same with weights."""
     accurate = f"accurate (here: {MEAN:.0%} on average over size bins, {MOST:.0%} at most)"
     close = f"accurate (here: within {LONG:.0%})"
-    fitted = "presets dctcp-rate and hpcc, made for the packet engine at hand"
+    own = "windows of their own (presets dctcp-rate and hpcc; nothing is fitted)"
     return [
         Claim(
             "swp-6",
@@ -210,13 +210,13 @@ def claims(mode: Mode) -> list[Claim]:
             "up to one BDP (125 KB) under DCTCP and HPCC",
             accurate,
             tuple(_tails(ALONE, "table 2", mode)),
-            lambda _: _fitted_do(mode),
+            lambda _: _windows_do(mode),
         ),
         Claim(
-            "swp-6-fitted",
-            f"... so does the model with {fitted}",
+            "swp-6-windows",
+            f"... so does the model with {own}",
             accurate,
-            tuple(_tails(ALONE, "fitted", mode)),
+            tuple(_tails(ALONE, "windows", mode)),
             beyond=True,
         ),
         Claim(
@@ -224,20 +224,20 @@ def claims(mode: Mode) -> list[Claim]:
             "Figure 7: SWP-D and SWP-H predict the average slowdown of flows above 1 MB",
             close,
             tuple(_means(ALONE, "table 2", mode)),
-            lambda _: "Table 2 is tuned to ns-3's DCTCP and HPCC; swp-7-fitted is our engine's.",
+            lambda _: "Table 2 is tuned to ns-3's DCTCP and HPCC; swp-7-windows is about ours.",
         ),
         Claim(
-            "swp-7-fitted",
-            f"... so does the model with {fitted}",
+            "swp-7-windows",
+            f"... so does the model with {own}",
             close,
-            tuple(_means(ALONE, "fitted", mode)),
+            tuple(_means(ALONE, "windows", mode)),
             beyond=True,
         ),
         Claim(
             "swp-x1",
-            f"With weights: two and five classes under WFQ, {fitted}",
+            f"With weights: two and five classes under WFQ, {own}",
             f"not measured (the same bars: {MEAN:.0%}, {MOST:.0%}, {LONG:.0%})",
-            (*_tails(WEIGHTED, "fitted", mode), *_means(WEIGHTED, "fitted", mode)),
+            (*_tails(WEIGHTED, "windows", mode), *_means(WEIGHTED, "windows", mode)),
             lambda _: _why(mode),
             beyond=True,
         ),
@@ -294,19 +294,19 @@ def _span(mixes: Sequence[Mix], which: str, mode: Mode, schemes: Sequence[str]) 
     return f"{np.nanmin(errors):.1%} to {np.nanmax(errors):.1%}"
 
 
-def _fitted_do(mode: Mode) -> str:
+def _windows_do(mode: Mode) -> str:
     return (
         "Table 2 is tuned to the DCTCP and HPCC of the paper's ns-3: mean errors of "
         f"{_span(ALONE, 'table 2', mode, list(SCHEMES))} here, and "
-        f"{_span(ALONE, 'fitted', mode, list(SCHEMES))} with parameters made for this engine "
-        "(swp-6-fitted)."
+        f"{_span(ALONE, 'windows', mode, list(SCHEMES))} with windows of their own "
+        "(swp-6-windows)."
     )
 
 
 def _why(mode: Mode) -> str:
     return (
-        f"Mean errors of p99: {_span(WEIGHTED, 'fitted', mode, ['DCTCP'])} under DCTCP, "
-        f"{_span(WEIGHTED, 'fitted', mode, ['HPCC'])} under HPCC, whose switches report queue and "
+        f"Mean errors of p99: {_span(WEIGHTED, 'windows', mode, ['DCTCP'])} under DCTCP, "
+        f"{_span(WEIGHTED, 'windows', mode, ['HPCC'])} under HPCC, whose switches report queue and "
         "rate of the whole port, as in its published simulator (preset hpcc: scope); "
         "equation 11 has those of the class. Means of long flows rest on few of them here."
     )
@@ -322,10 +322,10 @@ def tables(mode: Mode) -> list[Table]:
             for each in mix.classes:
                 over = [run[each.name] for run in runs]
                 row = [scheme, each.name, f"{each.weight}", f"{load:.0%}"]
-                for which in ("fitted", "table 2"):
+                for which in ("windows", "table 2"):
                     errors = np.abs(np.concatenate([one.errors(which) for one in over]))
                     row.append(f"{errors.mean():.1%}, {errors.max():.1%}" if len(errors) else "-")
-                ratios = {k: [o.long_ratio(k) - 1 for o in over] for k in ("fitted", "table 2")}
+                ratios = {k: [o.long_ratio(k) - 1 for o in over] for k in ("windows", "table 2")}
                 row += [f"{np.mean(values):+.1%}" for values in ratios.values()]
                 found.append((*row, f"{np.mean([one.long for one in over]):,.0f}"))
         return found
@@ -343,9 +343,9 @@ def tables(mode: Mode) -> list[Table]:
                 "class",
                 "weight",
                 "load",
-                "p99, fitted",
+                "p99, windows",
                 "p99, table 2",
-                "long, fitted",
+                "long, windows",
                 "long, table 2",
                 "long flows",
             ),
@@ -361,10 +361,10 @@ def tables(mode: Mode) -> list[Table]:
 
 STYLES: dict[str, dict[str, Any]] = {
     "packet": {"color": "black", "marker": "o"},
-    "fitted": {"color": "tab:blue", "marker": "s"},
+    "windows": {"color": "tab:blue", "marker": "s"},
     "table 2": {"color": "tab:orange", "marker": "^"},
 }
-LABELS = {"packet": "packet engine", "fitted": "model, fitted", "table 2": "model, table 2"}
+LABELS = {"packet": "packet engine", "windows": "model, windows", "table 2": "model, table 2"}
 
 
 def figures(mode: Mode) -> list[Figure]:

@@ -42,7 +42,7 @@ NS3_PACKETS: dict[Mode, int] = {"quick": 200_000, "full": 5_000_000}
 PER_CONNECTION = 7
 """Packets that open and close one in ns-3."""
 SCHEME = "dctcp-rate"
-CONTROLS = {"swp-d": "table 2", SCHEME: "fitted"}
+CONTROLS = {"swp-d": "table 2", SCHEME: "windows"}
 PAYLOAD_BYTES, HEADER_BYTES = 1000, 48
 NS3 = {
     "leaves": 1,

@@ -36,7 +36,7 @@ FLOWS = 4_000
 """Behind each p99 of a packet run, at least."""
 MORE = 4
 """Times as many flows are asked while a threshold that decides lies inside an interval."""
-MOST_JUDGED: dict[Mode, int] = {"quick": 1_000_000, "full": 8_000_000}
+MOST_JUDGED: dict[Mode, int] = {"quick": 1_000_000, "full": 32_000_000}
 """Flows of a packet run that was asked for more, at most."""
 ROUNDS = 3
 """Packet runs in a search for weights, at most."""
