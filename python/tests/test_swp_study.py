@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import linregress
 
 from fctlab import ns3, studies
 from fctlab.studies import conduct
@@ -69,6 +70,23 @@ def test_subsets_of_figure_8() -> None:
     assert not apart.hard and apart.tight and not apart.easy
     assert made((4, 6), (1.2, 1.7)).easy
     assert hard.inflation("fifo", "weights") == 1.5
+
+
+def test_the_rise_of_an_inflation_has_an_interval() -> None:
+    def made(threshold: float, inflation: float) -> capacity.Scenario:
+        least = {"fifo": inflation, "weights": 1.0}
+        return capacity.Scenario({}, (threshold, 9.0), (1.0, 1.0), (5.0,), least)
+
+    thresholds = np.linspace(3, 6, 7)
+    exact = [made(t, 1.25 ** (6 - t)) for t in thresholds]
+    assert capacity._rise(exact, "fifo", "weights") == pytest.approx([1.25] * 7)
+    # Off by hand: the logarithm's errors are -a, +a, -a, ... (a = 0.1).
+    off = [made(t, 1.25 ** (6 - t) * np.exp(0.1 * (-1) ** i)) for i, t in enumerate(thresholds)]
+    found = np.log(capacity._rise(off, "fifo", "weights"))
+    line = linregress(thresholds, [np.log(s.inflation("fifo", "weights")) for s in off])
+    assert found.mean() == pytest.approx(-line.slope, abs=0.01)
+    assert found.std(ddof=1) / 7**0.5 == pytest.approx(line.stderr, rel=0.35)
+    assert capacity._rise(exact[:3], "fifo", "weights") == []
 
 
 def test_isolation_measures_both_classes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,7 +149,7 @@ def _claim_json(judged: Judged) -> dict[str, Any]:
         "claim": claim.text,
         "paper": claim.paper,
         "here": judged.here,
-        "ci95": _interval_json(judged.decisive[1]),
+        "ci95": _interval_json(*judged.decisive),
         "verdict": judged.verdict.value,
         "why": judged.why,
         "beyond_the_paper": claim.beyond,
@@ -166,7 +166,7 @@ def _part_json(part: Part, finding: Finding) -> dict[str, Any]:
         "counts": part.counts,
         "here": effect(part, finding),
         "value": finding.estimate and finding.estimate.point,
-        "ci95": _interval_json(finding),
+        "ci95": _interval_json(part, finding),
         "seeds": finding.estimate.seeds if finding.estimate else 0,
         "seeds_needed": finding.seeds_needed,
         "verdict": finding.verdict.value,
@@ -174,10 +174,10 @@ def _part_json(part: Part, finding: Finding) -> dict[str, Any]:
     }
 
 
-def _interval_json(finding: Finding) -> list[float | None] | None:
+def _interval_json(part: Part, finding: Finding) -> list[float | None] | None:
     """``null`` for an end that is infinite, and for no interval at all."""
     found = finding.estimate
-    if found is None:
+    if found is None or not interval(part, finding):
         return None
     return [found.low, found.high if found.high != float("inf") else None]
 

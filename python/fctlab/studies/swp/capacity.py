@@ -11,7 +11,7 @@ import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure as Drawing
@@ -20,6 +20,9 @@ from fctlab import planning
 from fctlab.studies.memory import remembered
 from fctlab.studies.study import Check, Claim, Figure, Mode, Part, Results
 from fctlab.studies.verdict import Band, Number, Sign, Within
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SIZES = ("google_rpc", "facebook_hadoop_bytes", "alibaba_storage")
 RATES = {3: (5.0, 10.0), 5: (3.0, 6.0)}
@@ -199,18 +202,20 @@ def claims(mode: Mode) -> list[Claim]:
             "yes",
             (
                 Part(
-                    "slope of FIFO over weights in the tightest threshold",
-                    "< 0",
-                    Within(high=0),
+                    "FIFO over weights, per 1 by which the tightest threshold is lower",
+                    "> 0",
+                    Sign(+1),
                     (),
-                    lambda: _slope(scenarios(5, mode), fifo, weights),
+                    lambda: _rise(scenarios(5, mode), fifo, weights),
+                    percent=True,
                 ),
                 Part(
-                    "slope of FIFO over weights + FQ",
-                    "< 0",
-                    Within(high=0),
+                    "FIFO over weights + FQ",
+                    "> 0",
+                    Sign(+1),
                     (),
-                    lambda: _slope(scenarios(5, mode), fifo, fair),
+                    lambda: _rise(scenarios(5, mode), fifo, fair),
+                    percent=True,
                 ),
             ),
         ),
@@ -240,13 +245,25 @@ def claims(mode: Mode) -> list[Claim]:
     ]
 
 
-def _slope(found: Sequence[Scenario], over: str, under: str) -> float:
-    """Least-squares slope of the logarithm of the inflation in the tightest threshold."""
-    if len(found) < 3:
-        return math.nan
-    x = [min(each.thresholds) for each in found]
-    y = [math.log(each.inflation(over, under)) for each in found]
-    return float(np.polyfit(x, y, 1)[0])
+def _rise(found: Sequence[Scenario], over: str, under: str) -> list[float]:
+    """What an inflation is multiplied by when the tightest threshold is lower by 1.
+
+    The slope of its logarithm (least squares), as Tukey's pseudo-values: their mean is the
+    jackknife's estimate, their spread over scenarios that of its error.
+    """
+    count = len(found)
+    if count < 4:
+        return []
+    x = np.array([min(each.thresholds) for each in found])
+    y = np.log([each.inflation(over, under) for each in found])
+
+    def slope(of: NDArray[np.bool_]) -> float:
+        return float(np.polyfit(x[of], y[of], 1)[0])
+
+    rows = np.arange(count)
+    whole = slope(rows >= 0)
+    pseudo = (count * whole - (count - 1) * slope(rows != i) for i in rows)
+    return [math.exp(-each) for each in pseudo]
 
 
 def _spare(mode: Mode) -> range:
@@ -359,9 +376,10 @@ def figures(mode: Mode) -> list[Figure]:
         )
         for axes, under in zip(grid, ("weights", "weights-fq"), strict=True):
             for ax, (label, value) in zip(axes, columns, strict=True):
-                ax.plot([value(s) for s in found], [s.inflation("fifo", under) for s in found], "o")
+                inflations = [s.inflation("fifo", under) for s in found]
+                ax.plot([value(s) for s in found], inflations, "o", markersize=4, alpha=0.6)
                 ax.set_xlabel(label)
-            axes[0].set_ylabel(f"FIFO over {under}")
+            axes[0].set_ylabel(f"FIFO over {under.replace('-fq', ' + FQ')}")
         return drawing
 
     what = "CDF over random scenarios of table 4; hard: a class of sigma > 1.7 with an SLO below 4."
