@@ -77,6 +77,13 @@ def _port(spec: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
             "ecn_scope": "queue",
         }
     weights = [classes[name]["weight"] for name in names]
+    if kind == "wrr":  # Packets per round.
+        for name, weight in zip(names, weights, strict=True):
+            if weight != round(weight):
+                at = f"classes[{list(classes).index(name)}].weight"
+                message = f"{weight:g} is not a whole number of packets, which wrr takes per round"
+                raise SpecError(at, f"{message} (packet engine)")
+        weights = [round(weight) for weight in weights]
     return {"discipline": {"kind": kind, "weights": weights, **queue}, "ecn_scope": "queue"}
 
 

@@ -1,4 +1,4 @@
-"""Fit the functional link model to packet-level runs of a congestion control (swp, section 4.3).
+"""Fit the link model to packet-level runs of a congestion control (swp, section 5.1, table 2).
 
 The paper sets the model's parameters by hand for ns-3's DCTCP and HPCC (table 2). Here the
 packet engine runs a congestion control over one link, the model sees the same flows, and the
@@ -187,11 +187,17 @@ def _sample(
     drawn = planning.flows(spec, flows)
     run, _ = bottleneck.replay(spec, drawn, scheme)
     sizes = drawn["size_bytes"].to_numpy().astype(float)
-    alone = (drawn["fct_s"] / drawn["slowdown"]).to_numpy()  # RTT + size / rate
-    per_byte, rtt = np.polyfit(sizes, alone, 1)
-    bdp = float(rtt / per_byte)
     slowdowns = run["slowdown"].to_numpy()
-    return Sample(f"{name}, load {load:g}", spec, bdp, flows, sizes, slowdowns)
+    return Sample(f"{name}, load {load:g}", spec, _bdp(network), flows, sizes, slowdowns)
+
+
+def _bdp(network: Mapping[str, Any]) -> float:
+    """The bandwidth-delay product in bytes, from the ideals of flows of several sizes."""
+    probe = {"name": "probe", "flowsizes": "websearch_bytes", "load": 0.5}
+    drawn = planning.flows({"network": network, "queue": "fifo", "classes": [probe]}, 100)
+    alone = (drawn["fct_s"] / drawn["slowdown"]).to_numpy()  # RTT + size / rate
+    per_byte, rtt = np.polyfit(drawn["size_bytes"].to_numpy().astype(float), alone, 1)
+    return float(rtt / per_byte)
 
 
 def _control(point: NDArray[np.float64], bdp: float, facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -204,11 +210,10 @@ def _control(point: NDArray[np.float64], bdp: float, facts: Mapping[str, Any]) -
 
 
 def _bins(sizes: NDArray[np.float64]) -> list[tuple[float, float]]:
-    """Size ranges (from, to] that hold about the same number of flows."""
-    edges = np.unique(np.quantile(sizes, np.linspace(0, 1, BINS + 1), method="inverted_cdf"))
-    return [
-        (float(low), float(high)) for low, high in zip([0.0, *edges[1:-1]], edges[1:], strict=True)
-    ]
+    """Size ranges (from, to] that hold as equal numbers of flows as ties allow."""
+    shares = np.linspace(0, 1, BINS + 1)[1:]
+    largest = np.unique(np.quantile(sizes, shares, method="inverted_cdf"))
+    return list(zip([0.0, *map(float, largest)], map(float, largest), strict=False))
 
 
 def _p99(slowdowns: NDArray[np.float64]) -> float:
@@ -226,6 +231,12 @@ def _loss(sample: Sample, control: Mapping[str, Any]) -> float:
     long = sample.sizes > LONG_BYTES
     if long.sum() >= ENOUGH:
         parts += 3 * [abs(math.log(model[long].mean() / sample.slowdowns[long].mean()))]
+    if not parts:
+        raise SpecError(
+            "classes",
+            f"nothing to fit: no sizes up to a BDP ({sample.bdp:.0f} B) and fewer than {ENOUGH} "
+            f"flows above {LONG_BYTES / 1e6:g} MB",
+        )
     return float(np.mean(parts))
 
 

@@ -299,6 +299,14 @@ def _points(sizes: NDArray[np.float64]) -> list[list[float]]:
         tail = 1 - np.geomspace(1, 1 / len(sizes), POINTS // 2)
         wanted = np.unique(np.concatenate((np.linspace(0, 1, POINTS // 2), tail)))
         kept = np.unique(np.clip(np.searchsorted(shares, wanted), 0, len(values) - 1))
-        kept = np.unique(np.concatenate((kept, [0, len(values) - 1])))
-        values, shares = values[kept], shares[kept]
+        # A size that many flows have is not spread over those below it: a byte less has none.
+        heavy = np.flatnonzero(counts[1:] > len(sizes) / POINTS) + 1
+        heavy = heavy[values[heavy] - values[heavy - 1] > 1]
+        kept = np.unique(np.concatenate((kept, heavy, [0, len(values) - 1])))
+        below = values[heavy] - 1, shares[heavy - 1]
+        values, shares = (
+            np.append(a[kept], b) for a, b in zip((values, shares), below, strict=True)
+        )
+        order = np.argsort(values)
+        values, shares = values[order], shares[order]
     return [[float(v), float(s)] for v, s in zip(values, shares, strict=True)]

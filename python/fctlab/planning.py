@@ -108,13 +108,13 @@ def predict(
     Raises:
         SpecError: a mistake in the specification.
     """
+    if engine not in ENGINES:
+        raise SpecError("engine", f"{engine!r} is not an engine; known: {', '.join(ENGINES)}")
     resolved = load(spec)
     found: dict[str, Any] = ask("predict", spec=resolved, most_flows=most_flows)
     found["engine"] = engine
     if engine == "model":
         return found
-    if engine != "packet":
-        raise SpecError("engine", f"{engine!r} is not an engine; known: {', '.join(ENGINES)}")
     from fctlab import bottleneck
 
     until_s = found["simulated_s"]

@@ -64,7 +64,9 @@ def test_both_engines_judge_the_same_flows() -> None:
 
 @pytest.mark.parametrize("control", ["dctcp-rate", "hpcc"])
 @pytest.mark.parametrize(
-    "queue", ["fifo", "fq", "priority", "wfq", {"kind": "wfq", "inside": "fq"}], ids=str
+    "queue",
+    ["fifo", "fq", "priority", "wrr", "drr", "wfq", {"kind": "wfq", "inside": "fq"}],
+    ids=str,
 )
 def test_the_model_is_near_packets_whatever_the_queue(queue: Any, control: str) -> None:
     mix = accuracy.WEIGHTED[0]

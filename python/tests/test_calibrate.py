@@ -24,7 +24,7 @@ SPEC: dict[str, Any] = {
 
 
 def test_fitted_parameters_are_nearer_than_those_they_start_from() -> None:
-    found = calibrate.calibrate(SPEC, "dctcp-rate", loads=(0.6,), flows=2000)
+    found = calibrate.calibrate(SPEC, "dctcp-rate", preset="swp-d", loads=(0.6,), flows=2000)
     fit, held_out = found["errors"]
     assert (fit["held_out"], held_out["held_out"]) == (False, True)
 
@@ -52,6 +52,10 @@ def test_mistakes() -> None:
     traced = {**SPEC, "classes": [{"name": "log", "trace": "flows.csv"}]}
     with pytest.raises(fctlab.SpecError, match="a trace has no load to set"):
         calibrate.calibrate(traced, "hpcc")
+    fixed = {"kind": "fixed", "size": "400KB"}
+    short = {"name": "a", "load": 0.3, "flowsizes": fixed}
+    with pytest.raises(fctlab.SpecError, match="nothing to fit: no sizes up to a BDP"):
+        calibrate.calibrate({**SPEC, "classes": [short]}, "hpcc", loads=(0.3,), flows=100)
     wrong = ["calibrate", "scenarios/slo-two-classes.toml", "--scheme", "hpcc", "--loads", "1.5"]
     refused = CliRunner().invoke(app, wrong)
     assert isinstance(refused.exception, fctlab.SpecError | SystemExit)

@@ -294,6 +294,22 @@ def test_fit_warns_where_the_family_misleads(tmp_path: Path) -> None:
     assert found["interarrivals"]["family"] == "poisson" and found["holds"]
 
 
+def test_a_size_that_many_flows_have_is_drawn_as_one(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    n = 20_000
+    other = rng.integers(100, 2_000_000, n)
+    sizes = np.where(rng.random(n) < 0.5, 1_000_000, other)
+    start = np.cumsum(rng.exponential(1e-4, n))
+    pl.DataFrame({"start_s": start, "size_bytes": sizes}).write_csv(tmp_path / "log.csv")
+    fit.save(fit.fit(tmp_path / "log.csv"), tmp_path)
+    network = 'network = { link = "200Gbps", rtt = "10us" }\n'
+    (tmp_path / "spec.toml").write_text(network + (tmp_path / "classes.toml").read_text())
+    drawn = planning.flows(tmp_path / "spec.toml", n)["size_bytes"].to_numpy()
+    # A byte below it is as good; the standard error is 0.0035, that of the mean 0.3%.
+    assert ((drawn > 999_990) & (drawn <= 1_000_000)).mean() == pytest.approx(0.5, abs=0.018)
+    assert drawn.mean() == pytest.approx(sizes.mean(), rel=0.02)
+
+
 def test_mistakes_in_a_log(tmp_path: Path) -> None:
     def error(text: str) -> str:
         file = tmp_path / "bad.csv"

@@ -9,8 +9,18 @@ pub fn percentile<T: Copy>(sorted: &[T], p: f64) -> Option<T> {
 
 /// The same for a share in (0, 1] instead of percent.
 pub fn quantile<T: Copy>(sorted: &[T], share: f64) -> Option<T> {
-    let rank = (share * sorted.len() as f64).ceil() as usize;
-    sorted.get(rank.max(1) - 1).or(sorted.last()).copied()
+    match sorted.len() {
+        0 => None,
+        n => sorted.get(rank(share, n) - 1).copied(),
+    }
+}
+
+/// The nearest rank of a share in (0, 1] among `n` values, from 1; `n` is at least 1. The product is off
+/// by a few units in its last place, which is no reason to take the next value: 0.999 of 1000 is 999.
+pub fn rank(share: f64, n: usize) -> usize {
+    let exact = share * n as f64;
+    let rank = (exact - 4.0 * f64::EPSILON * exact).ceil() as usize;
+    rank.clamp(1, n)
 }
 
 /// Jain's fairness index (Jain, Chiu, Hawe, 1984) of `values`: 1 when all are
@@ -37,6 +47,11 @@ mod tests {
         assert_eq!(percentile(&v, 100.0), Some(100));
         assert_eq!(percentile(&[7], 1.0), Some(7));
         assert_eq!(percentile::<u32>(&[], 50.0), None);
+        let v: Vec<u32> = (1..=1000).collect();
+        for tenths in 1..=1000 {
+            let p = f64::from(tenths) / 10.0;
+            assert_eq!(percentile(&v, p), Some(tenths), "p{p}");
+        }
     }
 
     #[test]

@@ -31,7 +31,7 @@ use crate::topology::{self, Fabric};
 #[serde(default, deny_unknown_fields)]
 pub struct Spec {
     /// Congestion control as a function: a preset, or a table of one and what differs.
-    /// Default: what was fitted to the scheme's transport, with the scenario's packets.
+    /// Default: what was preset to the scheme's transport, with the scenario's packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cc: Option<Control>,
 }
@@ -68,9 +68,12 @@ impl Spec {
         bottleneck(fabric)?;
         discipline(&scenario.scheme.port.discipline)?;
         let kind = scenario.scheme.transport.rule.kind();
-        let fitted = || {
-            let fitted = Control::preset(kind).map_err(|e| {
-                let message = format!("nothing was fitted to the transport {kind}: {}", e.message);
+        let preset = || {
+            let preset = Control::preset(kind).map_err(|e| {
+                let message = format!(
+                    "the model does not know the transport {kind}: {}",
+                    e.message
+                );
                 SpecError::new("engine.cc", message)
             })?;
             let PacketFormat {
@@ -79,12 +82,12 @@ impl Spec {
             Ok(Control {
                 payload,
                 header,
-                ..fitted
+                ..preset
             })
         };
         let given = self.cc.clone().map(Ok);
         Ok(Spec {
-            cc: Some(given.unwrap_or_else(fitted)?),
+            cc: Some(given.unwrap_or_else(preset)?),
         })
     }
 }

@@ -160,7 +160,7 @@ fn what_it_does_not_know_is_refused() {
     );
     assert_eq!(
         set(&["scheme"], json!("dctcp")),
-        "engine.cc: nothing was fitted to the transport dctcp: \"dctcp\" is not a preset; \
+        "engine.cc: the model does not know the transport dctcp: \"dctcp\" is not a preset; \
          known: swp-d, swp-h, dctcp-rate, hpcc"
     );
     assert_eq!(

@@ -9,6 +9,7 @@ use std::path::Path;
 use fctlab_core::random::Seed;
 use fctlab_core::{PacketFormat, Rate, SpecError, Time};
 use fctlab_workload::{ArrivalsSpec, HostLayout, LoadCounts, SizesSpec, Traffic, TrafficSpec};
+use rayon::prelude::*;
 
 use crate::model::Arrival;
 
@@ -77,6 +78,23 @@ impl ClassTraffic {
         let seed = Seed(seed).child(&self.name);
         spec.build(&layout, &PacketFormat::default(), seed)
     }
+
+    /// The same as a list, of the class with this number.
+    ///
+    /// # Errors
+    /// As the stream, also of what comes after its start.
+    fn packed(&self, class: usize, seed: u64, until: Time) -> Result<Vec<Packed>, SpecError> {
+        let mut stream = self.stream(seed, until)?;
+        let flows = stream.by_ref().map(|flow| Packed {
+            start: flow.start,
+            size_and_class: flow.size.get() | (class as u64) << 48,
+        });
+        let flows = flows.collect();
+        match stream.error() {
+            Some(error) => Err(error.clone()),
+            None => Ok(flows),
+        }
+    }
 }
 
 /// One flow, as small as millions of them should be.
@@ -100,32 +118,19 @@ impl FlowList {
     /// # Errors
     /// As the class's stream, under `classes[i]`.
     pub fn generate(classes: &[ClassTraffic], seed: u64, until: Time) -> Result<Self, SpecError> {
-        let mut streams = Vec::new();
-        for (i, class) in classes.iter().enumerate() {
-            let stream = class.stream(seed, until);
-            let mut stream = stream.map_err(|e| e.under(&format!("classes[{i}]")))?;
-            let first = stream.next();
-            streams.push((stream, first));
-        }
-        let mut list = FlowList {
-            flows: Vec::new(),
-            counts: vec![0; classes.len()],
-        };
-        loop {
-            let starts = streams.iter().enumerate();
-            let starts = starts.filter_map(|(i, (_, next))| Some((next.as_ref()?.start, i)));
-            let Some((start, class)) = starts.min() else {
-                return Ok(list);
-            };
-            let (stream, next) = &mut streams[class];
-            let flow = std::mem::replace(next, stream.next());
-            let size = flow.map_or(1, |f| f.size.get());
-            list.flows.push(Packed {
-                start,
-                size_and_class: size | (class as u64) << 48,
-            });
-            list.counts[class] += 1;
-        }
+        let drawn = classes.par_iter().enumerate().map(|(i, class)| {
+            let flows = class.packed(i, seed, until);
+            flows.map_err(|e| e.under(&format!("classes[{i}]")))
+        });
+        let drawn: Vec<_> = drawn.collect();
+        let drawn = drawn.into_iter().collect::<Result<Vec<_>, SpecError>>()?;
+        let mut flows = drawn.concat();
+        // Stable, and made for runs that are in order already.
+        flows.sort_by_key(|f| f.start);
+        Ok(FlowList {
+            flows,
+            counts: drawn.iter().map(|class| class.len() as u64).collect(),
+        })
     }
 
     /// How many there are.

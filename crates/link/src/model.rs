@@ -305,7 +305,8 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             }
             if let Some(step) = &self.reaction(q, end, end - now) {
                 let first = self.queues[q].sender.first_end(step);
-                span = span.min(first.max(self.shortest));
+                // Not less than what can be told apart from `now`.
+                span = span.min(first.max(self.shortest).max(8.0 * f64::EPSILON * now));
             }
         }
         let end = match span < end - now {

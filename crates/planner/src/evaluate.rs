@@ -7,13 +7,16 @@ use fctlab_core::{Duration, Rate, SpecError, Time};
 use fctlab_link::model::LONGEST_STEP;
 use fctlab_link::queues::{Discipline, Sharing};
 use fctlab_link::{Control, Done, FlowList, Inside, Link, Setup, simulate};
+use rayon::prelude::*;
 
-use crate::parallel;
 use crate::sli::{Attr, BATCHES, Estimate, Sample};
 use crate::spec::{Class, FctEnds, Spec};
 
 /// Flows that a run may have at most.
 pub const MOST_FLOWS: u64 = 40_000_000;
+
+/// The longest time whose flows are simulated, in seconds; a clock of picoseconds goes little further.
+pub const LONGEST_S: f64 = 1.8e7;
 
 /// Flows that run by themselves at least: what the first of them do not find in the queue is
 /// nothing to so many.
@@ -68,6 +71,19 @@ impl Flows {
         Ok(Flows { list, until })
     }
 
+    /// The flows of each class by itself, over as long as [`horizon`] says for it.
+    ///
+    /// # Errors
+    /// As [`Flows::generate`].
+    pub fn of_each(classes: &[Class], seed: u64, factor: f64) -> Result<Vec<Self>, SpecError> {
+        let own = classes.par_iter().map(|class| {
+            let class = std::slice::from_ref(class);
+            Flows::generate(class, seed, horizon(class, factor)?)
+        });
+        let own: Vec<_> = own.collect();
+        own.into_iter().collect()
+    }
+
     /// The time over which they start.
     pub fn until(&self) -> Duration {
         self.until
@@ -94,7 +110,10 @@ impl Flows {
 
 /// The time over which every SLI has at least `flows` flows for each that it
 /// takes at least ([`crate::sli::SliSpec::least_flows`]).
-pub fn horizon(classes: &[Class], factor: f64) -> Duration {
+///
+/// # Errors
+/// A time beyond [`LONGEST_S`].
+pub fn horizon(classes: &[Class], factor: f64) -> Result<Duration, SpecError> {
     let mut longest = 1e-3_f64;
     for class in classes.iter().filter(|c| c.flows_per_s > 0.0) {
         for (sli, share) in class.slis.iter().zip(&class.shares) {
@@ -102,7 +121,19 @@ pub fn horizon(classes: &[Class], factor: f64) -> Duration {
             longest = longest.max(needed / (class.flows_per_s * share));
         }
     }
-    Duration::from_secs_f64(longest).unwrap_or(Duration::from_ms(1))
+    if longest > LONGEST_S {
+        let message = format!(
+            "{longest:.3e} s would have to be simulated for the SLIs; at most {LONGEST_S:e} s are: \
+             widen the size range of the rarest, or lower its percentile"
+        );
+        return Err(SpecError::new("classes", message));
+    }
+    Ok(seconds(longest))
+}
+
+/// A time of at most [`LONGEST_S`].
+pub fn seconds(s: f64) -> Duration {
+    Duration::from_secs_f64(s.min(LONGEST_S)).unwrap_or_else(|| unreachable!("{s} s"))
 }
 
 /// Whether so many flows may be made: [`MOST_FLOWS`], or what that becomes as a time in
@@ -114,12 +145,10 @@ fn fits(expected: f64) -> bool {
 /// The time in which about `flows` flows start; of traces alone, all of them.
 pub fn span(classes: &[Class], flows: u64) -> Duration {
     let per_s: f64 = classes.iter().map(|c| c.flows_per_s).sum();
-    let span = if per_s > 0.0 {
-        flows as f64 / per_s
-    } else {
-        1e6
-    };
-    Duration::from_secs_f64(span).unwrap_or(Duration::from_ms(1))
+    match per_s > 0.0 {
+        true => seconds(flows as f64 / per_s),
+        false => seconds(LONGEST_S),
+    }
 }
 
 /// A link, its discipline, and the classes that use it: one candidate.
@@ -228,13 +257,12 @@ impl<'a> Candidate<'a> {
     /// Runs the flows and keeps what the SLIs need; many flows in parts, on all cores.
     pub fn run(&self, flows: &Flows, meter: &Meter) -> Found {
         let until_s = flows.until.as_secs_f64();
-        let parts = parallel::map(&flows.parts(), |part| {
+        let parts = flows.parts().into_par_iter().map(|part| {
             let mut found = Found::none(self.classes);
-            self.simulate(flows, part.clone(), meter, |flow| {
-                found.add(self, until_s, flow);
-            });
+            self.simulate(flows, part, meter, |flow| found.add(self, until_s, flow));
             found
         });
+        let parts: Vec<_> = parts.collect();
         meter.evaluations.fetch_add(1, Ordering::Relaxed);
         let parts = parts.into_iter();
         let whole = parts.reduce(Found::with);

@@ -18,7 +18,6 @@ pub mod change;
 pub mod evaluate;
 mod look;
 pub mod optimize;
-mod parallel;
 pub mod plan;
 pub mod predict;
 pub mod provision;

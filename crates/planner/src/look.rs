@@ -3,6 +3,7 @@
 use fctlab_core::random::Seed;
 use fctlab_core::{Duration, SpecError};
 use fctlab_link::Inside;
+use rayon::prelude::*;
 
 use crate::evaluate::{Candidate, Flows, Found, MOST_FLOWS, Meter};
 use crate::optimize::{BALANCED, Balance, Trial, on_grid, spread};
@@ -98,12 +99,13 @@ impl Look<'_> {
         each: Duration,
         most: u32,
     ) -> Result<Judged, SpecError> {
-        let draw = |span: u32| {
+        let run = |span: u32| {
             let name = format!("look {number}, span {span}");
             let seed = Seed(self.seed).child(&name).0;
-            Flows::generate(self.candidate.classes, seed, each)
+            let flows = Flows::generate(self.candidate.classes, seed, each)?;
+            Ok(self.run(grid, &flows))
         };
-        let mut found = self.run(grid, &draw(0)?);
+        let mut found = run(0)?;
         let mut spans = 1;
         loop {
             let judged = self.judge(grid, &mut found);
@@ -117,9 +119,11 @@ impl Look<'_> {
             if ends || spans >= most || self.meter.stopped() {
                 return Ok(judged);
             }
-            for _ in 0..spans.min(most - spans) {
-                found = found.with(self.run(grid, &draw(spans)?));
-                spans += 1;
+            let more = spans..most.min(2 * spans);
+            spans = more.end;
+            let more: Vec<_> = more.into_par_iter().map(run).collect();
+            for span in more {
+                found = found.with(span?);
             }
         }
     }

@@ -7,8 +7,9 @@
 //! the slope that the last rounds have shown. It goes on after all losses are
 //! negative, which is how spare capacity is spread. All rounds run the same flows.
 
+use rayon::prelude::*;
+
 use crate::evaluate::{Candidate, Flows, Meter};
-use crate::parallel;
 
 /// Weights above this do not exist on the device, below 1 neither.
 pub const GRID: u32 = 100;
@@ -50,8 +51,9 @@ pub fn normalized(weights: &[f64]) -> Vec<f64> {
 /// always have bytes waiting, meets its SLO (swp, section 3.3); nothing where
 /// the whole link does not do. `flows` are each class's own.
 pub fn baselines(candidate: &Candidate, flows: &[Flows], meter: &Meter) -> Vec<Option<f64>> {
-    let classes: Vec<usize> = (0..candidate.classes.len()).collect();
-    parallel::map(&classes, |&k| baseline(candidate, k, &flows[k], meter))
+    let classes = flows.par_iter().enumerate();
+    let each = classes.map(|(k, flows)| baseline(candidate, k, flows, meter));
+    each.collect()
 }
 
 /// How far a baseline may be from the least share, as a share of it.
@@ -285,7 +287,7 @@ pub fn search_grid(
         let mut down = best.0.clone();
         down[slack] = down[slack].saturating_sub((down[slack] / 20).max(1)).max(1);
         let neighbours: Vec<_> = [up, down].into_iter().filter(|g| *g != best.0).collect();
-        let trials = parallel::map(&neighbours, trial);
+        let trials: Vec<_> = neighbours.par_iter().map(&trial).collect();
         let found = neighbours.into_iter().zip(trials);
         let Some(next) = found.min_by(|a, b| a.1.worst().total_cmp(&b.1.worst())) else {
             break;

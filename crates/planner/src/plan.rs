@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use fctlab_core::{Duration, Rate, SpecError};
+use fctlab_core::{Rate, SpecError};
 use fctlab_workload::ArrivalsSpec;
+use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::evaluate::{Candidate, Flows, MOST_FLOWS, Meter, horizon};
+use crate::evaluate::{Candidate, Flows, MOST_FLOWS, Meter, horizon, seconds};
 use crate::look::Look;
 use crate::optimize::{
     BALANCED, Balance, Trial, Until, algorithm_1, baselines, normalized, on_grid, search_grid,
 };
-use crate::parallel;
 use crate::predict::{ClassFound, Verdict, first_span_s};
 use crate::spec::{Class, ClassSpec, Spec};
 
@@ -20,7 +20,7 @@ use crate::spec::{Class, ClassSpec, Spec};
 const ROUNDS: (usize, usize, usize) = (20, 16, 4);
 /// Flows behind each SLI while searching, and in the what-ifs, in multiples of the least that a
 /// verdict takes: baselines, algorithm 1 and the first search need the way, not the place.
-const COARSE: (f64, f64) = (0.3, 0.5);
+const COARSE: (f64, f64) = (0.3, 1.0);
 /// Steps on the grid.
 const GRID_ROUNDS: usize = 4;
 /// How far loads and sigmas are off in the what-ifs.
@@ -106,12 +106,8 @@ pub fn plan(spec: &Spec, value: &Value, most_flows: u64, meter: &Meter) -> Resul
         candidate.with_weights(weights, inside).losses(flows, meter)
     };
 
-    let coarse = Flows::generate(&classes, spec.seed, horizon(&classes, COARSE.0))?;
-    let mut own = Vec::new();
-    for class in &classes {
-        let class = std::slice::from_ref(class);
-        own.push(Flows::generate(class, spec.seed, horizon(class, COARSE.0))?);
-    }
+    let coarse = Flows::generate(&classes, spec.seed, horizon(&classes, COARSE.0)?)?;
+    let own = Flows::of_each(&classes, spec.seed, COARSE.0)?;
     let baselines = baselines(&candidate, &own, meter);
     let start: Vec<f64> = baselines.iter().map(|b| b.unwrap_or(1.0)).collect();
     let (trials, success) = algorithm_1(&start, ROUNDS.0, |w| losses(&coarse, w));
@@ -133,7 +129,7 @@ pub fn plan(spec: &Spec, value: &Value, most_flows: u64, meter: &Meter) -> Resul
     );
 
     let most = most_flows.min(MOST_FLOWS) as f64;
-    let span = Duration::from_secs_f64(first_span_s(&classes, most)).unwrap_or(coarse.until());
+    let span = seconds(first_span_s(&classes, most)?);
     let flows = Flows::generate(&classes, spec.seed, span)?;
     let best = balance.search(&rough.weights, ROUNDS.2, Until::Balanced(BALANCED), |w| {
         rounds += 1;
@@ -160,7 +156,6 @@ pub fn plan(spec: &Spec, value: &Value, most_flows: u64, meter: &Meter) -> Resul
         (grid, judged) = look.afresh(grid, &balance, flows.until(), most_flows as f64 / at_once)?;
     }
     let (verdict, worst) = (judged.verdict(), judged.trial.worst());
-    let weights = &judged.trial.weights;
     let binding = &classes[judged.trial.binding()];
     Ok(Plan {
         success: worst < 0.0 && verdict != Verdict::Violated,
@@ -182,7 +177,7 @@ pub fn plan(spec: &Spec, value: &Value, most_flows: u64, meter: &Meter) -> Resul
             weights: best.weights.clone(),
         },
         rounding_cost,
-        off_forecast: off_forecast(spec, value, weights, meter)?,
+        off_forecast: off_forecast(spec, value, &judged.trial, meter)?,
         classes: judged.classes,
     })
 }
@@ -222,12 +217,25 @@ fn scale(value: &mut Value, class: &ClassSpec, what: &str, factor: f64) -> bool 
 }
 
 /// Each class's load and sigma, off by 20% either way.
+///
+/// What `judged` says of the forecast rests on many more flows than there are here, so only what the
+/// change adds is from these: the same draws run with and without it.
 fn off_forecast(
     spec: &Spec,
     value: &Value,
-    weights: &[f64],
+    judged: &Trial,
     meter: &Meter,
 ) -> Result<Vec<OffForecast>, SpecError> {
+    let classes = spec.classes()?;
+    let until = horizon(&classes, COARSE.1)?;
+    let losses = |spec: &Spec, classes: &[Class]| {
+        let flows = Flows::generate(classes, spec.seed, until)?;
+        let candidate = Candidate::of(spec, classes);
+        let inside = candidate.discipline.inside;
+        let weighted = candidate.with_weights(&judged.weights, inside);
+        Ok(weighted.losses(&flows, meter))
+    };
+    let unchanged = losses(spec, &classes)?;
     let mut cases = Vec::new();
     for (i, class) in spec.classes.iter().enumerate() {
         for (change, factor) in OFF {
@@ -239,7 +247,7 @@ fn off_forecast(
             }
         }
     }
-    let results = parallel::map(&cases, |(i, what, change, value)| {
+    let results = cases.par_iter().map(|(i, what, change, value)| {
         let mut found = OffForecast {
             class: spec.classes[*i].name.clone(),
             what,
@@ -256,17 +264,20 @@ fn off_forecast(
             }
         };
         let classes: Vec<Class> = changed.classes()?;
-        let flows = Flows::generate(&classes, spec.seed, horizon(&classes, COARSE.1))?;
-        let candidate = Candidate::of(&changed, &classes);
-        let inside = candidate.discipline.inside;
-        let losses = candidate
-            .with_weights(weights, inside)
-            .losses(&flows, meter);
+        let mut losses = losses(&changed, &classes)?;
+        let forecast = judged.losses.iter().zip(&unchanged);
+        for (loss, (judged, unchanged)) in losses.iter_mut().zip(forecast) {
+            let added = *loss - unchanged;
+            if added.is_finite() {
+                *loss = judged + added;
+            }
+        }
         let names = classes.iter().zip(&losses).filter(|(_, l)| **l >= 0.0);
         found.broken = names.map(|(c, _)| c.name.clone()).collect();
         found.worst_loss = Some(losses.iter().copied().fold(f64::NEG_INFINITY, f64::max));
         Ok(found)
     });
+    let results: Vec<_> = results.collect();
     let mut found = results.into_iter().collect::<Result<Vec<_>, SpecError>>()?;
     let key = |o: &OffForecast| o.worst_loss.unwrap_or(f64::INFINITY);
     found.sort_by(|a, b| key(b).total_cmp(&key(a)));

@@ -1,9 +1,9 @@
 //! `predict`: every SLI with its interval, every SLO met, violated or undecided.
 
-use fctlab_core::{Duration, SpecError};
+use fctlab_core::SpecError;
 use serde::Serialize;
 
-use crate::evaluate::{Candidate, Flows, MOST_FLOWS, Meter, horizon};
+use crate::evaluate::{Candidate, Flows, LONGEST_S, MOST_FLOWS, Meter, horizon, seconds};
 use crate::sli::Estimate;
 use crate::spec::Class;
 
@@ -75,12 +75,15 @@ pub enum Length {
 
 /// The time whose flows are simulated first, in seconds: not more than `most` flows, but of traces alone
 /// all of them.
-pub fn first_span_s(classes: &[Class], most: f64) -> f64 {
+///
+/// # Errors
+/// As [`horizon`].
+pub fn first_span_s(classes: &[Class], most: f64) -> Result<f64, SpecError> {
     let per_s: f64 = classes.iter().map(|c| c.flows_per_s).sum();
-    match per_s > 0.0 {
-        true => horizon(classes, FIRST).as_secs_f64().min(most / per_s),
-        false => 1e6,
-    }
+    Ok(match per_s > 0.0 {
+        true => horizon(classes, FIRST)?.as_secs_f64().min(most / per_s),
+        false => LONGEST_S,
+    })
 }
 
 /// Predicts, with as many flows as `length` says.
@@ -99,12 +102,11 @@ pub fn predict(
     let per_s: f64 = classes.iter().map(|c| c.flows_per_s).sum();
     let mut until = match length {
         Length::Exactly(_) if per_s > 0.0 => most / per_s,
-        _ => first_span_s(classes, most),
+        _ => first_span_s(classes, most)?,
     };
     let mut tight_at = None;
     loop {
-        let span = Duration::from_secs_f64(until).unwrap_or(Duration::from_ms(1));
-        let flows = Flows::generate(classes, seed, span)?;
+        let flows = Flows::generate(classes, seed, seconds(until))?;
         let estimates = candidate.run(&flows, meter).estimates(classes);
         let found = judge(classes, &estimates);
         let slis = found.iter().flat_map(|c| &c.slis);
@@ -197,8 +199,11 @@ fn judge_class(class: &Class, estimates: &[Estimate]) -> ClassFound {
     let (verdict, why) = match (decided, loose) {
         (_, Some(s)) if s.flows < s.flows_needed => {
             let why = format!(
-                "{} rests on {} flows; it takes {}",
-                s.name, s.flows, s.flows_needed
+                "{} rests on {} flow{}; it takes {}",
+                s.name,
+                s.flows,
+                if s.flows == 1 { "" } else { "s" },
+                s.flows_needed
             );
             (Verdict::Undecided, why)
         }

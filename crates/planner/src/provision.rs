@@ -6,11 +6,11 @@
 use fctlab_core::SpecError;
 use fctlab_link::Inside;
 use fctlab_link::queues::{Discipline, Sharing};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::evaluate::{Candidate, Flows, Meter, horizon};
 use crate::optimize::{Balance, Until, baselines, normalized};
-use crate::parallel;
 use crate::spec::Spec;
 
 /// How far a capacity may be above the least, as a share of it.
@@ -84,24 +84,15 @@ pub fn provision(
             "capacity is searched for drawn classes only; `fctlab fit` turns a trace into one";
         return Err(SpecError::new(format!("classes[{i}].trace"), message));
     }
-    let flows = Flows::generate(&classes, spec.seed, horizon(&classes, precision))?;
-    let mut own = Vec::new();
-    if strategies
-        .iter()
-        .any(|s| *s != Strategy::Fifo && *s != Strategy::Priority)
-    {
-        for class in &classes {
-            let class = std::slice::from_ref(class);
-            own.push(Flows::generate(
-                class,
-                spec.seed,
-                horizon(class, precision),
-            )?);
-        }
-    }
+    let flows = Flows::generate(&classes, spec.seed, horizon(&classes, precision)?)?;
+    let alone = |s: &Strategy| *s != Strategy::Fifo && *s != Strategy::Priority;
+    let own = match strategies.iter().any(alone) {
+        true => Flows::of_each(&classes, spec.seed, precision)?,
+        false => Vec::new(),
+    };
     let offered: f64 = classes.iter().map(|c| c.rate_bps).sum();
     let base = Candidate::of(spec, &classes);
-    Ok(parallel::map(strategies, |&strategy| {
+    let each = strategies.par_iter().map(|&strategy| {
         if strategy == Strategy::Static {
             return each_alone(&base, &own, meter);
         }
@@ -142,7 +133,8 @@ pub fn provision(
             }
         };
         least(strategy, offered, &mut meets, meter)
-    }))
+    });
+    Ok(each.collect())
 }
 
 /// The sum of what each class needs on a link of its own.
@@ -162,7 +154,7 @@ fn each_alone(base: &Candidate, own: &[Flows], meter: &Meter) -> Provision {
         let offered = candidate.classes[0].rate_bps;
         least(Strategy::Static, offered, &mut meets, meter)
     };
-    let found: Vec<Provision> = own.iter().enumerate().map(alone).collect();
+    let found: Vec<Provision> = own.par_iter().enumerate().map(alone).collect();
     let capacities: Option<Vec<f64>> = found.iter().map(|p| p.capacity_bps).collect();
     let total = capacities.as_ref().map(|c| c.iter().sum::<f64>());
     let offered: f64 = base.classes.iter().map(|c| c.rate_bps).sum();

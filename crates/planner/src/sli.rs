@@ -2,22 +2,22 @@
 //!
 //! Intervals are at 95%, and at 99% for verdicts; they do not suppose that flows are independent, which in a
 //! burst they are not: the run is cut into [`BATCHES`] spans of equal length, and the
-//! spread over spans counts (ratio estimator). For a percentile the spread is that
+//! spread over the spans that have flows counts (ratio estimator). For a percentile the spread is that
 //! of the share of flows above it, and the interval's ends are the percentiles
 //! whose shares are that far off: no normality of the values is supposed.
 
 use std::borrow::Cow;
 
-use fctlab_core::stats::quantile;
+use fctlab_core::stats::{quantile, rank};
 use fctlab_core::{Bytes, SpecError};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
+use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Spans that a run is cut into.
 pub const BATCHES: usize = 40;
-/// Quantiles of Student's t with [`BATCHES`] - 1 degrees of freedom: 97.5% and 99.5%.
-const T95: f64 = 2.0227;
-const T99: f64 = 2.7079;
+/// Spans with flows that it takes at least to see a spread: the flows of a trace may lie in few of them.
+const LEAST_BATCHES: usize = 10;
 
 /// An SLI as written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -211,7 +211,7 @@ impl Sample {
         match metric {
             Metric::Mean => self.values.iter().map(|v| f64::from(v.0)).sum::<f64>() / n as f64,
             Metric::Percentile(share) => {
-                let rank = ((share * n as f64).ceil() as usize).clamp(1, n);
+                let rank = rank(share, n);
                 let (_, v, _) = self
                     .values
                     .select_nth_unstable_by(rank - 1, |a, b| a.0.total_cmp(&b.0));
@@ -240,13 +240,14 @@ impl Sample {
                 Metric::Percentile(_) => f64::from(u8::from(f64::from(x) > value)),
             };
         }
+        let spans = counts.iter().filter(|c| **c > 0.0).count();
         let mean = sums.iter().sum::<f64>() / n as f64;
         let squares: f64 = sums
             .iter()
             .zip(&counts)
             .map(|(s, c)| (s - mean * c).powi(2))
             .sum();
-        let m = BATCHES as f64;
+        let m = spans as f64;
         let deviation = match metric {
             // No flow is beyond: nothing to see a spread of. That of independent flows, at least.
             Metric::Percentile(share) if mean == 0.0 => (share * (1.0 - share) / n as f64).sqrt(),
@@ -255,8 +256,13 @@ impl Sample {
         if let Metric::Percentile(_) = metric {
             self.values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         }
-        let interval = |t: f64| {
-            let half = t * deviation;
+        let interval = |confidence: f64| {
+            let half = match StudentsT::new(0.0, 1.0, m - 1.0) {
+                Ok(t) if spans >= LEAST_BATCHES => {
+                    t.inverse_cdf(0.5 + confidence / 2.0) * deviation
+                }
+                _ => f64::INFINITY,
+            };
             let Metric::Percentile(share) = metric else {
                 return (value - half, value + half);
             };
@@ -269,8 +275,8 @@ impl Sample {
         };
         Estimate {
             value,
-            ci95: interval(T95),
-            ci99: interval(T99),
+            ci95: interval(0.95),
+            ci99: interval(0.99),
             flows: n as u64,
         }
     }
@@ -350,6 +356,20 @@ mod tests {
                 .1
                 .is_infinite()
         );
+    }
+
+    #[test]
+    fn flows_in_few_spans_show_no_spread() {
+        let mut sample = Sample::default();
+        (0..5000).for_each(|i| sample.push(f64::from(i % 100), 3));
+        for metric in [Metric::Mean, Metric::Percentile(0.9)] {
+            let e = sample.estimate(metric);
+            assert!(e.ci95.1.is_infinite() && e.ci99.0 <= 0.0, "{e:?}");
+        }
+        // As wide for all spans as for those that have flows, but for Student's t.
+        (0..5000).for_each(|i| sample.push(f64::from(i % 100), i as usize % LEAST_BATCHES));
+        let e = sample.estimate(Metric::Mean);
+        assert!(e.ci95.1.is_finite() && e.ci95.1 < e.ci99.1, "{e:?}");
     }
 
     #[test]

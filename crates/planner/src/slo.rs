@@ -43,6 +43,7 @@ impl Slo {
         let mut parser = Parser {
             tokens: tokens(text)?,
             at: 0,
+            depth: 0,
             slis,
         };
         let slo = parser.any()?;
@@ -169,9 +170,14 @@ fn tokens(text: &str) -> Result<Vec<String>, String> {
     Ok(tokens)
 }
 
+/// Parentheses inside each other.
+const DEEPEST: usize = 64;
+
 struct Parser<'a> {
     tokens: Vec<String>,
     at: usize,
+    /// Parentheses that are open.
+    depth: usize,
     slis: &'a [SliSpec],
 }
 
@@ -216,7 +222,14 @@ impl Parser<'_> {
     fn one(&mut self) -> Result<Slo, String> {
         let name = self.next("an SLI")?;
         if name == "(" {
+            self.depth += 1;
+            if self.depth > DEEPEST {
+                return Err(format!(
+                    "has more than {DEEPEST} parentheses inside each other"
+                ));
+            }
             let inner = self.any()?;
+            self.depth -= 1;
             return match self.next("`)`")?.as_str() {
                 ")" => Ok(inner),
                 other => Err(format!("{other:?} is not expected; write `)`")),
@@ -337,12 +350,20 @@ mod tests {
 
     #[test]
     fn mistakes() {
-        let error = |text| Slo::parse(text, &slis()).unwrap_err();
+        let error = |text: &str| Slo::parse(text, &slis()).unwrap_err();
         assert_eq!(
             error("smal < 3"),
             "\"smal\" is not an SLI of the class; did you mean \"small\"? known: small, large, time, rate"
         );
         assert_eq!(error("small < "), "ends where a number is expected");
+        let nested = |n: usize| format!("{}small < 3{}", "(".repeat(n), ")".repeat(n));
+        assert!(Slo::parse(&nested(DEEPEST), &slis()).is_ok());
+        assert_eq!(
+            error(&nested(30_000)),
+            "has more than 64 parentheses inside each other"
+        );
+        // Side by side they are none inside each other.
+        assert!(Slo::parse(&["(small < 3)"; 100].join(" and "), &slis()).is_ok());
         assert_eq!(
             error("small = 3"),
             "'=' is not expected; write comparisons such as `tail < 3.0`, with and, or, ( )"

@@ -239,6 +239,14 @@ impl Spec {
             }
             classes.push(checked);
         }
+        let weights = self.weights();
+        let largest = weights.iter().copied().fold(0.0, f64::max);
+        let far = weights.iter().position(|w| largest / w > 10_000.0);
+        if let Some(i) = far.filter(|_| self.queue.is_weighted()) {
+            // As in a switch of the packet engine.
+            let message = format!("{} is less than a 10,000th of {largest}", weights[i]);
+            return Err(SpecError::new(format!("classes[{i}].weight"), message));
+        }
         let load = classes.iter().map(|c| c.rate_bps).sum::<f64>() / self.network.link.bps() as f64;
         if load >= 1.0 {
             let message = format!(
@@ -465,6 +473,10 @@ pub(crate) mod tests {
         assert_eq!(
             error(|v| v["classes"][0]["weight"] = json!(0)),
             "classes[0].weight: 0 is not in (0, inf)"
+        );
+        assert_eq!(
+            error(|v| v["classes"][0]["weight"] = json!(1e-5)),
+            "classes[0].weight: 0.00001 is less than a 10,000th of 1"
         );
         assert_eq!(
             error(|v| v["classes"][0]["interarrivals"]["sigma"] = json!(-1)),
