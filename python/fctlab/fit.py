@@ -70,12 +70,19 @@ def fit(trace: str | PathLike[str], *, seed: int = 1) -> dict[str, Any]:
 def save(found: dict[str, Any], folder: str | PathLike[str]) -> list[str]:
     """Write ``classes.toml`` for a specification, and a size table per class.
 
+    Of a class whose process does not hold also its flows, from the log's first on, for a class
+    that replays them (``trace``).
+
     Returns:
         Names of the files.
+
+    Raises:
+        SpecError: the log can no longer be read.
     """
     directory = Path(folder)
     directory.mkdir(parents=True, exist_ok=True)
     parts, names = [], []
+    log: pl.DataFrame | None = None
     taken = {each["name"] for each in found["classes"]}
     for number, each in enumerate(found["classes"]):
         name = _name(number, each["name"], taken)
@@ -88,6 +95,10 @@ def save(found: dict[str, Any], folder: str | PathLike[str]) -> list[str]:
         names.append(file)
         drawn = _interarrivals(each["interarrivals"])
         warnings = "".join(f"# {warning}\n" for warning in each["warnings"])
+        if not each["holds"]:
+            log = _read(Path(found["trace"])) if log is None else log
+            names.append(_replayable(log, each["name"], directory / f"flows-{name}.csv"))
+            warnings += f'# To replay: trace = "{names[-1]}" and neither of the next three keys.\n'
         parts.append(
             f'{warnings}[[classes]]\nname = "{name}"\n'
             f'flowsizes = {{ kind = "cdf", file = "{file}", '
@@ -97,6 +108,20 @@ def save(found: dict[str, Any], folder: str | PathLike[str]) -> list[str]:
         )
     (directory / "classes.toml").write_text("\n".join(parts), encoding="utf-8")
     return ["classes.toml", *names]
+
+
+def _replayable(log: pl.DataFrame, name: str, file: Path) -> str:
+    """Write the flows of a class as a trace; times are from the log's first flow on."""
+    import polars as pl
+
+    flows = log.filter(pl.col("class") == name).select(
+        start_s=pl.col("start") - log["start"][0],
+        src=pl.lit(0),
+        dst=pl.lit(1),
+        size_bytes=pl.col("size").round().cast(pl.Int64),
+    )
+    flows.write_csv(file, float_precision=12)
+    return file.name
 
 
 def _interarrivals(gaps: dict[str, Any]) -> str:
@@ -191,7 +216,7 @@ def _class(flows: pl.DataFrame, seed: int) -> dict[str, Any]:
             "p50_bytes": float(np.quantile(sizes, 0.5, method="inverted_cdf")),
             "p99_bytes": float(np.quantile(sizes, 0.99, method="inverted_cdf")),
             "interpolation": "step" if len(np.unique(sizes)) <= POINTS else "linear",
-            "points": _points(sizes),
+            "points": _points(sizes, 1.0),
         },
         "interarrivals": {
             **{k: chosen[k] for k in ("family", "mu", "sigma", "ks")},
@@ -291,19 +316,23 @@ def _warnings(
     return found
 
 
-def _points(sizes: NDArray[np.float64]) -> list[list[float]]:
-    """The empirical distribution: all sizes if they are few, else equal shares and the tail."""
-    values, counts = np.unique(sizes, return_counts=True)
-    shares = np.cumsum(counts) / len(sizes)
+def _points(sample: NDArray[np.float64], grain: float | None = None) -> list[list[float]]:
+    """The empirical distribution: all values if they are few, else equal shares and the tail.
+
+    Values are at least `grain` apart; where there is none they are of a continuum.
+    """
+    values, counts = np.unique(sample, return_counts=True)
+    shares = np.cumsum(counts) / len(sample)
     if len(values) > POINTS:
-        tail = 1 - np.geomspace(1, 1 / len(sizes), POINTS // 2)
+        tail = 1 - np.geomspace(1, 1 / len(sample), POINTS // 2)
         wanted = np.unique(np.concatenate((np.linspace(0, 1, POINTS // 2), tail)))
         kept = np.unique(np.clip(np.searchsorted(shares, wanted), 0, len(values) - 1))
-        # A size that many flows have is not spread over those below it: a byte less has none.
-        heavy = np.flatnonzero(counts[1:] > len(sizes) / POINTS) + 1
-        heavy = heavy[values[heavy] - values[heavy - 1] > 1]
+        # A value that many have is not spread over those below it: a grain less has none.
+        step = grain or math.inf
+        heavy = np.flatnonzero(counts[1:] > len(sample) / POINTS) + 1
+        heavy = heavy[values[heavy] - values[heavy - 1] > step]
         kept = np.unique(np.concatenate((kept, heavy, [0, len(values) - 1])))
-        below = values[heavy] - 1, shares[heavy - 1]
+        below = values[heavy] - step, shares[heavy - 1]
         values, shares = (
             np.append(a[kept], b) for a, b in zip((values, shares), below, strict=True)
         )

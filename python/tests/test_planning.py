@@ -286,6 +286,12 @@ def test_fit_warns_where_the_family_misleads(tmp_path: Path) -> None:
     found = fit.fit(tmp_path / "onoff.csv")["classes"][0]
     assert not found["holds"]
     assert any("as bursty as the fit" in w or "neither" in w for w in found["warnings"])
+    files = fit.save(fit.fit(tmp_path / "onoff.csv"), tmp_path)
+    assert "flows-all.csv" in files and "flows-all.csv" in (tmp_path / files[0]).read_text()
+    replay = {"name": "all", "trace": str(tmp_path / "flows-all.csv")}
+    network = {"link": "10Gbps", "rtt": "10us"}
+    drawn = planning.flows({"network": network, "queue": "fifo", "classes": [replay]}, len(start))
+    assert drawn["start_s"].to_numpy() == pytest.approx(start - start[0], abs=1e-11)
     poisson = np.cumsum(rng.exponential(1e-5, 20_000))
     pl.DataFrame({"start_s": poisson, "size_bytes": np.full(20_000, 1000)}).write_csv(
         tmp_path / "poisson.csv"
