@@ -180,7 +180,11 @@ fn judge_class(class: &Class, estimates: &[Estimate]) -> ClassFound {
             slis,
         };
     };
-    let values: Vec<f64> = estimates.iter().map(|e| e.value).collect();
+    let value = |e: &Estimate| match e.flows {
+        0 => f64::INFINITY,
+        _ => e.value,
+    };
+    let values: Vec<f64> = estimates.iter().map(value).collect();
     let intervals: Vec<(f64, f64)> = estimates.iter().map(|e| e.ci99).collect();
     let named = slo.slis();
     let loose = named.iter().map(|&i| &slis[i]).find(|s| !s.tight);

@@ -55,7 +55,8 @@ impl Slo {
         }
     }
 
-    /// Equation 1, for the values of the class's SLIs.
+    /// Equation 1, for the values of the class's SLIs. One without flows has an infinite value: nothing
+    /// is met then, whichever way it is compared.
     pub fn loss(&self, values: &[f64]) -> f64 {
         match self {
             Slo::Compare {
@@ -64,7 +65,11 @@ impl Slo {
                 threshold,
             } => {
                 let loss = (values[*sli] - threshold) / threshold;
-                if *upper { loss } else { -loss }
+                if *upper || loss.is_infinite() {
+                    loss
+                } else {
+                    -loss
+                }
             }
             Slo::All(parts) => parts
                 .iter()
@@ -313,6 +318,9 @@ mod tests {
         assert_eq!(loss("small < 4 or large < 5", values), -0.5);
         assert!((loss("time < 50us", values) + 0.2).abs() < 1e-12);
         assert!((loss("time < 50 us", values) + 0.2).abs() < 1e-12);
+        let unknown = [f64::INFINITY; 4];
+        assert_eq!(loss("small < 4 and rate > 2Gbps", unknown), f64::INFINITY);
+        assert_eq!(loss("rate > 2Gbps", unknown), f64::INFINITY);
         // Less than the lower bound is a loss.
         assert_eq!(loss("rate > 5Gbps", values), 0.2);
         assert_eq!(
