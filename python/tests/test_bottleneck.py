@@ -62,6 +62,13 @@ def test_both_engines_judge_the_same_flows() -> None:
         assert theirs["slis"][0]["value"] == pytest.approx(ours["slis"][0]["value"], rel=0.15)
 
 
+def test_wrr_takes_whole_weights() -> None:
+    resolved = spec("wrr", a="0.2", b="0.4")
+    resolved["classes"][1]["weight"] = 1.5
+    with pytest.raises(SpecError, match=r"classes\[1\]\.weight: 1\.5 is not a whole number"):
+        bottleneck.replay(resolved, planning.flows(resolved, 100))
+
+
 @pytest.mark.parametrize("control", ["dctcp-rate", "hpcc"])
 @pytest.mark.parametrize(
     "queue",

@@ -78,6 +78,29 @@ def test_verdicts_and_their_reasons() -> None:
     assert "flows; it takes 100" in few["classes"][0]["why"]
 
 
+def test_long_times_end_or_are_refused(tmp_path: Path) -> None:
+    network = {"link": "100Gbps", "rtt": "1us"}
+    rare: dict[str, Any] = {"name": "a", "flowsizes": "websearch_bytes"}
+
+    def spec(rate: str) -> dict[str, Any]:
+        slis = [{"name": "tail", "metric": "p99"}]
+        return {
+            "network": network,
+            "queue": "fifo",
+            "classes": [{**rare, "rate": rate, "slis": slis}],
+        }
+
+    # The shortest step is 0.05 ns, which a clock at 5e5 s does not tell apart.
+    found = planning.predict(spec("20Kbps"))
+    assert found["simulated_s"] > 5e5 and found["classes"][0]["slis"][0]["flows"] >= 1000
+    with pytest.raises(SpecError, match=r"classes: 2\.\d+e7 s would have to be simulated"):
+        planning.predict(spec("1Kbps"))
+    late = tmp_path / "late.csv"
+    late.write_text("start_s,src,dst,size_bytes\n0,0,1,1000\n10000000,0,1,1000\n")
+    replay = {"network": network, "queue": "fifo", "classes": [{"name": "a", "trace": str(late)}]}
+    assert planning.flows(replay, 10)["start_s"].to_list() == [0, 1e7]
+
+
 def test_more_capacity_is_never_worse() -> None:
     values = []
     for link in ("8Gbps", "10Gbps", "14Gbps", "20Gbps"):
