@@ -98,7 +98,7 @@ def save(found: dict[str, Any], folder: str | PathLike[str]) -> list[str]:
         if not each["holds"]:
             log = _read(Path(found["trace"])) if log is None else log
             names.append(_replayable(log, each["name"], directory / f"flows-{name}.csv"))
-            warnings += f'# To replay: trace = "{names[-1]}" and neither of the next three keys.\n'
+            warnings += f'# To replay: trace = "{names[-1]}" and none of the next three keys.\n'
         parts.append(
             f'{warnings}[[classes]]\nname = "{name}"\n'
             f'flowsizes = {{ kind = "cdf", file = "{file}", '

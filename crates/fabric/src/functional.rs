@@ -31,7 +31,7 @@ use crate::topology::{self, Fabric};
 #[serde(default, deny_unknown_fields)]
 pub struct Spec {
     /// Congestion control as a function: a preset, or a table of one and what differs.
-    /// Default: what was preset to the scheme's transport, with the scenario's packets.
+    /// Default: the preset of the scheme's transport, with the scenario's packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cc: Option<Control>,
 }
