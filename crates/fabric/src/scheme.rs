@@ -2,7 +2,8 @@
 //!
 //! `preset = "dctcp"` stands for a file of `presets/`; what a scenario writes
 //! beside it changes the preset. Changing the `kind` of a part replaces the
-//! part, anything else is merged into it.
+//! part; of a transport, whose kinds share most keys, those that the preset
+//! writes and the new kind knows stay. Anything else is merged.
 
 use std::borrow::Cow;
 
@@ -217,6 +218,11 @@ fn merge(base: &mut Map<String, Value>, changes: Map<String, Value>) {
                 .is_some_and(|new| slot.get("kind").is_none_or(|old| old != new));
         match (slot, change) {
             (Value::Object(old), Value::Object(new)) if !replaces => merge(old, new),
+            (Value::Object(old), Value::Object(new)) if key == "transport" => {
+                let known = TransportSpec::keys(&new["kind"]);
+                old.retain(|key, _| known.contains(key));
+                merge(old, new);
+            }
             (slot, change) => *slot = change,
         }
     }
@@ -225,6 +231,7 @@ fn merge(base: &mut Map<String, Value>, changes: Map<String, Value>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transports::RuleSpec;
     use serde_json::json;
 
     fn scheme(value: Value) -> Result<SchemeSpec, SpecError> {
@@ -258,11 +265,33 @@ mod tests {
         );
         // The NIC follows the port.
         assert_eq!(changed.nic.port.buffer, changed.port.buffer);
-        let replaced = scheme(json!({"preset": "pfabric", "transport": "tcp"})).unwrap();
+        let replaced = json!({"preset": "pfabric", "port": {"discipline": "fq"}});
         assert_eq!(
-            replaced.transport,
-            scheme(json!({"transport": "tcp"})).unwrap().transport
+            scheme(replaced).unwrap().port.discipline,
+            spec::read(json!("fq")).unwrap()
         );
+    }
+
+    #[test]
+    fn a_new_transport_keeps_what_the_preset_writes() {
+        let changed = |kind: &str| {
+            let changed =
+                json!({"preset": "pias-ns2", "transport": {"kind": kind, "max_window": "100pkt"}});
+            scheme(changed).unwrap().transport
+        };
+        let l2dct = changed("l2dct");
+        let preset = scheme(json!("pias-ns2")).unwrap().transport.sender;
+        assert_eq!(l2dct.rule.kind(), "l2dct");
+        assert_eq!(l2dct.sender.initial_window, preset.initial_window);
+        assert_eq!(l2dct.sender.rto, preset.rto);
+        assert!(!l2dct.sender.fast_retransmit);
+        let RuleSpec::L2dct(rule) = &l2dct.rule else {
+            panic!("{l2dct:?}");
+        };
+        assert_eq!(rule.initial_alpha, 0.0, "L2DCT's default is 1");
+        assert_eq!(l2dct.sender.max_window.unwrap().to_string(), "100pkt");
+        // TCP has no alpha.
+        assert_eq!(changed("tcp").sender, l2dct.sender);
     }
 
     #[test]

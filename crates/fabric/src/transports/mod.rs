@@ -271,6 +271,13 @@ fn keys_of(value: &impl Serialize) -> Map<String, Value> {
 }
 
 impl TransportSpec {
+    /// The keys of a kind of transport; none of what is not one.
+    pub(crate) fn keys(kind: &Value) -> Vec<String> {
+        let defaults = TransportSpec::read(kind.clone());
+        let keys = defaults.map(|transport| keys_of(&transport));
+        keys.unwrap_or_default().keys().cloned().collect()
+    }
+
     fn read(value: Value) -> Result<Self, SpecError> {
         let (kind, mut own) = fctlab_core::parts::split_kind(value, "transport", RuleSpec::NAMES)?;
         let defaults = RuleSpec::sender_defaults(&kind).unwrap_or_default();
