@@ -10,12 +10,13 @@
 
 use std::ops::ControlFlow;
 
-use fctlab_core::{Duration, PacketFormat, SpecError, Time};
+use fctlab_core::{Bytes, Duration, PacketFormat, SpecError, Time, spec};
 use fctlab_link::model::LONGEST_STEP;
 use fctlab_link::queues::{Discipline, Sharing};
 use fctlab_link::{Arrival, Control, Inside, Link, Setup};
 use fctlab_workload::{Flow, Traffic};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::disciplines::QueueSpec;
 use crate::disciplines::classes;
@@ -24,14 +25,17 @@ use crate::ideal::Ideal;
 use crate::records::{Fct, Record, Unfinished};
 use crate::run::{Counters, Progress};
 use crate::scenario::{Extra, FctEnds, Scenario, Stop};
+use crate::scheme::{self, SchemeSpec};
 use crate::topology::{self, Fabric};
+use crate::transports::RuleSpec;
 
 /// The functional model of one bottleneck: rates instead of packets, in a fraction of the time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Spec {
-    /// Congestion control as a function: a preset, or a table of one and what differs.
-    /// Default: the preset of the scheme's transport, with the scenario's packets.
+    /// Congestion control as a function: a preset, or what differs from one or from the default.
+    /// Default: the preset of the scheme's transport, with the scenario's packets, and the
+    /// scheme's marking threshold and parameters where the model has them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cc: Option<Control>,
 }
@@ -53,13 +57,21 @@ fn bottleneck(fabric: &Fabric) -> Result<&topology::Link, SpecError> {
     Ok(link)
 }
 
+/// What is written at `engine.cc`, taken out: the default that it changes is that of the scheme.
+pub(crate) fn take_cc(engine: &mut Value) -> Option<Value> {
+    let table = engine.as_object_mut()?;
+    let is_model = table.get("kind").is_some_and(|kind| kind == "model");
+    is_model.then(|| table.shift_remove("cc"))?
+}
+
 impl Spec {
-    /// With a congestion control, if none was given.
+    /// With the congestion control `cc` that was written, or that of the scheme's transport.
     ///
     /// # Errors
     /// A transport for which there is none, and what the model cannot do.
     pub(crate) fn resolve(
         &self,
+        cc: Option<Value>,
         scenario: &Scenario,
         settings: &Settings,
         fabric: &Fabric,
@@ -67,29 +79,104 @@ impl Spec {
         check(scenario)?;
         bottleneck(fabric)?;
         discipline(&scenario.scheme.port.discipline)?;
-        let kind = scenario.scheme.transport.rule.kind();
-        let preset = || {
-            let preset = Control::preset(kind).map_err(|e| {
-                let message = format!(
-                    "the model does not know the transport {kind}: {}",
-                    e.message
-                );
-                SpecError::new("engine.cc", message)
-            })?;
-            let PacketFormat {
-                payload, header, ..
-            } = settings.wire;
-            Ok(Control {
-                payload,
-                header,
-                ..preset
-            })
+        let of_scheme = || of_scheme(scenario, settings);
+        let control = match cc {
+            None => of_scheme()?,
+            Some(cc) => {
+                let written = Control::written(cc, of_scheme);
+                written.map_err(|e| e.under("cc").under("engine"))?
+            }
         };
-        let given = self.cc.clone().map(Ok);
-        Ok(Spec {
-            cc: Some(given.unwrap_or_else(preset)?),
-        })
+        Ok(Spec { cc: Some(control) })
     }
+}
+
+/// Keys of a scheme that the model reads, or that change nothing.
+const READ: [&str; 9] = [
+    "name",
+    "transport.kind",
+    "transport.g",
+    "transport.increase",
+    "transport.eta",
+    "transport.additive_increase",
+    "transport.int_bytes",
+    "port.discipline",
+    "port.ecn_threshold",
+];
+
+/// The keys of `scheme` that the model does not read and that say something else than those of the
+/// preset for which the model's stands.
+pub fn unread(scheme: &SchemeSpec) -> Vec<String> {
+    let discipline = &scheme.port.discipline;
+    let usual = json!({"preset": scheme.transport.rule.kind(), "port": {"discipline": discipline}});
+    let usual = scheme::expand(usual).and_then(spec::read::<SchemeSpec>);
+    let Ok(usual) = usual.map(|usual| json!(usual)) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    differing("", &json!(scheme), &usual, &mut found);
+    // What a NIC has from the port is said once.
+    let of_port = |key: &str| key.strip_prefix("nic.").map(|key| format!("port.{key}"));
+    let all = found.clone();
+    found.retain(|key| of_port(key).is_none_or(|key| !all.contains(&key)));
+    found
+}
+
+/// The paths at which `value` is not `usual`, but for those that are read.
+fn differing(path: &str, value: &Value, usual: &Value, found: &mut Vec<String>) {
+    if READ.contains(&path) || value == usual {
+        return;
+    }
+    match (value, usual) {
+        (Value::Object(value), Value::Object(usual)) => {
+            for (key, value) in value {
+                let usual = usual.get(key).unwrap_or(&Value::Null);
+                differing(&spec::join(path, key), value, usual, found);
+            }
+        }
+        _ => found.push(path.to_owned()),
+    }
+}
+
+/// The scheme's congestion control as a function, with the parameters that both have.
+fn of_scheme(scenario: &Scenario, settings: &Settings) -> Result<Control, SpecError> {
+    let kind = scenario.scheme.transport.rule.kind();
+    let preset = Control::preset(kind).map_err(|_| {
+        let message = format!(
+            "the model has no {kind}; it has dctcp-rate and hpcc, or what engine.cc says ({})",
+            fctlab_link::control::PRESETS.join(", ")
+        );
+        SpecError::new("scheme.transport.kind", message)
+    })?;
+    let PacketFormat {
+        payload, header, ..
+    } = settings.wire;
+    let control = Control {
+        payload,
+        header,
+        ..preset
+    };
+    let scale = &settings.scale;
+    Ok(match &scenario.scheme.transport.rule {
+        RuleSpec::DctcpRate(rule) => {
+            let threshold = scenario.scheme.port.ecn_threshold.ok_or_else(|| {
+                let message = "is missing: dctcp-rate without marks never slows down";
+                SpecError::new("scheme.port.ecn_threshold", message)
+            })?;
+            Control {
+                thresh: Bytes::new(threshold.bytes(scale)),
+                gain: rule.g,
+                rise: Some(Bytes::new(rule.increase.bytes(scale))),
+                ..control
+            }
+        }
+        RuleSpec::Hpcc(rule) => Control {
+            u_target: rule.eta,
+            additive_increase: rule.additive_increase,
+            ..control
+        },
+        _ => control,
+    })
 }
 
 /// Refuses what the model knows nothing of.
@@ -307,4 +394,40 @@ fn setup(
         classes,
         longest_step: LONGEST_STEP,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unread_of(scheme: Value) -> Vec<String> {
+        unread(&spec::read(scheme::expand(scheme).unwrap()).unwrap())
+    }
+
+    #[test]
+    fn what_is_not_read_is_known() {
+        for kind in ["dctcp-rate", "hpcc"] {
+            assert_eq!(unread_of(json!(kind)), Vec::<String>::new(), "{kind}");
+        }
+        let read = json!({
+            "preset": "dctcp-rate",
+            "transport": {"g": 0.5, "increase": "2pkt"},
+            "port": {"ecn_threshold": "30KB", "discipline": {"kind": "wfq", "weights": [1, 2]}},
+        });
+        assert_eq!(unread_of(read), Vec::<String>::new());
+        let not = json!({
+            "preset": "dctcp-rate",
+            "transport": {"initial_alpha": 0.5},
+            "tagger": "sent",
+            "port": {"buffer": "1MB"},
+            "nic": {"discipline": "fq"},
+        });
+        let expected = [
+            "transport.initial_alpha",
+            "tagger.kind",
+            "port.buffer",
+            "nic.discipline.kind",
+        ];
+        assert_eq!(unread_of(not), expected);
+    }
 }

@@ -284,6 +284,7 @@ pub fn resolve(
         SpecError::new("scheme", message)
     })?;
     map["scheme"] = scheme::expand(given).map_err(|e| e.under("scheme"))?;
+    let cc = map.get_mut("engine").and_then(functional::take_cc);
     let mut scenario: Scenario = spec::read(value)?;
     check_format(&scenario.packet)?;
     scenario
@@ -307,7 +308,7 @@ pub fn resolve(
         .map_err(|e| e.under("record"))?;
     let settings = crate::run::settings(&scenario, &fabric)?;
     if let EngineSpec::Model(spec) = &scenario.engine {
-        let resolved = spec.resolve(&scenario, &settings, &fabric)?;
+        let resolved = spec.resolve(cc, &scenario, &settings, &fabric)?;
         scenario.engine = EngineSpec::Model(resolved);
     }
     Ok(scenario)

@@ -79,6 +79,49 @@ fn its_flows_are_the_packets_flows_and_its_tails_theirs() {
 }
 
 #[test]
+fn a_changed_default_is_the_default_but_for_the_change() {
+    let flows = |engine: Value, scheme: Value| {
+        generated(on(engine, &bursty("google_rpc", 0.6, 5_000, scheme))).flows
+    };
+    for (scheme, key, default, other) in [
+        ("dctcp-rate", "thresh", "300KB", "30KB"),
+        ("hpcc", "u_target", "0.95", "0.8"),
+    ] {
+        let changed = |text: &str| {
+            let value: Value = text.parse().unwrap_or(json!(text));
+            flows(json!({"kind": "model", "cc": {key: value}}), json!(scheme))
+        };
+        let usual = flows(json!("model"), json!(scheme));
+        assert_eq!(changed(default), usual, "{scheme}");
+        assert_ne!(changed(other), usual, "{scheme}");
+    }
+}
+
+#[test]
+fn what_the_scheme_says_holds_in_the_model() {
+    let slowdown = |engine: &str, scheme: Value| {
+        let run = generated(on(
+            json!(engine),
+            &bursty("websearch_bytes", 0.6, 2_000, scheme),
+        ));
+        p99_slowdown(&run, "all", "small")
+    };
+    for change in [
+        json!({"preset": "dctcp-rate", "port": {"ecn_threshold": "30KB"}}),
+        json!({"preset": "dctcp-rate", "transport": {"increase": "10pkt"}}),
+        json!({"preset": "dctcp-rate", "transport": {"g": 0.9}}),
+        json!({"preset": "hpcc", "transport": {"eta": 0.6}}),
+        json!({"preset": "hpcc", "transport": {"additive_increase": 0.01}}),
+    ] {
+        let [model, packets] = ["model", "packet"].map(|engine| slowdown(engine, change.clone()));
+        let unchanged = slowdown("model", change["preset"].clone());
+        assert!((model / unchanged - 1.0).abs() > 0.002, "{change}");
+        let ratio = model / packets;
+        assert!((0.9..1.1).contains(&ratio), "{change}: {ratio}");
+    }
+}
+
+#[test]
 fn disciplines_serve_the_classes_that_they_name() {
     let with = |discipline: Value| {
         let scheme = json!({"preset": "hpcc", "port": {"discipline": discipline}, "nic": {"discipline": "fifo"}});
@@ -160,8 +203,8 @@ fn what_it_does_not_know_is_refused() {
     );
     assert_eq!(
         set(&["scheme"], json!("dctcp")),
-        "engine.cc: the model does not know the transport dctcp: \"dctcp\" is not a preset; \
-         known: swp-d, swp-h, dctcp-rate, hpcc"
+        "scheme.transport.kind: the model has no dctcp; it has dctcp-rate and hpcc, or what \
+         engine.cc says (swp-d, swp-h, dctcp-rate, hpcc)"
     );
     assert_eq!(
         set(&["engine"], json!({"kind": "model", "cc": {"eta": 0}})),

@@ -177,6 +177,52 @@ impl Control {
         read(Value::String(name.to_owned()))
     }
 
+    /// What a person wrote: a preset's name, or a table of what differs from the preset it names
+    /// or, if it names none, from `base`.
+    ///
+    /// # Errors
+    /// The first mistake, with its path.
+    pub fn written(
+        given: Value,
+        base: impl FnOnce() -> Result<Self, SpecError>,
+    ) -> Result<Self, SpecError> {
+        let mut given = match given {
+            Value::String(name) => Map::from_iter([("preset".to_owned(), Value::String(name))]),
+            Value::Object(table) => table,
+            other => {
+                let message = format!(
+                    "{other} is not a congestion control: write a preset's name or a table"
+                );
+                return Err(SpecError::new("", message));
+            }
+        };
+        let mut table = match given.shift_remove("preset") {
+            Some(Value::String(name)) => preset(&name)?,
+            Some(other) => {
+                return Err(SpecError::new("preset", format!("{other} is not a name")));
+            }
+            // One that was resolved needs no base, which there may not be.
+            None => match read(Value::Object(given.clone())) {
+                Ok(Complete(_)) => Map::new(),
+                Err(_) => base()?.table(),
+            },
+        };
+        table.extend(given);
+        let Complete(control) = read(Value::Object(table))?;
+        if control.payload.get() == 0 {
+            return Err(SpecError::new("payload", "0B is not at least 1B"));
+        }
+        control.check_law()?;
+        Ok(control)
+    }
+
+    fn table(&self) -> Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(table)) => table,
+            _ => unreachable!("a struct is a table"),
+        }
+    }
+
     /// Keys that say nothing under the law are not given, and what it takes is.
     fn check_law(&self) -> Result<(), SpecError> {
         use Law::{Dctcp, Hpcc, Rate};
@@ -239,38 +285,9 @@ impl Control {
 /// `"swp-d"`, or a table: a preset (swp-d unless given) and what differs from it.
 impl<'de> Deserialize<'de> for Control {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        let merged = || {
-            let mut given = match Value::deserialize(d).map_err(|e| e.to_string()) {
-                Ok(Value::String(name)) => {
-                    Map::from_iter([("preset".to_owned(), Value::String(name))])
-                }
-                Ok(Value::Object(table)) => table,
-                Ok(other) => {
-                    let message = format!(
-                        "{other} is not a congestion control: write a preset's name or a table"
-                    );
-                    return Err(SpecError::new("", message));
-                }
-                Err(message) => return Err(SpecError::new("", message)),
-            };
-            let mut table = match given.shift_remove("preset") {
-                None => preset(PRESETS[0])?,
-                Some(Value::String(name)) => preset(&name)?,
-                Some(other) => {
-                    return Err(SpecError::new("preset", format!("{other} is not a name")));
-                }
-            };
-            for (key, value) in given {
-                table.insert(key, value);
-            }
-            let Complete(control) = read(Value::Object(table))?;
-            if control.payload.get() == 0 {
-                return Err(SpecError::new("payload", "0B is not at least 1B"));
-            }
-            control.check_law()?;
-            Ok(control)
-        };
-        merged().map_err(SpecError::into_serde)
+        let given = Value::deserialize(d)?;
+        let written = Control::written(given, || Control::preset(PRESETS[0]));
+        written.map_err(SpecError::into_serde)
     }
 }
 
