@@ -2,7 +2,7 @@
 
 A star: many senders, one receiver whose link is the bottleneck of the specification, with its
 queue discipline over classes. Congestion control is the packet engine's scheme for which the
-model's parameters stand (``cc.scheme``).
+model's parameters stand (``cc.scheme``), with those parameters that both engines have.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fctlab import planning
 from fctlab.errors import SpecError
 from fctlab.result import Result, run
 
@@ -27,6 +28,39 @@ PACKET = {"payload": "1000B", "header": "48B", "ack": "60B"}
 SCHEMES = {"dctcp-rate": "swp-d", "hpcc": "swp-h"}
 """Schemes whose congestion control the model has parameters for: a preset of the scheme's name,
 and the paper's (table 2)."""
+
+INT = 42
+"""Bytes of HPCC's telemetry in a packet, which are part of the model's header."""
+LAWS = {"dctcp-rate": "dctcp", "hpcc": "hpcc"}
+"""The law of the model that is a scheme's own."""
+CARRIED = {
+    "dctcp": {
+        "thresh": ("port", "ecn_threshold"),
+        "gain": ("transport", "g"),
+        "rise": ("transport", "increase"),
+    },
+    "hpcc": {
+        "u_target": ("transport", "eta"),
+        "additive_increase": ("transport", "additive_increase"),
+    },
+}
+"""By law: keys of ``cc``, and the scheme's keys that are the same quantity."""
+
+
+def unused(spec: Mapping[str, Any]) -> list[str]:
+    """Keys of ``cc`` that were changed and that packets know nothing of.
+
+    Args:
+        spec: resolved, see `planning.load`.
+    """
+    cc, scheme = spec["cc"], spec["cc"]["scheme"]
+    is_own = cc["law"] == LAWS.get(scheme)
+    preset = scheme if is_own else SCHEMES.get(scheme)
+    if preset is None:
+        return []
+    usual = planning.load({**spec, "cc": preset})["cc"]
+    used = {*CARRIED[cc["law"]], "payload", "header"} if is_own else set()
+    return [f"cc.{key}" for key in cc if key not in used and cc[key] != usual[key]]
 
 
 def scenario(
@@ -47,10 +81,17 @@ def scenario(
     if chosen not in SCHEMES:
         raise SpecError("cc.scheme", f"{chosen!r} is not one of {', '.join(SCHEMES)}")
     network = spec["network"]
+    tables: dict[str, dict[str, Any]] = {"transport": {}, "port": _port(spec, names)}
+    packet = PACKET
+    if scheme is None and spec["cc"]["law"] == LAWS[chosen]:
+        cc = spec["cc"]
+        for key, (table, name) in CARRIED[cc["law"]].items():
+            tables[table][name] = cc[key]
+        packet = PACKET | _packet(cc)
     return {
         "name": spec["name"],
         "seed": spec["seed"],
-        "packet": PACKET,
+        "packet": packet,
         "topology": {
             "kind": "star",
             "senders": SENDERS,
@@ -59,8 +100,16 @@ def scenario(
         },
         "traffic": {"trace": str(trace)},
         "measure": {"fct_ends": network["fct_ends"]},
-        "scheme": {"preset": chosen, "port": _port(spec, names), "nic": {"discipline": "fifo"}},
+        "scheme": {"preset": chosen, **tables, "nic": {"discipline": "fifo"}},
     }
+
+
+def _packet(cc: Mapping[str, Any]) -> dict[str, str]:
+    """The packets of the model's congestion control `cc`, telemetry apart."""
+    header = planning.size_bytes(cc["header"]) - (INT if cc["law"] == "hpcc" else 0)
+    if header < 0:
+        raise SpecError("cc.header", f"{cc['header']} is less than the telemetry, {INT}B")
+    return {"payload": cc["payload"], "header": f"{header:.0f}B"}
 
 
 def _port(spec: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fctlab import _native, bottleneck, planning
+from fctlab import bottleneck, planning
 from fctlab.errors import SpecError
 
 if TYPE_CHECKING:
@@ -133,18 +133,7 @@ def _mean_bytes(traffic: Mapping[str, Any]) -> float:
     if "flowsizes" not in traffic:
         path = f"classes.{traffic['name']}.flowsizes"
         raise SpecError(path, "is missing; a trace has no load to set")
-    return _mean(traffic["flowsizes"])
-
-
-def _bytes(size: str) -> float:
-    """A size as text in bytes."""
-    return 0.0 if size == "0B" else _mean({"kind": "fixed", "size": size})
-
-
-def _mean(sizes: Mapping[str, Any]) -> float:
-    """The mean of a distribution of sizes, in bytes."""
-    found = json.loads(_native.size_distribution(json.dumps(sizes), ""))
-    return float(found["mean_bytes"])
+    return planning.mean_bytes(traffic["flowsizes"])
 
 
 def _fit(samples: Sequence[Sample], facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -159,7 +148,7 @@ def _fit(samples: Sequence[Sample], facts: Mapping[str, Any]) -> dict[str, Any]:
         return float(np.mean(losses) + max(losses) / 2)
 
     names = PARAMETERS[facts["law"]]
-    values = {**facts, "thresh": _bytes(facts["thresh"]) / bdp}
+    values = {**facts, "thresh": planning.size_bytes(facts["thresh"]) / bdp}
     start = np.array([math.log(values[k]) if k in LOGARITHMIC else values[k] for k in names])
     steps = np.array([STEPS[k] for k in names])
     simplex = np.vstack([start, *(start + np.diag(steps))])

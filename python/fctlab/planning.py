@@ -117,6 +117,9 @@ def predict(
         return found
     from fctlab import bottleneck
 
+    if unused := bottleneck.unused(resolved):
+        message = f"packets run the scheme {resolved['cc']['scheme']}, which has nothing of"
+        found.setdefault("warnings", []).append(f"{message} {', '.join(unused)}")
     until_s = found["simulated_s"]
     run, result = bottleneck.replay(resolved, flows(resolved, found["flows"], until_s=until_s))
     found["classes"] = judge(resolved, run, until_s)
@@ -158,6 +161,17 @@ def judge(spec: Spec, run: pl.DataFrame, until_s: float) -> list[dict[str, Any]]
     question = json.dumps({"spec": resolved, "until_s": until_s})
     found: list[dict[str, Any]] = json.loads(_native.judge(question, table.getvalue()))
     return found
+
+
+def mean_bytes(sizes: Mapping[str, Any]) -> float:
+    """The mean of a resolved distribution of flow sizes, in bytes."""
+    found = json.loads(_native.size_distribution(json.dumps(sizes), ""))
+    return float(found["mean_bytes"])
+
+
+def size_bytes(size: str) -> float:
+    """A size as resolved specifications write it, such as ``"48B"``, in bytes."""
+    return 0.0 if size == "0B" else mean_bytes({"kind": "fixed", "size": size})
 
 
 def flows(spec: Spec, count: int, *, until_s: float | None = None) -> pl.DataFrame:

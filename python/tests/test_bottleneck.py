@@ -13,6 +13,7 @@ from fctlab.errors import SpecError
 from fctlab.studies.swp import accuracy
 
 FIXED = {"kind": "fixed", "size": "100KB"}
+LONG = {"kind": "fixed", "size": "1MB"}
 
 
 def spec(queue: Any, **classes: str) -> dict[str, Any]:
@@ -127,3 +128,39 @@ def test_the_command(tmp_path: Any) -> None:
     arguments = ["predict", str(file), "--engine", "packet", "--most-flows", "500", "--json"]
     done = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert done.exit_code == 0 and json.loads(done.stdout)["engine"] == "packet"
+
+
+@pytest.mark.parametrize(
+    ("cc", "change"),
+    [
+        ("dctcp-rate", {"thresh": "10KB"}),
+        ("dctcp-rate", {"gain": 1.0}),
+        ("dctcp-rate", {"rise": "50KB"}),
+        ("dctcp-rate", {"header": "400B"}),
+        ("hpcc", {"u_target": 0.5}),
+        ("hpcc", {"additive_increase": 0.1}),
+        ("hpcc", {"payload": "500B"}),
+    ],
+)
+def test_packets_take_the_parameters_that_both_engines_have(
+    cc: str, change: dict[str, Any]
+) -> None:
+    classes = [{**spec("fifo", a="0.8")["classes"][0], "flowsizes": LONG}]
+    usual = planning.load({**spec("fifo", a="0.8"), "cc": cc, "classes": classes})
+    changed = planning.load({**usual, "cc": {"preset": cc, **change}})
+    assert bottleneck.unused(changed) == []
+    drawn = planning.flows(usual, 200)
+    assert not bottleneck.replay(changed, drawn)[0].equals(bottleneck.replay(usual, drawn)[0])
+
+
+def test_what_packets_do_not_take_is_named() -> None:
+    changed = {**spec("fifo", a="0.5"), "cc": {"preset": "swp-d", "eta": 3.0, "thresh": "10KB"}}
+    found = planning.predict(changed, engine="packet", most_flows=500)
+    assert found["warnings"] == [
+        "packets run the scheme dctcp-rate, which has nothing of cc.thresh, cc.eta"
+    ]
+    other = planning.load({**changed, "cc": {"preset": "hpcc", "eta": 3.0}})
+    assert bottleneck.unused(other) == ["cc.eta"]
+    small = planning.load({**changed, "cc": {"preset": "hpcc", "header": "41B"}})
+    with pytest.raises(SpecError, match=r"cc\.header: 41B is less than the telemetry, 42B"):
+        bottleneck.replay(small, planning.flows(changed, 10))
