@@ -1,0 +1,555 @@
+"""Every key says something: a change of it changes the result, or a message names it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import fctlab
+from fctlab import SpecError, planning
+
+LEAF_SPINE = {
+    "kind": "leaf-spine",
+    "leaves": 2,
+    "spines": 2,
+    "hosts_per_leaf": 4,
+    "host_rate": "10Gbps",
+    "fabric_rate": "10Gbps",
+    "base_rtt": "20us",
+}
+STAR = {"kind": "star", "senders": 8, "host_rate": "10Gbps", "base_rtt": "20us"}
+WEB = {"workload": "websearch", "load": 0.6, "flows": 40}
+PORT = {"buffer": "60KB", "ecn_threshold": "15KB"}
+"""Small enough to lose packets."""
+
+
+class Case(NamedTuple):
+    """One key, a scenario that has it, and what to change there."""
+
+    key: str
+    scenario: dict[str, Any]
+    path: str
+    value: Any
+
+
+def on(
+    scheme: Any, topology: dict[str, Any] = LEAF_SPINE, traffic: dict[str, Any] = WEB, **tables: Any
+) -> dict[str, Any]:
+    return {"topology": topology, "traffic": traffic, "scheme": scheme, **tables}
+
+
+def transports() -> Iterator[Case]:
+    """The rule of each transport, and what all senders share once, where windows reach it."""
+    lossy = {"kind": "tcp", "initial_window": "40pkt", "min_rto": "100us"}
+    timers = {"kind": "mintcp", "initial_window": "100pkt", "min_rto": "45us"}
+    paced = {"kind": "dctcp-rate"}
+    ascc = {"kind": "ascc", "initial_window": "30pkt"}
+    changes: list[tuple[dict[str, Any], str, Any]] = [
+        ({"kind": "tcp"}, "initial_window", "3pkt"),
+        ({"kind": "tcp"}, "max_window", "5pkt"),
+        (lossy, "rto", "fixed"),
+        (lossy, "min_rto", "700us"),
+        (lossy, "initial_rto", "900us"),
+        (timers | {"rto_backoff": True}, "max_rto", "50us"),
+        (timers, "rto_backoff", True),
+        (lossy, "fast_retransmit", False),
+        (lossy, "dupack_threshold", 40),
+        (timers, "probe_after", 1),
+        ({"kind": "dctcp"}, "g", 0.9),
+        ({"kind": "dctcp"}, "initial_alpha", 0.1),
+        ({"kind": "l2dct"}, "g", 0.9),
+        ({"kind": "l2dct"}, "initial_alpha", 0.1),
+        ({"kind": "l2dct"}, "largest_weight", 4.0),
+        ({"kind": "l2dct"}, "smallest_weight", 1.0),
+        ({"kind": "l2dct"}, "falls_from", "10KB"),
+        ({"kind": "l2dct"}, "falls_to", "5MB"),
+        ({"kind": "l2dct"}, "growth", 3.0),
+        (paced, "g", 0.9),
+        (paced, "initial_alpha", 0.1),
+        (paced, "min_rate", 0.5),
+        (paced, "increase", "5pkt"),
+        ({"kind": "hpcc"}, "eta", 0.5),
+        ({"kind": "hpcc"}, "max_stage", 0),
+        ({"kind": "hpcc"}, "additive_increase", 0.1),
+        ({"kind": "hpcc"}, "int_bytes", "100B"),
+        (ascc, "g", 0.9),
+        (ascc, "initial_alpha", 0.1),
+        (ascc, "retransmit_when_complete", False),
+        (ascc, "adjust_window_when_complete", False),
+        (ascc, "ignore_ecn_of_incomplete", False),
+        (ascc, "complete_window", "90pkt"),
+    ]
+    for transport, key, value in changes:
+        kind = transport["kind"]
+        shared = key in SHARED
+        traffic = WEB | ({"spacing": 1.0} if kind == "ascc" else {})
+        tagger = "complete" if kind == "ascc" else "none"
+        port = PORT | ({"discipline": "ascc"} if kind == "ascc" else {})
+        scenario = on({"transport": transport, "tagger": tagger, "port": port}, traffic=traffic)
+        name = f"TransportSpec.{key}" if shared else f"TransportSpec[{kind}].{key}"
+        yield Case(name, scenario, f"scheme.transport.{key}", value)
+
+
+SHARED = {
+    *("initial_window", "max_window", "rto", "min_rto", "initial_rto", "max_rto"),
+    *("rto_backoff", "fast_retransmit", "dupack_threshold", "probe_after"),
+}
+"""Keys that all transports have."""
+
+
+def schemes() -> Iterator[Case]:
+    """Taggers, ports, NICs, shapers, routing and the scheme's own keys."""
+    value: Any
+    both = {**WEB, "classes": [{"class": "a"}, {"class": "b"}]}
+    usual = {"transport": {"kind": "dctcp", "initial_window": "30pkt"}, "port": PORT}
+    yield Case("SchemeSpec.name", on(usual), "scheme.name", "another")
+    yield Case("SchemeSpec.transport", on(usual), "scheme.transport.kind", "tcp")
+    yield Case("SchemeSpec.preset", on("dctcp"), "scheme", {"preset": "pfabric"})
+    yield Case("SchemeSpec.routing", on(usual), "scheme.routing", "spray-random")
+    las = {**usual, "tagger": "sent", "port": {**PORT, "discipline": "srpt"}}
+    yield Case("SchemeSpec.tagger", on(las), "scheme.tagger", "remaining")
+    yield Case("SchemeSpec.port", on(usual), "scheme.port.discipline", "fq")
+    yield Case("SchemeSpec.nic", on(usual), "scheme.nic.discipline", "fq")
+    shaper = {"rate": "5Gbps", "bucket": "10pkt"}
+    yield Case("SchemeSpec.shaper", on(usual), "scheme.shaper", shaper)
+    shaped = on({**usual, "shaper": shaper}, traffic=both)
+    yield Case("ShaperSpec.rate", shaped, "scheme.shaper.rate", "8Gbps")
+    yield Case("ShaperSpec.bucket", shaped, "scheme.shaper.bucket", "50pkt")
+    yield Case("ShaperSpec.per", shaped, "scheme.shaper.per", "class")
+    for key, value in (
+        ("discipline", "fq"),
+        ("buffer", "1MB"),
+        ("ecn_threshold", "3KB"),
+        ("ecn_at", "dequeue"),
+    ):
+        yield Case(f"PortSpec.{key}", on(usual), f"scheme.port.{key}", value)
+        whole = on({**usual, "nic": {"per_flow_limit": "none"}})
+        yield Case(f"NicSpec.{key}", whole, f"scheme.nic.{key}", value)
+    yield Case("NicSpec.per_flow_limit", on(usual), "scheme.nic.per_flow_limit", "none")
+    priority = {"kind": "priority", "thresholds": [10_000, 100_000]}
+    queues = {**usual, "tagger": "sent", "port": {**PORT, "discipline": priority}}
+    pfabric = {**las, "tagger": "remaining"}
+    for place in ("port", "nic"):
+        name = f"{'Port' if place == 'port' else 'Nic'}Spec"
+        whole = {"nic": {"per_flow_limit": "none"}}
+        yield Case(f"{name}.ecn_scope", on(queues | whole), f"scheme.{place}.ecn_scope", "queue")
+        lossy = on({**pfabric, "transport": {"kind": "tcp", "initial_window": "60pkt"}, **whole})
+        yield Case(f"{name}.drop", lossy, f"scheme.{place}.drop", "lowest-priority")
+    yield Case("QueueSpec[priority].thresholds", on(queues), PLACE + "thresholds", [50_000])
+    yield Case("QueueSpec[srpt].starvation_prevention", on(pfabric), PLACE + STARVES, False)
+    ascc = {"transport": "ascc", "tagger": "complete", "port": {**PORT, "discipline": "ascc"}}
+    spaced = on(ascc, traffic={**WEB, "spacing": 1.0, "load": 0.9})
+    yield Case("QueueSpec[ascc].starvation_prevention", spaced, PLACE + STARVES, False)
+    weights = {"weights": [1, 3]}
+    for table, key, value in (
+        ({"kind": "wrr", **weights}, "weights", [9, 1]),
+        ({"kind": "drr", **weights}, "weights", [9, 1]),
+        ({"kind": "wfq", **weights}, "weights", [9, 1]),
+        ({"kind": "wrr", **weights}, "inside", "fq"),
+        ({"kind": "drr", **weights}, "inside", "fq"),
+        ({"kind": "wfq", **weights}, "inside", "fq"),
+        ({"kind": "strict", "classes": 2}, "inside", "fq"),
+        ({"kind": "drr", **weights}, "quantum", "20KB"),
+        ({"kind": "strict", "classes": 2}, "classes", 1),
+        ({"kind": "strict", "classes": 2}, "order", [1, 0]),
+    ):
+        scheme = {**usual, "port": {**PORT, "discipline": table}, "nic": {"discipline": "fifo"}}
+        yield Case(f"QueueSpec[{table['kind']}].{key}", on(scheme, STAR, both), PLACE + key, value)
+    adaptive = {"kind": "awafs", "thresholds": ["7KB", "14KB"], "percentiles": [0.1, 0.2]}
+    adaptive |= {"window": "4ms", "interval": "1ms"}
+    for key, value in (
+        ("thresholds", ["100KB", "900KB"]),
+        ("percentiles", "equal-bytes"),
+        ("window", "1ms"),
+        ("interval", "300us"),
+    ):
+        scheme = {**usual, "tagger": "sent", "port": {**PORT, "discipline": adaptive}}
+        yield Case(f"QueueSpec[awafs].{key}", on(scheme), PLACE + key, value)
+
+
+PLACE = "scheme.port.discipline."
+STARVES = "starvation_prevention"
+
+
+def mapped() -> Iterator[Case]:
+    """ADS: what hosts estimate, and how ports map it to queues."""
+    value: Any
+    ads = {"transport": "tcp", "tagger": "outstanding"}
+
+    def scheme(mapping: Any, **keys: Any) -> dict[str, Any]:
+        port = {**PORT, "discipline": {"kind": "mapped", "queues": 3, "mapping": mapping, **keys}}
+        return on({**ads, "port": port})
+
+    dynamic = {"kind": "dynamic", "interval": "500us", "window": 4}
+    static = {"kind": "static", "thresholds": [2, 100]}
+    for key, value in (("cap", "20KB"), ("write_buffer", "30KB"), ("mtu", "9000B")):
+        yield Case(f"Tagger[outstanding].{key}", scheme(dynamic), f"scheme.tagger.{key}", value)
+    mapping = PLACE + "mapping."
+    yield Case("QueueSpec[mapped].queues", scheme(dynamic), PLACE + "queues", 8)
+    yield Case("QueueSpec[mapped].mapping", scheme(dynamic), PLACE + "mapping", static)
+    yield Case("Mapping[static].thresholds", scheme(static), mapping + "thresholds", [50, 200])
+    none = {"kind": "static", "file": "no-such.json"}
+    yield Case("Mapping[static].file", scheme(static), PLACE + "mapping", none)
+    yield Case("Mapping[dynamic].interval", scheme(dynamic), mapping + "interval", "3ms")
+    yield Case("Mapping[dynamic].window", scheme(dynamic), mapping + "window", 1)
+    least = {"kind": "least-slowdown"}
+    yield Case("Mapping[dynamic].policy", scheme(dynamic), mapping + "policy", least)
+    policy = scheme({**dynamic, "policy": least})
+    for key, value in (
+        ("initial_window", 100),
+        ("path_delay", 200),
+        ("burst", 300),
+        ("sharing_exponent", 2.0),
+    ):
+        yield Case(f"MappingPolicy[least-slowdown].{key}", policy, f"{mapping}policy.{key}", value)
+    srtf = {
+        "transport": "dctcp",
+        "tagger": "remaining-time",
+        "port": {**PORT, "discipline": {"kind": "priority", "thresholds": [50_000, 500_000]}},
+    }
+    yield Case("Tagger[remaining-time].size", on(srtf), "scheme.tagger.size", "remaining")
+    yield Case("Tagger[remaining-time].bandwidth", on(srtf), "scheme.tagger.bandwidth", "available")
+
+
+def traffic() -> Iterator[Case]:
+    """Flows: sizes, gaps, pairs, classes, traces."""
+    value: Any
+    table: Any
+    many = {**WEB, "flows": 200}
+    for key, value in (
+        ("workload", "datamining"),
+        ("load", 0.3),
+        ("load_counts", "payload"),
+        ("arrivals", {"kind": "lognormal", "sigma": 2.0}),
+        ("pattern", "permutation"),
+        ("flows", 30),
+        ("duration", "1ms"),
+        ("class", "storage"),
+        ("spacing", 2.0),
+        ("trace", "no-such.csv"),
+        ("classes", [{"class": "a"}]),
+    ):
+        yield Case(f"TrafficSpec.{key}", on("dctcp"), f"traffic.{key}", value)
+    mix = [{"class": "a", "share": 1.0, "workload": "cache"}, {"class": "b"}]
+    classes = on("dctcp", traffic={**WEB, "classes": mix})
+    yield Case("TrafficSpec.share_of", classes, "traffic.share_of", "flows")
+    for key, value in (
+        ("class", "c"),
+        ("workload", "hadoop"),
+        ("share", 9.0),
+        ("arrivals", {"kind": "lognormal", "sigma": 1.0}),
+        ("pattern", "permutation"),
+        ("from", "500us"),
+        ("until", "500us"),
+    ):
+        yield Case(f"ClassSpec.{key}", classes, f"traffic.classes.0.{key}", value)
+    own = [{"class": "a", "load": 0.2}, {"class": "b", "load": 0.3}]
+    rest = {key: value for key, value in WEB.items() if key != "load"} | {"classes": own}
+    loads = on("dctcp", traffic=rest)
+    yield Case("ClassSpec.load", loads, "traffic.classes.0.load", 0.4)
+    for workload in ("websearch", "datamining", "cache", "hadoop", "imc10"):
+        scenario = on("dctcp", traffic={**many, "workload": {"kind": workload}})
+        key = f"SizesSpec[{workload}].interpolation"
+        yield Case(key, scenario, "traffic.workload.interpolation", "step")
+    for workload in ("websearch_bytes", "facebook_hadoop_bytes", "alibaba_storage", "google_rpc"):
+        scenario = on("dctcp", traffic={**many, "workload": {"kind": workload}})
+        key = f"SizesSpec[{workload}].interpolation"
+        yield Case(key, scenario, "traffic.workload.interpolation", "step")
+    for table, key, value in (
+        ({"kind": "fixed", "size": "50KB"}, "size", "60KB"),
+        ({"kind": "uniform", "sizes": ["2KB", "30KB"]}, "sizes", ["5KB", "9KB"]),
+        (BIMODAL, "small", "3KB"),
+        (BIMODAL, "large", "2MB"),
+        (BIMODAL, "small_share", 0.2),
+        ({"kind": "cdf", "file": "cdf.csv"}, "file", "other.csv"),
+        ({"kind": "cdf", "file": "cdf.csv"}, "interpolation", "step"),
+    ):
+        scenario = on("dctcp", traffic={**WEB, "workload": table})
+        yield Case(f"SizesSpec[{table['kind']}].{key}", scenario, f"traffic.workload.{key}", value)
+    for table, key, value in (
+        ({"kind": "lognormal", "sigma": 1.0}, "sigma", 2.5),
+        ({"kind": "measured", "cdf": GAPS}, "cdf", [[0.5, 0.0], [3.0, 1.0]]),
+    ):
+        scenario = on("dctcp", traffic={**WEB, "arrivals": table})
+        path = f"traffic.arrivals.{key}"
+        yield Case(f"ArrivalsSpec[{table['kind']}].{key}", scenario, path, value)
+    incast = {"kind": "incast", "fanin": 4, "query_size": "200KB", "receiver": 0}
+    for table, key, value in (
+        ({"kind": "triangle", "half": "upper"}, "half", "lower"),
+        ({"kind": "many-to-one", "receiver": 1}, "receiver", 2),
+        (incast, "fanin", 6),
+        (incast, "receiver", 3),
+        (incast, "query_size", "100KB"),
+    ):
+        plain = {"load": 0.5, "flows": 60, "pattern": table}
+        sized = plain if table is incast else {**WEB, "pattern": table}
+        path = f"traffic.pattern.{key}"
+        yield Case(f"PatternSpec[{table['kind']}].{key}", on("dctcp", traffic=sized), path, value)
+
+
+BIMODAL = {"kind": "bimodal", "small": "2KB", "large": "1MB", "small_share": 0.5}
+GAPS: list[list[float]] = [[0.0, 0.0], [2.0, 1.0]]
+
+
+def settings() -> Iterator[Case]:
+    """The rest: packets, topologies, capacity, measuring, recording, engines."""
+    value: Any
+    usual = on({"transport": {"kind": "dctcp", "initial_window": "30pkt"}, "port": PORT})
+    yield Case("name", usual, "name", "other")
+    yield Case("seed", usual, "seed", 2)
+    yield Case("engine", usual, "engine", "model")
+    yield Case("topology", usual, "topology", STAR)
+    yield Case("traffic", usual, "traffic", {**WEB, "flows": 20})
+    yield Case("packet", usual, "packet", {"payload": "700B"})
+    yield Case("scheme", usual, "scheme", "pfabric")
+    yield Case("measure", usual, "measure", {"fct_ends": "ack"})
+    yield Case("record", usual, "record", {"values": {}})
+    for key, value in (("payload", "700B"), ("header", "90B"), ("ack", "100B")):
+        yield Case(f"PacketFormat.{key}", usual, f"packet.{key}", value)
+    scaled = on("dctcp", {k: v for k, v in LEAF_SPINE.items() if k != "base_rtt"})
+    scaled["topology"] |= {"link_delay": "1us"}
+    fat = {"kind": "fat-tree", "k": 4, "host_rate": "10Gbps", "link_delay": "1us"}
+    star = {key: value for key, value in STAR.items() if key != "base_rtt"} | {"link_delay": "1us"}
+    common = (("host_rate", "8Gbps"), ("link_delay", "3us"), ("host_delay", "5us"))
+    for topology, changes in (
+        (scaled["topology"], (("leaves", 3), ("spines", 1), ("hosts_per_leaf", 3))),
+        (scaled["topology"], (("fabric_rate", "40Gbps"), *common)),
+        (star, (("senders", 4), ("bottleneck_rate", "5Gbps"), *common)),
+        (fat, (("k", 6), *common)),
+    ):
+        for key, value in changes:
+            name = f"TopologySpec[{topology['kind']}].{key}"
+            yield Case(name, on("dctcp", topology), f"topology.{key}", value)
+    for topology in (LEAF_SPINE, STAR, {**fat, "base_rtt": "30us"}):
+        topology = {key: value for key, value in topology.items() if key != "link_delay"}
+        name = f"TopologySpec[{topology['kind']}].base_rtt"
+        yield Case(name, on("dctcp", topology), "topology.base_rtt", "50us")
+    rtt = {"value": "20us", "includes": "transmission"}
+    tabled = on("dctcp", {**LEAF_SPINE, "base_rtt": rtt})
+    yield Case("BaseRtt.value", tabled, "topology.base_rtt.value", "30us")
+    yield Case("BaseRtt.includes", tabled, "topology.base_rtt.includes", "propagation")
+    slow = [{"links": ["leaf 0 -> host 0"], "changes": [{"at": "0s", "rate": "1Gbps"}]}]
+    less = {**usual, "capacity": slow}
+    yield Case("capacity", usual, "capacity", slow)
+    yield Case("Spec.links", less, "capacity.0.links", ["leaf 0 -> host 1"])
+    yield Case("Spec.changes", less, "capacity.0.changes", [{"at": "0s", "rate": "2Gbps"}])
+    yield Case("Change.at", less, "capacity.0.changes.0.at", "1ms")
+    yield Case("Change.rate", less, "capacity.0.changes.0.rate", "3Gbps")
+    timed = {**usual, "traffic": {**WEB, "flows": 400, "duration": "2ms"}}
+    for key, value in (
+        ("warmup", "500us"),
+        ("window", "500us"),
+        ("cooldown", "500us"),
+        ("fct_ends", "ack"),
+        ("max_time", "1ms"),
+        ("extras", ["jain"]),
+    ):
+        yield Case(f"MeasureSpec.{key}", timed, f"measure.{key}", value)
+    windowed = {**timed, "measure": {"window": "500us"}}
+    yield Case("MeasureSpec.stop", windowed, "measure.stop", "measured")
+    record = {
+        "ports": {"interval": "100us"},
+        "windows": {"flows": [0]},
+        "packets": {"flows": [0], "at": "sender"},
+        "waits": {"longest": 5},
+        "values": {},
+    }
+    seen = {**usual, "scheme": {**usual["scheme"], "tagger": "sent"}, "record": record}
+    for key in record:
+        rest = {"record": {k: v for k, v in record.items() if k != key}}
+        yield Case(f"RecordSpec.{key}", {**seen, **rest}, f"record.{key}", record[key])
+    for key, path, value in (
+        ("Spec2.interval", "ports.interval", "50us"),
+        ("Spec2.which", "ports.which", ["leaf 0 -> host 0"]),
+        ("Spec3.flows", "windows.flows", [1]),
+        ("Spec4.flows", "packets.flows", [1]),
+        ("Spec4.at", "packets.at", "receiver"),
+        ("Spec4.max_packets", "packets.max_packets", 3),
+        ("Spec5.longest", "waits.longest", 2),
+        ("Spec6.unit", "values.unit", "300B"),
+        ("Spec6.largest", "values.largest", 3),
+    ):
+        yield Case(key, seen, f"record.{path}", value)
+
+
+CASES = [*transports(), *schemes(), *mapped(), *traffic(), *settings()]
+
+EXCEPTIONS = {
+    "version": "what resolved a scenario; another one is refused or replaced",
+    "schemes": "tables that `compare` looks up by name",
+    "EngineSpec[model].cc": "the link model's own keys are tested with specifications",
+}
+
+
+def keys_of(schema: dict[str, Any]) -> set[str]:
+    """Every key of a schema: of the top, `Place.key`, and `Place[kind].key` of parts."""
+    found = set(schema["properties"])
+    for name, definition in schema["$defs"].items():
+        for choice in [definition, *definition.get("oneOf", []), *definition.get("anyOf", [])]:
+            kind = choice.get("properties", {}).get("kind", {}).get("const")
+            is_changes = "oneOf" in definition and kind is None
+            for key in () if is_changes else choice.get("properties", {}):
+                if key != "kind":
+                    found.add(f"{name}[{kind}].{key}" if kind else f"{name}.{key}")
+    return found
+
+
+def laws() -> Iterator[Case]:
+    """A specification's own keys, and those of the link model."""
+    value: Any
+    sizes = {"kind": "websearch_bytes"}
+    bursts = {"kind": "lognormal", "sigma": 1.0}
+    tail = {"name": "tail", "metric": "p99", "from": "1KB", "below": "1MB"}
+    one = {"name": "a", "flowsizes": sizes, "load": 0.4, "interarrivals": bursts, "slis": [tail]}
+    two = {"name": "b", "flowsizes": sizes, "load": 0.4, "weight": 3.0}
+    network = {"link": "100Gbps", "rtt": "10us"}
+
+    def spec(**tables: Any) -> dict[str, Any]:
+        return {"network": network, "classes": [one, two], **tables}
+
+    yield Case("name", spec(), "name", "other")
+    yield Case("seed", spec(), "seed", 2)
+    yield Case("network", spec(), "network", {"link": "50Gbps", "rtt": "5us"})
+    yield Case("queue", spec(), "queue", "fifo")
+    yield Case("cc", spec(), "cc", "swp-h")
+    yield Case("classes", spec(), "classes", [one])
+    for key, value in (("link", "200Gbps"), ("rtt", "20us"), ("fct_ends", "delivery")):
+        yield Case(f"NetworkSpec.{key}", spec(), f"network.{key}", value)
+    for kind in ("priority", "wrr", "drr", "wfq"):
+        scenario = spec(queue={"kind": kind})
+        yield Case(f"QueueSpec[{kind}].inside", scenario, "queue.inside", "fq")
+    for preset, key, value in (
+        ("swp-d", "r_init", "20Gbps"),
+        ("swp-d", "u_target", 0.8),
+        ("swp-d", "thresh", "10KB"),
+        ("swp-d", "beta", 1.0),
+        ("swp-d", "eta", 1.0),
+        ("hpcc", "law", "rate"),
+        ("hpcc", "additive_increase", 0.1),
+        ("dctcp-rate", "gain", 0.9),
+        ("dctcp-rate", "rise", "20KB"),
+        ("hpcc", "scope", "class"),
+        ("hpcc", "payload", "500B"),
+        ("hpcc", "header", "20B"),
+        ("hpcc", "preset", "dctcp-rate"),
+    ):
+        yield Case(f"Control.{key}", spec(cc={"preset": preset}), f"cc.{key}", value)
+    for key, value in (
+        ("name", "c"),
+        ("flowsizes", "google_rpc"),
+        ("interarrivals", "poisson"),
+        ("load", 0.2),
+        ("rate", "10Gbps"),
+        ("trace", "no-such.csv"),
+        ("weight", 2.0),
+        ("slis", []),
+        ("slo", "tail < 2"),
+    ):
+        yield Case(f"ClassSpec.{key}", spec(), f"classes.0.{key}", value)
+    gaps = "classes.0.interarrivals"
+    yield Case("Interarrivals[lognormal].sigma", spec(), f"{gaps}.sigma", 2.0)
+    yield Case("Interarrivals[lognormal].mu", spec(), f"{gaps}.mu", 9.0)
+    measured = spec(classes=[{**one, "interarrivals": {"kind": "measured", "cdf": GAPS}}])
+    yield Case("Interarrivals[measured].cdf", measured, f"{gaps}.cdf", [[0.5, 0.0], [3.0, 1.0]])
+    for key, value in (
+        ("name", "end"),
+        ("metric", "p50"),
+        ("attr", "fct"),
+        ("from", "100KB"),
+        ("below", "10KB"),
+    ):
+        yield Case(f"SliSpec.{key}", spec(), f"classes.0.slis.0.{key}", value)
+    yield Case("Metric.percentile", spec(), "classes.0.slis.0.metric", {"percentile": 90})
+
+
+LAWS = list(laws())
+
+APART = {
+    "Control.scheme": "which scheme packets run; see test_bottleneck",
+    **{key: "those of scenarios" for key in keys_of(fctlab.schema()) if "SizesSpec" in key},
+}
+
+
+def once(keys: set[str]) -> set[str]:
+    """`keys` with those that all transports share written once; the model's apart."""
+    found = set()
+    for key in keys:
+        place, _, name = key.rpartition(".")
+        shared = place.startswith("TransportSpec[") and name in SHARED
+        found.add(f"TransportSpec.{name}" if shared else key)
+    return {key for key in found if not key.startswith("Control.")}
+
+
+def test_every_key_has_a_case() -> None:
+    keys = once(keys_of(fctlab.schema()))
+    known = {case.key for case in CASES} | set(EXCEPTIONS)
+    assert keys - known == set()
+    assert known - keys == set()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("keys")
+    (folder / "cdf.csv").write_text("size_bytes,cumulative_probability\n1000,0\n50000,1\n")
+    (folder / "other.csv").write_text("size_bytes,cumulative_probability\n2000,0\n90000,1\n")
+    return folder
+
+
+def said(scenario: fctlab.Scenario, out: Path) -> tuple[Any, ...]:
+    """What a run tells: its flows, numbers and files."""
+    records = bool(scenario.resolve()["record"])
+    result = fctlab.run(scenario, out=out if records else None)
+    report = {key: value for key, value in result.report.items() if key != "perf"}
+    files = sorted((out / "recordings").iterdir()) if records else []
+    return (
+        result.flows.write_ipc(None).getvalue(),
+        result.scenario["name"],
+        result.scenario["scheme"]["name"],
+        json.dumps(report),
+        [(file.name, file.read_bytes()) for file in files],
+    )
+
+
+def test_every_key_of_a_specification_has_a_case() -> None:
+    keys = keys_of(planning.schema())
+    known = {case.key for case in LAWS} | set(APART)
+    assert keys - known == set()
+    assert known - keys == set()
+
+
+@pytest.mark.parametrize("case", LAWS, ids=lambda case: case.key)
+def test_a_change_of_a_specification_is_seen(case: Case) -> None:
+    def told(spec: dict[str, Any]) -> tuple[Any, ...]:
+        """Flows and SLIs."""
+        found = planning.predict(spec, most_flows=300)
+        flows = planning.flows(spec, 300).write_ipc(None).getvalue()
+        return found["spec"]["name"], found["classes"], flows
+
+    try:
+        changed = told(planning.load(case.scenario, [f"{case.path}={json.dumps(case.value)}"]))
+    except SpecError as error:
+        assert case.path.split(".")[-1] in str(error)
+    else:
+        assert changed != told(planning.load(case.scenario))
+
+
+SAID: dict[str, tuple[Any, ...]] = {}
+"""By scenario: many keys are changed in the same one."""
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
+def test_a_change_of_a_key_is_seen(case: Case, folder: Path, tmp_path: Path) -> None:
+    usual = fctlab.Scenario(case.scenario, folder)
+    changed = usual.set(case.path, case.value)
+    text = json.dumps(case.scenario)
+    before = SAID[text] = SAID.get(text) or said(usual, tmp_path / "before")
+    try:
+        after = said(changed, tmp_path / "after")
+    except SpecError as error:
+        assert case.path.split(".")[-1] in str(error) or case.path in str(error)
+    else:
+        assert after != before
