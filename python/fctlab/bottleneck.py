@@ -38,10 +38,13 @@ CARRIED = {
         "thresh": ("port", "ecn_threshold"),
         "gain": ("transport", "g"),
         "rise": ("transport", "increase"),
+        "min_rate": ("transport", "min_rate"),
     },
     "hpcc": {
         "u_target": ("transport", "eta"),
         "additive_increase": ("transport", "additive_increase"),
+        "min_rate": ("transport", "min_rate"),
+        "window_counts": ("transport", "window_counts"),
     },
 }
 """By law: keys of ``cc``, and the scheme's keys that are the same quantity."""

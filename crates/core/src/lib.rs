@@ -19,4 +19,4 @@ pub mod units;
 
 pub use format::PacketFormat;
 pub use spec::SpecError;
-pub use units::{Bytes, Duration, Rate, Time};
+pub use units::{Bytes, Duration, Rate, Time, WindowCounts};

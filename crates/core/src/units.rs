@@ -366,6 +366,15 @@ pub enum DataLength {
     Bdp(f64),
 }
 
+/// By how much a rate grows at a time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Increase {
+    /// So much.
+    Rate(Rate),
+    /// By so much data per base RTT.
+    PerRtt(DataLength),
+}
+
 /// A time that may be relative to the scenario: absolute or in base RTTs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RttTime {
@@ -375,11 +384,26 @@ pub enum RttTime {
     Rtts(f64),
 }
 
+/// Which bytes of a packet a window counts.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum WindowCounts {
+    /// Its payload, as the published simulator of HPCC does: a BDP of it has headers besides.
+    Payload,
+    /// All that it takes on the wire.
+    #[default]
+    Wire,
+}
+
 /// The facts about a scenario that relative lengths and times need.
 #[derive(Clone, Copy, Debug)]
 pub struct PathScale {
     /// Bytes of a full data packet on the wire.
     pub packet_bytes: u64,
+    /// Payload of a full data packet.
+    pub payload_bytes: u64,
     /// Rate of a host link.
     pub host_rate: Rate,
     /// Base RTT across the longest path, transmissions included.
@@ -408,6 +432,25 @@ impl DataLength {
         match self {
             DataLength::Bytes(b) => b.get(),
             other => (other.packets(scale) * scale.packet_bytes as f64).round() as u64,
+        }
+    }
+}
+
+impl Increase {
+    /// Bits per second.
+    pub fn bps(self, scale: &PathScale) -> f64 {
+        match self {
+            Increase::Rate(rate) => rate.bps() as f64,
+            Increase::PerRtt(data) => {
+                data.packets(scale) * scale.packet_bytes as f64 * 8.0 / scale.base_rtt.as_secs_f64()
+            }
+        }
+    }
+    /// Bytes on the wire per base RTT.
+    pub fn bytes_per_rtt(self, scale: &PathScale) -> u64 {
+        match self {
+            Increase::Rate(rate) => rate.bytes_in(scale.base_rtt).get(),
+            Increase::PerRtt(data) => data.bytes(scale),
         }
     }
 }
@@ -448,6 +491,22 @@ impl fmt::Display for DataLength {
         }
     }
 }
+impl std::str::FromStr for Increase {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let read = text.parse().ok().map(Increase::Rate);
+        let read = read.or_else(|| text.parse().ok().map(Increase::PerRtt));
+        read.ok_or_else(|| format!("{text:?} is not {INCREASE}"))
+    }
+}
+impl fmt::Display for Increase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Increase::Rate(rate) => rate.fmt(f),
+            Increase::PerRtt(data) => data.fmt(f),
+        }
+    }
+}
 impl std::str::FromStr for RttTime {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
@@ -468,9 +527,16 @@ impl fmt::Display for RttTime {
 
 const DATA_LENGTH: &str =
     "a length of data: write a number with pkt, bdp, B, KB or MB, such as \"14pkt\"";
+const INCREASE: &str = "an increase: write a rate, such as \"800Mbps\", or data per base RTT \
+    with pkt, bdp, B, KB or MB, such as \"1pkt\"";
 const RTT_TIME: &str = "a time: write a number with rtt, ps, ns, us, ms or s, such as \"3rtt\"";
 
 written_as_text!(DataLength, DATA_LENGTH, "^[0-9.]+ ?(pkt|bdp|B|KB|MB|GB)$");
+written_as_text!(
+    Increase,
+    INCREASE,
+    "^[0-9.]+ ?(bps|Kbps|Mbps|Gbps|Tbps|pkt|bdp|B|KB|MB|GB)$"
+);
 written_as_text!(RttTime, RTT_TIME, "^[0-9.]+ ?(rtt|ps|ns|us|ms|s)$");
 
 #[cfg(test)]
@@ -529,6 +595,7 @@ mod tests {
     fn relative_units_follow_the_scenario() {
         let scale = PathScale {
             packet_bytes: 1500,
+            payload_bytes: 1460,
             host_rate: Rate::from_gbps(10),
             base_rtt: Duration::from_us(16),
         };

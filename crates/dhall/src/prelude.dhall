@@ -72,6 +72,8 @@ let CC =
             , additive_increase : Double
             , gain : Double
             , rise : Optional Size
+            , min_rate : Double
+            , window_counts : Text
             , scope : Text
             , payload : Size
             , header : Size

@@ -92,7 +92,7 @@ impl Spec {
 }
 
 /// Keys of a scheme that the model reads, or that change nothing.
-const READ: [&str; 9] = [
+const READ: [&str; 11] = [
     "name",
     "transport.kind",
     "transport.g",
@@ -100,6 +100,8 @@ const READ: [&str; 9] = [
     "transport.eta",
     "transport.additive_increase",
     "transport.int_bytes",
+    "transport.min_rate",
+    "transport.window_counts",
     "port.discipline",
     "port.ecn_threshold",
 ];
@@ -166,13 +168,16 @@ fn of_scheme(scenario: &Scenario, settings: &Settings) -> Result<Control, SpecEr
             Control {
                 thresh: Bytes::new(threshold.bytes(scale)),
                 gain: rule.g,
-                rise: Some(Bytes::new(rule.increase.bytes(scale))),
+                rise: Some(Bytes::new(rule.increase.bytes_per_rtt(scale))),
+                min_rate: rule.min_rate,
                 ..control
             }
         }
         RuleSpec::Hpcc(rule) => Control {
             u_target: rule.eta,
             additive_increase: rule.additive_increase,
+            min_rate: rule.min_rate,
+            window_counts: rule.window_counts,
             ..control
         },
         _ => control,

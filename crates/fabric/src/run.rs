@@ -317,6 +317,7 @@ pub(crate) fn settings(scenario: &Scenario, fabric: &Fabric) -> Result<Settings,
     }
     let scale = PathScale {
         packet_bytes: wire.full(),
+        payload_bytes: format.payload.get(),
         host_rate: fabric.layout().host_rate,
         base_rtt: fabric.base_rtt,
     };
@@ -348,9 +349,7 @@ pub(crate) fn settings(scenario: &Scenario, fabric: &Fabric) -> Result<Settings,
         let checked = shaper.check(&scale);
         checked.map_err(|e| e.under("scheme.shaper"))?;
     }
-    let sender = scheme.transport.sender.resolve(&scale);
-    let rule = scheme.transport.rule.check(&scale);
-    rule.map_err(|e| e.under("scheme.transport"))?;
+    let sender = scheme.transport.resolve(&scale);
     let window = scenario.measure.window(&scenario.traffic);
     Ok(Settings {
         format,

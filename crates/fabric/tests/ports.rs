@@ -62,6 +62,7 @@ fn drive(port: &Value, turns: bool, tie: Tie, telemetry: bool, offered: &[Offere
     let base_rtt = Duration::from_us(10);
     let scale = PathScale {
         packet_bytes: 1500,
+        payload_bytes: 1460,
         host_rate: rate,
         base_rtt,
     };
@@ -233,7 +234,7 @@ proptest! {
     fn the_lazy_fifo_by_hand(port in fifo_port(), telemetry in any::<bool>(), offered in traffic()) {
         let seen = drive(&port, false, Tie::TransmissionEndFirst, telemetry, &offered);
         let spec: PortSpec = spec::read(port.clone()).unwrap();
-        let scale = PathScale { packet_bytes: 1500, host_rate: Rate::from_gbps(10), base_rtt: Duration::ZERO };
+        let scale = PathScale { packet_bytes: 1500, payload_bytes: 1460, host_rate: Rate::from_gbps(10), base_rtt: Duration::ZERO };
         let buffer = spec.buffer.bytes(&scale);
         let mark_above = spec.ecn_threshold.map_or(u64::MAX, |t| t.bytes(&scale));
         let at_dequeue = port["ecn_at"] == "dequeue";

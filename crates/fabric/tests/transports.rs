@@ -27,6 +27,7 @@ impl Ends {
     fn new(transport: Value, total: u32) -> Self {
         let scale = PathScale {
             packet_bytes: 1500,
+            payload_bytes: 1460,
             host_rate: Rate::from_gbps(10),
             base_rtt: Duration::from_us(100),
         };

@@ -6,7 +6,7 @@ use fctlab_core::parts::PartInfo;
 use fctlab_core::spec::{
     OrNone, closed_unit, half_open_unit, hint, non_negative, or_none, positive, read,
 };
-use fctlab_core::{Bytes, Rate, SpecError, presets};
+use fctlab_core::{Bytes, Rate, SpecError, WindowCounts, presets};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -42,6 +42,11 @@ pub struct Control {
     #[serde(with = "or_none")]
     #[schemars(with = "OrNone<Bytes>")]
     pub rise: Option<Bytes>,
+    /// Under `Law::Dctcp` and `Law::Hpcc`, the smallest rate of a flow as a share of the link's; in (0, 1] there.
+    #[serde(deserialize_with = "closed_unit")]
+    pub min_rate: f64,
+    /// Which bytes of a packet a window counts; `Payload` under `Law::Hpcc` alone.
+    pub window_counts: WindowCounts,
     /// Whose queue, capacity and flows a flow hears of. `Port` is not in the paper.
     pub scope: Scope,
     /// Payload of a full packet; at least 1B.
@@ -226,23 +231,33 @@ impl Control {
     /// Keys that say nothing under the law are not given, and what it takes is.
     fn check_law(&self) -> Result<(), SpecError> {
         use Law::{Dctcp, Hpcc, Rate};
-        let keys: [(&str, bool, &[Law]); 7] = [
-            ("u_target", self.u_target != 1.0, &[Rate, Hpcc]),
-            ("beta", self.beta != 0.0, &[Rate]),
-            ("eta", self.eta != 1.0, &[Rate, Hpcc]),
-            ("scope", self.scope != Scope::Class, &[Rate, Hpcc]),
-            ("gain", self.gain != 0.0, &[Dctcp]),
-            ("rise", self.rise.is_some(), &[Dctcp]),
-            ("additive_increase", self.additive_increase != 0.0, &[Hpcc]),
+        let counts_payload = self.window_counts == WindowCounts::Payload;
+        // Key, whether it says something, the laws that know it, and whether they can do without:
+        // windows that only shrink end at 0.
+        let keys: [(&str, bool, &[Law], bool); 9] = [
+            ("u_target", self.u_target != 1.0, &[Rate, Hpcc], false),
+            ("beta", self.beta != 0.0, &[Rate], false),
+            ("eta", self.eta != 1.0, &[Rate, Hpcc], false),
+            ("scope", self.scope != Scope::Class, &[Rate, Hpcc], false),
+            ("window_counts", counts_payload, &[Hpcc], false),
+            ("gain", self.gain != 0.0, &[Dctcp], true),
+            ("rise", self.rise.is_some(), &[Dctcp], true),
+            (
+                "additive_increase",
+                self.additive_increase != 0.0,
+                &[Hpcc],
+                true,
+            ),
+            ("min_rate", self.min_rate != 0.0, &[Dctcp, Hpcc], true),
         ];
         let law = self.law.name();
-        for (key, given, laws) in keys {
-            if given && !laws.contains(&self.law) {
+        for (key, given, laws, needed) in keys {
+            let known = laws.contains(&self.law);
+            if given && !known {
                 let message = format!("has no meaning under law = \"{law}\"");
                 return Err(SpecError::new(key, message));
             }
-            // A law that has a key to itself cannot do without: windows that only shrink end at 0.
-            if !given && laws == [self.law] && self.law != Rate {
+            if needed && known && !given {
                 let message = format!("has to be above zero under law = \"{law}\"");
                 return Err(SpecError::new(key, message));
             }
@@ -261,6 +276,14 @@ impl Control {
         match self.law {
             Law::Rate => 0.0,
             Law::Dctcp | Law::Hpcc => (self.payload.get() + self.header.get()) as f64,
+        }
+    }
+
+    /// The bytes of a full packet that a window counts.
+    pub fn counted(&self) -> f64 {
+        match self.window_counts {
+            WindowCounts::Payload => self.payload.get() as f64,
+            WindowCounts::Wire => self.full_packet(),
         }
     }
 
@@ -319,6 +342,8 @@ mod tests {
             additive_increase: 0.0,
             gain: 0.0,
             rise: None,
+            min_rate: 0.0,
+            window_counts: WindowCounts::Wire,
             scope: Scope::Class,
             payload: Bytes::new(1000),
             header: Bytes::new(0),
@@ -381,10 +406,16 @@ mod tests {
             "additive_increase: has no meaning under law = \"rate\""
         );
         assert!(error(json!({"law": "window"})).contains("window"));
+        assert_eq!(
+            error(json!({"preset": "dctcp-rate", "window_counts": "payload"})),
+            "window_counts: has no meaning under law = \"dctcp\""
+        );
         for (preset, key, none) in [
             ("hpcc", "additive_increase", json!(0)),
             ("dctcp-rate", "gain", json!(0)),
             ("dctcp-rate", "rise", json!("none")),
+            ("dctcp-rate", "min_rate", json!(0)),
+            ("hpcc", "min_rate", json!(0)),
         ] {
             let law = Control::preset(preset).unwrap().law.name();
             assert_eq!(

@@ -3,13 +3,10 @@
 //!
 //! The estimate (RFC 8257) begins with the first window of data: alpha <- (1 - g) alpha + g F, once per
 //! window, F being the share of its bytes that are marked. On a mark, at most once per window:
-//! window x (1 - alpha / 2), but never below a hundredth of a BDP. At the end of a window without
+//! window x (1 - alpha / 2), but never below the smallest rate's. At the end of a window without
 //! that: as much as the rise more.
 
 use crate::window::{Heard, Mark};
-
-/// The smallest window as a share of a BDP; the packet engine's `min_rate`.
-const LEAST: f64 = 0.01;
 
 /// The window of one flow. Bytes are counted from its first one.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +14,8 @@ pub(crate) struct Dctcp {
     gain: f64,
     /// By how much the window rises, as a share of a BDP.
     rise: f64,
+    /// The smallest window, likewise.
+    least: f64,
     share: f64,
     alpha: f64,
     /// What ends the window of data under observation; there is none before the first ACK.
@@ -29,11 +28,12 @@ pub(crate) struct Dctcp {
 }
 
 impl Dctcp {
-    /// The share of a BDP at the start, g, and the rise as a share of a BDP.
-    pub fn new(share: f64, gain: f64, rise: f64) -> Self {
+    /// The share of a BDP at the start, g, and as shares of a BDP the rise and the smallest window.
+    pub fn new(share: f64, gain: f64, rise: f64, least: f64) -> Self {
         Dctcp {
             gain,
             rise,
+            least,
             share,
             alpha: 1.0,
             over: None,
@@ -77,7 +77,7 @@ impl Dctcp {
         if marked > 0.0 {
             let first = heard.next_ack(share.max(marks.first));
             if first <= marks.last {
-                self.share = (self.share * (1.0 - self.alpha / 2.0)).max(LEAST);
+                self.share = (self.share * (1.0 - self.alpha / 2.0)).max(self.least);
                 self.reduced = Mark::Now(first);
                 return first;
             }
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn one_cut_per_window_and_a_rise_after_one_without() {
-        let mut flow = Dctcp::new(1.0, 1.0 / 16.0, 0.008);
+        let mut flow = Dctcp::new(1.0, 1.0 / 16.0, 0.008, 0.01);
         let (mut acked, mut sent) = (0.0, 1000.0);
         let mut hear = |flow: &mut Dctcp, delivered: f64, marked: f64| {
             acked += delivered;
@@ -133,7 +133,7 @@ mod tests {
         for _ in 0..10_000 {
             hear(&mut flow, 100.0, 1.0);
         }
-        assert_eq!(flow.share(), LEAST);
+        assert_eq!(flow.share(), 0.01);
         for _ in 0..10_000 {
             hear(&mut flow, 100.0, 0.0);
         }

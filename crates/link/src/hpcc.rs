@@ -1,7 +1,7 @@
 //! HPCC (Li et al., SIGCOMM 2019, algorithm 1) as a fluid, without additive stages.
 //!
 //! ACKs bring the load of the link: bytes that leave over what may, and bytes that wait over a BDP. The
-//! flow's average of it is U, and W = Wc / (U / eta) + W_AI, at most a BDP; the reference Wc becomes W
+//! flow's average of it is U, and W = Wc / (U / eta) + W_AI, at most a BDP and at least the smallest rate's; the reference Wc becomes W
 //! once per round trip of the flow. Who is ahead stays ahead, but for W_AI.
 
 use crate::acks::{Acks, Instant};
@@ -17,6 +17,8 @@ pub(crate) struct Hpcc {
     target: f64,
     /// W_AI.
     increase: f64,
+    /// The smallest window.
+    least: f64,
     /// Seconds over which the load is averaged: T.
     memory: f64,
     w: f64,
@@ -30,11 +32,13 @@ pub(crate) struct Hpcc {
 }
 
 impl Hpcc {
-    /// The share of a BDP at the start, eta, W_AI, and over how many seconds the load is averaged.
-    pub fn new(share: f64, target: f64, increase: f64, memory: f64) -> Self {
+    /// The share of a BDP at the start, eta, W_AI, the smallest window, and over how many seconds the
+    /// load is averaged.
+    pub fn new(share: f64, target: f64, increase: f64, least: f64, memory: f64) -> Self {
         Hpcc {
             target,
             increase,
+            least,
             memory,
             w: share,
             wc: share,
@@ -71,7 +75,7 @@ impl Hpcc {
             self.measure(from, to, packets);
         }
         let asked = self.wc * self.target / self.load.max(LEAST) + self.increase;
-        self.w = asked.min(1.0);
+        self.w = asked.clamp(self.least, 1.0);
         if let Some(share) = self.updated.get_or_insert(Mark::Now(0.0)).passed(heard) {
             self.wc = self.w;
             self.updated = Some(Mark::Now(share));
@@ -136,7 +140,7 @@ mod tests {
 
     #[test]
     fn the_reference_moves_once_per_round_trip() {
-        let mut flow = Hpcc::new(1.0, 0.95, 0.0004, 1.0);
+        let mut flow = Hpcc::new(1.0, 0.95, 0.0004, 0.01, 1.0);
         // One ACK a tenth of a round trip after the first: the smaller queue is 0.5.
         hear(&mut flow, 100.0, 1000.0, 1.0, 0.0, 0.1);
         let load = 0.9 + 0.1 * 1.5;

@@ -148,6 +148,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             capacity,
             round_trip,
             packet,
+            counted: control.counted(),
         };
         let relax = control.eta * round_trip / 2.0;
         let window = Reaction::of(control, &line, r_init / capacity);

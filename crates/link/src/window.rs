@@ -39,6 +39,8 @@ pub(crate) struct Line {
     pub round_trip: f64,
     /// Bytes of a full packet.
     pub packet: f64,
+    /// Those of them that a window counts.
+    pub counted: f64,
 }
 
 impl Line {
@@ -121,13 +123,13 @@ impl Reaction {
             Law::Rate => None,
             Law::Dctcp => {
                 let rise = control.rise.map_or(0.0, |bytes| bytes.get() as f64);
-                let flow = Dctcp::new(share, control.gain, rise / line.bdp());
+                let flow = Dctcp::new(share, control.gain, rise / line.bdp(), control.min_rate);
                 Some(Reaction::Dctcp(flow))
             }
             Law::Hpcc => {
                 let (target, increase) = (control.u_target, control.additive_increase);
                 let memory = control.eta * line.round_trip / 2.0;
-                let flow = Hpcc::new(share, target, increase, memory);
+                let flow = Hpcc::new(share, target, increase, control.min_rate, memory);
                 Some(Reaction::Hpcc(flow))
             }
         }
@@ -185,7 +187,7 @@ impl State {
         let mut sent = 0.0;
         let mut send = |share: f64, part: f64, acked: f64| {
             // A packet leaves while less than the window is in flight; ACKs are of whole ones.
-            let window = ceil(share * line.bdp() / line.packet - ROUNDING);
+            let window = ceil(share * line.bdp() / line.counted - ROUNDING);
             let until = (window + floor(acked / line.packet) + 1.0) * line.packet;
             let room = until - (self.sent + sent);
             sent += (share * line.capacity * part * acks.span).min(room.max(0.0));
@@ -277,6 +279,7 @@ mod tests {
         capacity: 1000.0,
         round_trip: 1.0,
         packet: 1.0,
+        counted: 1.0,
     };
 
     /// Shares of its window that a flow sends per tenth of a round trip. Marked is what is
@@ -307,7 +310,7 @@ mod tests {
 
     #[test]
     fn a_window_that_halves_is_silent_for_half_a_round_trip() {
-        let sent = run(Reaction::Dctcp(Dctcp::new(1.0, 1.0 / 16.0, 1e-9)));
+        let sent = run(Reaction::Dctcp(Dctcp::new(1.0, 1.0 / 16.0, 1e-9, 0.01)));
         // But for one packet, a 50th of what it may send in a step: the ACK is of all of it.
         assert!(sent[..5].iter().sum::<f64>() < 0.02 + 1e-6, "{sent:?}");
         // What is acked then was sent at twice the rate, so pacing bounds it, but for nothing that

@@ -104,7 +104,7 @@ impl Window {
             self.over = Some(next);
         }
         if ack.marked && is_ack && acked >= self.reduced {
-            self.share = (self.share * (1.0 - self.alpha / 2.0)).max(0.01);
+            self.share = (self.share * (1.0 - self.alpha / 2.0)).max(control.min_rate);
             self.reduced = next;
         } else if is_over && acked >= self.reduced {
             self.share = (self.share + control.rise.unwrap().get() as f64 / bdp).min(1.0);
@@ -126,7 +126,7 @@ impl Window {
         let load = (ack.report.busy - last.busy) / elapsed + waiting;
         self.load += (elapsed / memory).min(1.0) * (load - self.load);
         let asked = self.wc * control.u_target / self.load + control.additive_increase;
-        self.share = asked.min(1.0);
+        self.share = asked.clamp(control.min_rate, 1.0);
         let next = self.next(packet);
         if whole(self.acked, packet) >= *self.over.get_or_insert(next) {
             self.wc = self.share;
@@ -135,8 +135,8 @@ impl Window {
     }
 
     /// What may be sent in a step.
-    fn room(&self, packet: f64, capacity: f64, round_trip: f64) -> f64 {
-        let window = (self.share * capacity * round_trip / packet - 1e-9).ceil();
+    fn room(&self, packet: f64, counted: f64, capacity: f64, round_trip: f64) -> f64 {
+        let window = (self.share * capacity * round_trip / counted - 1e-9).ceil();
         let until = (window + whole(self.acked, packet) + 1.0) * packet;
         (until - self.sent).clamp(0.0, self.share * capacity * STEP_S)
     }
@@ -246,7 +246,10 @@ fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
                         flow.rate += (ideal - flow.rate) / (control.eta * tau) * STEP_S;
                         flow.rate * STEP_S
                     }
-                    Law::Dctcp | Law::Hpcc => flow.window.room(packet, capacity, 2.0 * tau),
+                    Law::Dctcp | Law::Hpcc => {
+                        flow.window
+                            .room(packet, control.counted(), capacity, 2.0 * tau)
+                    }
                 };
             }
             let bytes = most.min(flow.left);

@@ -204,6 +204,7 @@ mod tests {
 
     const SCALE: PathScale = PathScale {
         packet_bytes: 1500,
+        payload_bytes: 1460,
         host_rate: Rate::from_gbps(10),
         base_rtt: Duration::from_us(10),
     };

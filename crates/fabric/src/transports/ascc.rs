@@ -137,6 +137,7 @@ mod tests {
     fn start(spec: Spec) -> Ascc {
         let scale = PathScale {
             packet_bytes: 1500,
+            payload_bytes: 1460,
             host_rate: Rate::from_gbps(10),
             base_rtt: Duration::from_us(24),
         };

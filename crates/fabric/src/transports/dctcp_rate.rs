@@ -9,7 +9,7 @@
 //! At the end of a window without such a cut: one packet per base RTT more. No
 //! slow start; losses are repaired and change nothing (RDMA networks have none).
 
-use fctlab_core::units::{DataLength, PathScale, RttTime};
+use fctlab_core::units::{DataLength, Increase, PathScale, RttTime};
 use fctlab_core::{Duration, SpecError, spec};
 use serde::{Deserialize, Serialize};
 
@@ -29,8 +29,8 @@ pub struct Spec {
     /// Smallest rate as a share of the line rate, in (0, 1].
     #[serde(deserialize_with = "spec::half_open_unit")]
     pub min_rate: f64,
-    /// Data per base RTT by which the rate grows, once per window.
-    pub increase: DataLength,
+    /// By how much the rate grows, once per window: a rate, or data per base RTT.
+    pub increase: Increase,
 }
 
 impl Default for Spec {
@@ -39,7 +39,7 @@ impl Default for Spec {
             g: 1.0 / 16.0,
             initial_alpha: 1.0,
             min_rate: 0.01,
-            increase: DataLength::Packets(1.0),
+            increase: Increase::PerRtt(DataLength::Packets(1.0)),
         }
     }
 }
@@ -77,7 +77,7 @@ impl TransportPart for Spec {
         lossless()
     }
     fn check(&self, scale: &PathScale) -> Result<(), SpecError> {
-        if self.increase.packets(scale) <= 0.0 {
+        if self.increase.bps(scale) <= 0.0 {
             let message = format!("{} is not above zero", self.increase);
             return Err(SpecError::new("increase", message));
         }
@@ -85,14 +85,13 @@ impl TransportPart for Spec {
     }
     fn start(&self, initial_window: f64, scale: &PathScale) -> DctcpRate {
         let line_rate = scale.host_rate.bps() as f64;
-        let per_rtt = self.increase.packets(scale) * scale.packet_bytes as f64 * 8.0;
         DctcpRate {
             window: initial_window.ceil(),
             share: 1.0,
             full_window: initial_window,
             line_rate,
             min_share: self.min_rate,
-            increase: per_rtt / scale.base_rtt.as_secs_f64() / line_rate,
+            increase: self.increase.bps(scale) / line_rate,
             marks: Marks::new(self.g, self.initial_alpha),
         }
     }
@@ -139,6 +138,7 @@ mod tests {
     /// A packet per RTT is 1000 x 8 / 10 us = 0.8 Gbps.
     const SCALE: PathScale = PathScale {
         packet_bytes: 1000,
+        payload_bytes: 1000,
         host_rate: Rate::from_gbps(100),
         base_rtt: Duration::from_us(10),
     };
@@ -175,6 +175,28 @@ mod tests {
         // A mark now is of packets sent after the cut: another cut.
         flow.on_ack(&ack(127, 189, true));
         assert!((flow.pacing_rate() - 50.8e9 * (1.0 - alpha / 2.0)).abs() < 1.0);
+    }
+
+    #[test]
+    fn the_increase_is_a_rate_or_data_per_rtt() {
+        let after_a_window = |increase: &str| {
+            let spec = Spec {
+                increase: increase.parse().unwrap(),
+                ..Spec::default()
+            };
+            let mut flow = spec.start(125.0, &SCALE);
+            flow.on_ack(&ack(1, 125, true));
+            flow.on_ack(&ack(126, 188, false));
+            flow.pacing_rate()
+        };
+        for (increase, rate) in [
+            ("1pkt", 50.8e9),
+            ("800Mbps", 50.8e9),
+            ("2KB", 51.6e9),
+            ("5Gbps", 55e9),
+        ] {
+            assert!((after_a_window(increase) - rate).abs() < 1.0, "{increase}");
+        }
     }
 
     #[test]

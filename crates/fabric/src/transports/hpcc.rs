@@ -10,13 +10,14 @@
 //! line rate, never has more, and is paced at W / T (line rate x W / BDP).
 //!
 //! As in the published simulator: U starts at 1, the first ACK is only
-//! remembered, and less than W may be in flight before a packet leaves (W is
-//! rounded up to whole packets). When a flow's path changes the first ACK of the
+//! remembered, a window counts payload (a BDP of 125,000 B is 125 packets of 1000
+//! B, whatever headers and telemetry add), a flow has a smallest rate, and less than
+//! W may be in flight before a packet leaves (W is rounded up to whole packets). When a flow's path changes the first ACK of the
 //! new one is only remembered (the paper's pathID, section 4.1). Losses are
 //! repaired and change nothing: the telemetry says what there is to know.
 
-use fctlab_core::units::{PS_PER_S, PathScale};
-use fctlab_core::{Bytes, SpecError, spec};
+use fctlab_core::units::{DataLength, PS_PER_S, PathScale};
+use fctlab_core::{Bytes, SpecError, WindowCounts, spec};
 use serde::{Deserialize, Serialize};
 
 use super::{AckEvent, CongestionControl, SenderSpec, TimeoutEvent, TransportPart, dctcp_rate};
@@ -37,6 +38,11 @@ pub struct Spec {
     pub additive_increase: f64,
     /// What telemetry adds to every data packet.
     pub int_bytes: Bytes,
+    /// Smallest rate, and so the smallest window, as a share of the line rate, in (0, 1].
+    #[serde(deserialize_with = "spec::half_open_unit")]
+    pub min_rate: f64,
+    /// Which bytes of a packet a window counts.
+    pub window_counts: WindowCounts,
 }
 
 impl Default for Spec {
@@ -46,6 +52,8 @@ impl Default for Spec {
             max_stage: 5,
             additive_increase: 0.0004,
             int_bytes: Bytes::new(42),
+            min_rate: 0.01,
+            window_counts: WindowCounts::Payload,
         }
     }
 }
@@ -63,9 +71,10 @@ pub struct Hpcc {
 struct Flow {
     eta: f64,
     max_stage: u32,
-    /// Bytes: W_AI, the BDP at line rate, a full packet.
+    /// Bytes: W_AI, the BDP at line rate, the smallest window, what a window counts of a full packet.
     increase: f64,
     bdp: f64,
+    least: f64,
     packet: f64,
     /// Bits per second.
     line_rate: f64,
@@ -99,11 +108,20 @@ impl TransportPart for Spec {
         }
         Ok(())
     }
+    fn counted(&self, scale: &PathScale) -> u64 {
+        match self.window_counts {
+            WindowCounts::Payload => scale.payload_bytes,
+            WindowCounts::Wire => scale.packet_bytes,
+        }
+    }
+    fn largest_window(&self) -> Option<DataLength> {
+        Some(DataLength::Bdp(1.0))
+    }
     fn start(&self, initial_window: f64, scale: &PathScale) -> Hpcc {
         let line_rate = scale.host_rate.bps() as f64;
         let base_rtt = scale.base_rtt.as_secs_f64();
         let bdp = line_rate * scale.base_rtt.ps() as f64 / (8 * PS_PER_S) as f64;
-        let packet = scale.packet_bytes as f64;
+        let packet = self.counted(scale) as f64;
         let w = (initial_window * packet).min(bdp);
         Hpcc {
             window: (w / packet).ceil(),
@@ -112,6 +130,7 @@ impl TransportPart for Spec {
                 max_stage: self.max_stage,
                 increase: self.additive_increase * bdp,
                 bdp,
+                least: self.min_rate * bdp,
                 packet,
                 line_rate,
                 base_rtt,
@@ -169,7 +188,7 @@ impl Flow {
             self.wc
         };
         // A link that sends nothing would ask for an infinite window.
-        self.w = (base + self.increase).min(self.bdp);
+        self.w = (base + self.increase).clamp(self.least, self.bdp);
         if round_trip {
             self.stage = if multiplicative { 0 } else { self.stage + 1 };
             self.wc = self.w;
@@ -208,7 +227,8 @@ mod tests {
 
     /// A BDP of 125,000 B; W_AI is 50 B.
     const SCALE: PathScale = PathScale {
-        packet_bytes: 1000,
+        packet_bytes: 1090,
+        payload_bytes: 1000,
         host_rate: Rate::from_gbps(100),
         base_rtt: Duration::from_us(10),
     };
@@ -292,6 +312,44 @@ mod tests {
         hear(&mut flow, 1, 50, &path(7, 0, 0, 0));
         let w = hear(&mut flow, 51, 100, &at_a_quarter(1));
         close(w, 20_000.0 * 3.8 + 50.0);
+    }
+
+    #[test]
+    fn windows_count_payload_or_what_is_on_the_wire() {
+        // A BDP is 125 packets of 1000 B of payload, 114.7 of 1090 B on the wire.
+        let full = |window_counts| {
+            let spec = Spec {
+                window_counts,
+                ..Spec::default()
+            };
+            let most = DataLength::Bdp(1.0).packets(&PathScale {
+                packet_bytes: spec.counted(&SCALE),
+                ..SCALE
+            });
+            let flow = spec.start(most, &SCALE);
+            (flow.window(), flow.pacing_rate())
+        };
+        assert_eq!(full(WindowCounts::Payload), (125.0, 100e9));
+        assert_eq!(full(WindowCounts::Wire), (115.0, 100e9));
+    }
+
+    #[test]
+    fn a_flow_keeps_its_smallest_rate() {
+        let mut flow = Spec::default().start(125.0, &SCALE);
+        let (mut una, mut sent) = (1, 0);
+        hear(&mut flow, una, una + 125, &path(7, 0, 10_000_000, 0));
+        // 80 BDPs wait, for ever.
+        for round in 1..200 {
+            una += 125;
+            sent += 125_000;
+            hear(
+                &mut flow,
+                una,
+                una + 125,
+                &path(7, 10 * round, 10_000_000, sent),
+            );
+        }
+        assert_eq!((flow.window(), flow.pacing_rate()), (2.0, 1e9));
     }
 
     fn at_a_quarter(round: u32) -> Path {

@@ -16,12 +16,12 @@ pub mod sender;
 
 use std::borrow::Cow;
 
-use fctlab_core::units::PathScale;
+use fctlab_core::units::{DataLength, PathScale};
 use fctlab_core::{Bytes, SpecError, Time, spec};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-pub use sender::SenderSpec;
+pub use sender::{SenderConfig, SenderSpec};
 
 use crate::engine::telemetry::Path;
 use crate::packet::Stamp;
@@ -134,6 +134,14 @@ pub trait TransportPart {
     fn check(&self, _scale: &PathScale) -> Result<(), SpecError> {
         Ok(())
     }
+    /// Bytes of a full packet that a window counts: windows written as bytes or BDPs are so many packets.
+    fn counted(&self, scale: &PathScale) -> u64 {
+        scale.packet_bytes
+    }
+    /// The largest window that the rule itself allows.
+    fn largest_window(&self) -> Option<DataLength> {
+        None
+    }
     /// The state at the start of a flow with this initial window (packets);
     /// `scale.host_rate` is the rate of the sender's own link.
     fn start(&self, initial_window: f64, scale: &PathScale) -> Self::State;
@@ -185,6 +193,14 @@ macro_rules! transports {
             /// A parameter that makes no sense.
             pub fn check(&self, scale: &PathScale) -> Result<(), SpecError> {
                 match self { $( RuleSpec::$variant(spec) => spec.check(scale) ),+ }
+            }
+            /// See [`TransportPart::counted`].
+            fn counted(&self, scale: &PathScale) -> u64 {
+                match self { $( RuleSpec::$variant(spec) => spec.counted(scale) ),+ }
+            }
+            /// See [`TransportPart::largest_window`].
+            fn largest_window(&self) -> Option<DataLength> {
+                match self { $( RuleSpec::$variant(spec) => spec.largest_window() ),+ }
             }
             /// The state of a flow that starts with `initial_window` packets.
             pub fn start(&self, initial_window: f64, scale: &PathScale) -> Rule {
@@ -271,6 +287,28 @@ fn keys_of(value: &impl Serialize) -> Map<String, Value> {
 }
 
 impl TransportSpec {
+    /// Resolves relative lengths and times of the sender, and checks the rule.
+    ///
+    /// # Errors
+    /// A parameter that makes no sense, or that another overrules, with its path.
+    pub fn resolve(&self, scale: &PathScale) -> Result<SenderConfig, SpecError> {
+        self.rule.check(scale)?;
+        let scale = PathScale {
+            packet_bytes: self.rule.counted(scale),
+            ..*scale
+        };
+        let initial = self.sender.initial_window;
+        if let Some(largest) = self.rule.largest_window()
+            && initial.packets(&scale) > largest.packets(&scale)
+        {
+            let (kind, most) = (self.rule.kind(), largest.packets(&scale));
+            let message =
+                format!("{initial} is above the largest window of {kind}, {largest} = {most}pkt");
+            return Err(SpecError::new("initial_window", message));
+        }
+        self.sender.resolve(&scale)
+    }
+
     /// The keys of a kind of transport; none of what is not one.
     pub(crate) fn keys(kind: &Value) -> Vec<String> {
         let defaults = TransportSpec::read(kind.clone());

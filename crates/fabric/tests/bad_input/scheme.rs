@@ -29,6 +29,22 @@ fn ports() {
     );
 }
 
+/// A BDP is all that HPCC allows: a larger window would say nothing.
+#[test]
+fn windows_above_the_rule_s_own() {
+    let window = |length: &str| {
+        let transport = json!({"kind": "hpcc", "initial_window": length});
+        scheme(json!({"preset": "hpcc", "transport": transport}))
+    };
+    assert!(
+        window("500pkt").starts_with(
+            "scheme.transport.initial_window: 500pkt is above the largest window of hpcc, 1bdp = "
+        ),
+        "{}",
+        window("500pkt")
+    );
+}
+
 /// The NIC takes after the port, but the mistake is where it was written.
 #[test]
 fn a_mistake_in_the_port_is_not_blamed_on_the_nic() {
