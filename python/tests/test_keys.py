@@ -68,6 +68,7 @@ def transports() -> Iterator[Case]:
         ({"kind": "l2dct"}, "falls_from", "10KB"),
         ({"kind": "l2dct"}, "falls_to", "5MB"),
         ({"kind": "l2dct"}, "growth", 3.0),
+        ({"kind": "l2dct"}, "increase", "ns2"),
         (paced, "g", 0.9),
         (paced, "initial_alpha", 0.1),
         (paced, "min_rate", 0.5),

@@ -6,6 +6,9 @@
 //! per round trip; on marks it is multiplied by 1 - b / 2 with b = alpha^w, at
 //! most once per window: long flows yield more and come back more slowly. Slow
 //! start, losses and timeouts are TCP's.
+//!
+//! The ns-2 code that PIAS published (NSDI 2015) weighs the decrease alone: there
+//! every window grows by two packets per round trip (`increase = "ns2"`).
 
 use fctlab_core::spec;
 use fctlab_core::units::{DataLength, PathScale};
@@ -34,10 +37,27 @@ pub struct Spec {
     pub falls_from: DataLength,
     /// Bytes sent from which on the weight is the smallest.
     pub falls_to: DataLength,
-    /// The factor on growth: 1 for w / w_max packets per round trip. (PIAS's
-    /// ns-2 scripts grow long flows by about 2, by a setting meant for others.)
+    /// The factor on growth: 1 for what `increase` says.
     pub growth: f64,
+    /// By how much a window grows in congestion avoidance.
+    pub increase: Increase,
 }
+
+/// By how much a window grows in congestion avoidance, per round trip without marks.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Increase {
+    /// w / w_max packets (INFOCOM 2013).
+    #[default]
+    Weighted,
+    /// Two packets, whatever the flow has sent (the ns-2 code published with PIAS).
+    Ns2,
+}
+
+/// What `Increase::Ns2` adds per round trip.
+const NS2_PACKETS: f64 = 2.0;
 
 impl Default for Spec {
     fn default() -> Self {
@@ -49,6 +69,7 @@ impl Default for Spec {
             falls_from: DataLength::Bytes(Bytes::new(200_000)),
             falls_to: DataLength::Bytes(Bytes::new(1_000_000)),
             growth: 1.0,
+            increase: Increase::Weighted,
         }
     }
 }
@@ -78,6 +99,7 @@ pub struct L2dct {
     marks: Marks,
     weight: Weight,
     growth: f64,
+    increase: Increase,
 }
 
 impl TransportPart for Spec {
@@ -117,6 +139,7 @@ impl TransportPart for Spec {
                 to: self.falls_to.packets(scale),
             },
             growth: self.growth,
+            increase: self.increase,
         }
     }
 }
@@ -129,8 +152,11 @@ impl CongestionControl for L2dct {
         let weight = self.weight.of(ack.una);
         match self.marks.on_ack(ack) {
             Answer::Grow => {
-                let packets = self.growth * weight / self.weight.largest;
-                self.aimd.grow_by(ack, packets);
+                let packets = match self.increase {
+                    Increase::Weighted => weight / self.weight.largest,
+                    Increase::Ns2 => NS2_PACKETS,
+                };
+                self.aimd.grow_by(ack, self.growth * packets);
             }
             Answer::Hold => {}
             Answer::Shrink => self.aimd.shrink(1.0 - self.marks.alpha.powf(weight) / 2.0),
@@ -189,9 +215,16 @@ mod tests {
 
     #[test]
     fn growth_and_reduction_by_hand() {
-        for (una, grown, alpha_power) in [(100, 1.0, 2.5), (5000, 0.05, 0.125)] {
+        let (weighted, ns2) = (Increase::Weighted, Increase::Ns2);
+        for (increase, una, grown, alpha_power) in [
+            (weighted, 100, 1.0, 2.5),
+            (weighted, 5000, 0.05, 0.125),
+            (ns2, 100, 2.0, 2.5),
+            (ns2, 5000, 2.0, 0.125),
+        ] {
             let spec = Spec {
                 initial_alpha: 0.5,
+                increase,
                 ..Spec::default()
             };
             let mut flow = spec.start(10.0, &SCALE);
