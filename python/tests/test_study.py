@@ -8,6 +8,7 @@ import subprocess
 import sys
 import types
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from typer.testing import CliRunner
 import fctlab
 from fctlab import cli, result, store, studies
 from fctlab.result import Result
-from fctlab.studies import figures, runner
+from fctlab.studies import docs, figures, runner
 from fctlab.studies.conduct import study
 from fctlab.studies.figures import Quantity
 from fctlab.studies.runner import Status
@@ -37,6 +38,7 @@ from fctlab.studies.study import (
     metric,
     ratio,
 )
+from fctlab.studies.study import hosts as hosts_of
 from fctlab.studies.verdict import Band, Exact, Number, Sign, Verdict
 from tests.conftest import PROGRAM, SMALL, Program
 from tests.test_store import interrupt, wait_for
@@ -136,6 +138,74 @@ def test_a_study_judges_every_claim_and_writes_three_reports(tmp_path: Path) -> 
     assert not re.search(r'(src|href)="(?!#)', page)  # it needs no other file
     assert (tmp_path / "out" / "figures" / "bars.png").read_bytes().startswith(b"\x89PNG")
     assert "(beside)" in page and found.command in page
+
+
+def test_a_row_tells_how_many_flows_per_host_were_run(tmp_path: Path) -> None:
+    found = study(TWO, out=tmp_path, seeds=2)
+    hosts = found.results.all[0].scenario["topology"]
+    number = hosts["leaves"] * hosts["hosts_per_leaf"]
+    claims = {claim["id"]: claim for claim in found.json["claims"]}
+    assert claims["two-1"]["flows_per_host"] == [300 / number] * 2
+    header, _, first, *_ = [
+        line for line in (tmp_path / "report.md").read_text().split("\n") if line.startswith("|")
+    ]
+    column = header.split("|").index(" flows per host ")
+    assert first.split("|")[column].strip() == f"{300 / number:.0f}"
+    assert "<th>flows per host</th>" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("topology", "hosts"),
+    [
+        ({"kind": "star", "senders": 3}, 4),
+        ({"kind": "leaf-spine", "leaves": 9, "hosts_per_leaf": 16}, 144),
+        ({"kind": "fat-tree", "k": 4}, 16),
+        ({"kind": "ring"}, None),
+    ],
+)
+def test_hosts_of_a_topology(topology: dict[str, Any], hosts: int | None) -> None:
+    assert hosts_of(topology) == hosts
+
+
+def test_arithmetic_is_called_computed_and_nothing_else() -> None:
+    part = Part("6 x 7", "42", Exact(42), (), lambda: 6 * 7, computed=True)
+    nothing = Results([])
+    assert part.judge(nothing).verdict is Verdict.COMPUTED
+    assert replace(part, computed=False).judge(nothing).verdict is Verdict.AGREES
+    assert replace(part, expected=Exact(41)).judge(nothing).verdict is Verdict.DIFFERS
+    claim = Claim("c", "", "", (part, replace(part, computed=False)))
+    assert claim.judge(nothing).verdict is Verdict.AGREES
+    (table_size,) = (c for c in studies.load("ads").plan("quick").claims if c.id == "ads-17")
+    assert table_size.judge(nothing).verdict is Verdict.COMPUTED
+
+
+def test_tables_of_the_docs_come_from_reports(tmp_path: Path) -> None:
+    found = study(TWO, out=tmp_path / "two", seeds=2)
+    text = tmp_path / "studies.md"
+    text.write_text("before\n<!-- begin two -->\nold\n<!-- end two -->\nafter\n")
+    docs.main([str(text), str(tmp_path / "two")])
+    written = text.read_text()
+    assert written.startswith("before\n<!-- begin two -->\n\n`fctlab study two --quick --seeds 2`")
+    assert written.endswith("\n\n<!-- end two -->\nafter\n") and "old" not in written
+    for judged in found.judged:
+        (row,) = (li for li in written.split("\n") if li.startswith(f"| {judged.claim.id} |"))
+        assert judged.here in row and f"| {judged.verdict.value} |" in row
+    docs.main([str(text), str(tmp_path / "two")])
+    assert text.read_text() == written
+    with pytest.raises(ValueError, match="no lines <!-- begin two"):
+        docs.put("nothing", found.json)
+
+
+def test_every_table_of_docs_studies_was_made_by_the_command_above_it() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "studies.md").read_text()
+    for name in ("ads", "ascc", "awafs", "crosscut", "dsrtf"):
+        _, _, block = text.partition(f"<!-- begin {name} -->\n\n")
+        command, _, rest = block.partition("` (")
+        assert command == f"`fctlab study {name} --quick --seeds 5", name
+        rows = rest.partition(f"<!-- end {name} -->")[0]
+        ids = re.findall(rf"^\| ({name}-\w+) \|", rows, re.M)
+        plan = studies.load(name).plan("quick")
+        assert ids == [claim.id for claim in plan.claims if "." not in claim.id]
 
 
 def test_runs_are_paired_by_seed_and_remember_what_was_asked(tmp_path: Path) -> None:
@@ -297,7 +367,7 @@ def test_a_computed_claim_of_the_real_study(program: Program, tmp_path: Path) ->
     done = program("study", "ads", "--only", "ads-17", "--out", "out", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found["mode"] == "quick" and found["claims"][0]["verdict"] == "agrees"
+    assert found["mode"] == "quick" and found["claims"][0]["verdict"] == "computed"
     assert "1,399" in found["claims"][0]["here"]
     assert {"report.json", "report.md", "report.html"} <= {
         f.name for f in (tmp_path / "out").iterdir()

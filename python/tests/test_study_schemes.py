@@ -12,7 +12,7 @@ import pytest
 
 import fctlab
 from fctlab import studies, thresholds
-from fctlab.studies import conduct, published
+from fctlab.studies import conduct, published, verdict
 from fctlab.studies.ascc import setting as ascc
 from fctlab.studies.awafs import setting as awafs
 from fctlab.studies.crosscut import advice
@@ -156,6 +156,7 @@ def test_crosscut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     report = conducted("crosscut", tmp_path, seeds=2)
     tables = {table["table"]: table for table in report.json["tables"]}
     assert len(tables) == 1 + 5 * 2
+    assert len(crosscut.SCHEMES) == 14
     for table in tables.values():
         assert [row[0] for row in table["rows"]] == [s.name for s in crosscut.SCHEMES]
         assert all(len(row) == len(table["header"]) for row in table["rows"])
@@ -209,6 +210,63 @@ def test_advice_follows_from_the_numbers() -> None:
     exact = next(s for s in found if s.startswith("Sizes unknown, any switch: LAS"))
     assert "all flows on average -80%" in exact and "needs exact priorities" in exact
     assert "the longest starvation +0% [+0%, +0%]" in exact
+
+
+EVERYWHERE = {
+    "ascc-1": 3 * 3,  # schemes x loads
+    "ascc-4": 3,
+    "ascc-5": 3,
+    "ascc-9": 2 * 3 * 3,  # workloads x pairs x loads
+    "dsrtf-6": 3,
+    "dsrtf-8": 2 * 4 * 2,  # quantities x schemes x loads
+}
+
+
+@pytest.mark.parametrize("id", EVERYWHERE)
+def test_what_holds_everywhere_is_judged_at_every_load(id: str) -> None:
+    plan = studies.load(id.partition("-")[0]).plan("quick")
+    (claim,) = (claim for claim in plan.claims if claim.id == id)
+    means = [p for p in claim.parts if p.counts and p.name.endswith("mean of all loads")]
+    at_loads = [p for p in claim.parts if p.counts and ", load " in p.name[-10:]]
+    assert means and len(at_loads) == EVERYWHERE[id]
+
+
+def test_l2dct_stands_with_both_laws_of_growth() -> None:
+    plan = studies.load("dsrtf").plan("quick")
+    (claim,) = (claim for claim in plan.claims if claim.id == "dsrtf-3")
+    judged = {
+        part.cells[1].scenario["scheme"]["transport"]["increase"]: part.counts
+        for part in claim.parts
+        if "L2DCT" in part.name and "mean" in part.name
+    }
+    assert judged == {"ns2": True, "weighted": False}
+    rows = [s.name for s in crosscut.SCHEMES if s.name.startswith("L2DCT")]
+    laws = [
+        crosscut.BY_NAME[name].at("websearch", 0.5, crosscut.SCALES["quick"])["transport"]
+        for name in rows
+    ]
+    assert [law["increase"] for law in laws] == ["weighted", "ns2"]
+
+
+def test_srpt_is_best_only_where_nothing_is_better() -> None:
+    plan = studies.load("ads").plan("quick")
+    (claim,) = (claim for claim in plan.claims if claim.id == "ads-7")
+    best = [part for part in claim.parts if part.paper == "SRPT best"]
+    assert len(best) == 6
+    for part in best:  # SJF 4% better in every seed
+        assert verdict.judge([0.96, 0.961, 0.959], part.expected).verdict is Verdict.DIFFERS
+    assert claim.told and claim.why
+
+
+def test_fifo_with_acks_first_stands_beside() -> None:
+    plan = studies.load("ads").plan("quick")
+    beside = {
+        claim.id: part.counts
+        for claim in plan.claims
+        for part in claim.parts
+        if "ACKs first" in part.name
+    }
+    assert beside == dict.fromkeys(("ads-1", "ads-2", "ads-7", "ads-12"), False)
 
 
 def test_published_thresholds_are_those_of_the_nearest_load() -> None:

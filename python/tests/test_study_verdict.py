@@ -114,7 +114,8 @@ def test_computed_numbers() -> None:
 
 
 def test_a_claim_is_as_good_as_its_weakest_part() -> None:
-    agrees, direction, undecided, differs = Verdict
+    computed, agrees, direction, undecided, differs = Verdict
+    assert weakest([computed]) is computed and weakest([computed, agrees]) is agrees
     assert weakest([agrees]) is agrees
     assert weakest([agrees, direction]) is direction
     assert weakest([undecided, direction, agrees]) is undecided

@@ -30,12 +30,14 @@ def across(
     counts: bool = True,
     percent: bool = True,
     together: str = "mean of all loads",
+    everywhere: bool = False,
 ) -> tuple[Part, ...]:
     """The ratio ``of(over) / of(under)``: its geometric mean over the loads, and each beside.
 
     What a paper says of all its loads at once is judged by the mean, which has more flows
-    behind it than any load alone. Keys are loads, or names of settings; `together`
-    is what all are called.
+    behind it than any load alone. What it says of every load (`everywhere`: "never", "in all
+    cases") is judged at every load, so that the worst one decides. Keys are loads, or names of
+    settings; `together` is what all are called.
     """
     words = {key: key if isinstance(key, str) else f"load {key:g}" for key in over}
     each: tuple[Part, ...] = tuple(
@@ -46,7 +48,7 @@ def across(
             expected,
             paper,
             of=of,
-            counts=counts and len(over) == 1,
+            counts=counts and (everywhere or len(over) == 1),
             percent=percent,
         )
         for key in over

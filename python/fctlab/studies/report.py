@@ -46,6 +46,7 @@ MARKDOWN = "report.md"
 HTML = "report.html"
 FIGURES = "figures"
 COLOURS = {
+    Verdict.COMPUTED: "default",
     Verdict.AGREES: "green",
     Verdict.DIRECTION: "cyan",
     Verdict.UNDECIDED: "yellow",
@@ -93,6 +94,10 @@ class Report:
                 for check in self.plan.checks
             ],
             "notes": list(self.plan.notes),
+            "intended": [
+                {"keys": list(one.keys), "cells": list(one.cells), "why": one.why}
+                for one in self.plan.intended
+            ],
             "tables": [
                 {
                     "table": table.id,
@@ -151,6 +156,8 @@ def _claim_json(judged: Judged) -> dict[str, Any]:
         "here": judged.here,
         "ci95": _interval_json(*judged.decisive),
         "verdict": judged.verdict.value,
+        "decided_by": _part_json(*judged.decisive),
+        "flows_per_host": judged.flows_per_host and list(judged.flows_per_host),
         "why": judged.why,
         "beyond_the_paper": claim.beyond,
         "parts": []
@@ -167,6 +174,7 @@ def _part_json(part: Part, finding: Finding) -> dict[str, Any]:
         "here": effect(part, finding),
         "value": finding.estimate and finding.estimate.point,
         "ci95": _interval_json(part, finding),
+        "interval": interval(part, finding),
         "seeds": finding.estimate.seeds if finding.estimate else 0,
         "seeds_needed": finding.seeds_needed,
         "verdict": finding.verdict.value,
@@ -195,7 +203,7 @@ def table(report: Report) -> RenderableType:
         pad_edge=False,
         collapse_padding=True,
     )
-    for name in ("id", "claim", "paper", "here [95%]", "verdict", "why"):
+    for name in ("id", "claim", "paper", "here [95%]", "verdict", FLOWS, "why"):
         shown.add_column(name, no_wrap=name in ("id", "verdict"))
     for judged in report.judged:
         if "." in judged.claim.id:
@@ -205,11 +213,23 @@ def table(report: Report) -> RenderableType:
             found = " ".join(filter(None, (found, interval(*judged.decisive))))
         verdict = Text(judged.verdict.value, style=COLOURS[judged.verdict])
         claim = judged.claim
-        shown.add_row(claim.id, claim.text, claim.paper, found, verdict, judged.why)
+        flows = flows_per_host(judged.flows_per_host)
+        shown.add_row(claim.id, claim.text, claim.paper, found, verdict, flows, judged.why)
     advice = [Text(f"- {sentence}") for sentence in report.advice]
     if advice:
         advice = [Text("What to choose", style="bold"), *advice, Text("")]
     return Group(shown, *advice, Text(_summary(report)), Text(_run_data(report), style="dim"))
+
+
+FLOWS = "flows per host"
+
+
+def flows_per_host(found: Sequence[float] | None) -> str:
+    """``"190"``, or ``"23 to 190"`` where runs of a row differ; ``"-"`` where nothing was run."""
+    if found is None:
+        return "-"
+    low, high = (f"{value:,.0f}" if value >= 10 else f"{value:.2g}" for value in found)
+    return low if low == high else f"{low} to {high}"
 
 
 def _mode(report: Report) -> str:
@@ -237,36 +257,48 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
+def _notes(report: Report) -> list[str]:
+    """What is settled how, and how scenarios differ on purpose."""
+    meant = [
+        f"Differs on purpose: {', '.join(one.keys)} "
+        f"({', '.join(one.cells) if one.cells != ('*',) else 'all runs'}): {one.why}."
+        for one in report.plan.intended
+    ]
+    alike = ["In all else, every key of the scenarios that are compared is the same."]
+    return [*report.plan.notes, *meant, *(alike if meant else [])]
+
+
 # Markdown
 
 
 def markdown(report: Report) -> str:
     """The report in Markdown; figures are files beside it."""
     lines = [f"# {report.study.title}", "", f"{report.study.paper}", "", _summary(report) + ".", ""]
-    lines += _markdown_table(
-        ("id", "claim", "paper", "here", "95% interval", "verdict", "why"),
+    lines += markdown_table(
+        ("id", "claim", "paper", "here", "95% interval", "verdict", FLOWS, "why"),
         (row for judged in report.judged for row in _rows(judged)),
     )
     if report.plan.advice:
         lines += ["## What to choose", "", *(f"- {s}" for s in report.advice), ""]
     for each in report.plan.tables:
         lines += [f"## {each.title}", "", each.caption, ""]
-        lines += _markdown_table(each.header, each.rows(report.results))
+        lines += markdown_table(each.header, each.rows(report.results))
     if report.plan.checks:
         lines += ["## Is it the paper's setting?", ""]
-        lines += _markdown_table(("check", "paper", "here"), _checks(report))
+        lines += markdown_table(("check", "paper", "here"), _checks(report))
     if report.plan.figures:
         lines += ["## Figures", ""]
     for figure in report.plan.figures:
         lines += [f"### {figure.title}", "", f"![{figure.title}]({FIGURES}/{figure.id}.png)", ""]
         lines += [figure.caption, ""]
-    lines += ["## How it was done", "", *(f"- {note}" for note in report.plan.notes)]
+    lines += ["## How it was done", "", *(f"- {note}" for note in _notes(report))]
     lines += [f"- {_run_data(report)}", f"- engine {runner.engine()}", ""]
     lines += ["```sh", report.command, "```", ""]
     return "\n".join(lines)
 
 
-def _markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Lines of a table."""
     table = [header, ["---"] * len(header), *rows]
     return [f"| {' | '.join(c.replace('|', chr(92) + '|') for c in r)} |" for r in table] + [""]
 
@@ -276,11 +308,12 @@ def _rows(judged: Judged) -> Iterable[tuple[str, ...]]:
     claim, single = judged.claim, len(judged.parts) == 1
     found = interval(*judged.decisive) if single else ""
     verdict = f"**{judged.verdict.value}**"
-    yield (claim.id, claim.text, claim.paper, judged.here, found, verdict, judged.why)
+    flows = flows_per_host(judged.flows_per_host)
+    yield (claim.id, claim.text, claim.paper, judged.here, found, verdict, flows, judged.why)
     for part, finding in () if single or claim.combines else judged.parts:
         verdict = finding.verdict.value if part.counts else f"({finding.verdict.value})"
         found = effect(part, finding)
-        yield ("", part.name, part.paper, found, interval(part, finding), verdict, "")
+        yield ("", part.name, part.paper, found, interval(part, finding), verdict, "", "")
 
 
 def _checks(report: Report) -> list[tuple[str, str, str]]:
@@ -308,7 +341,7 @@ def page(report: Report, drawn: Sequence[tuple[Figure, Drawing]]) -> str:
         tables="\n".join(_table_html(table, report.results) for table in report.plan.tables),
         checks=_checks_html(_checks(report)),
         figures="\n".join(_figure_html(figure, drawing) for figure, drawing in drawn),
-        notes="\n".join(f"<li>{_escaped(note)}</li>" for note in report.plan.notes),
+        notes="\n".join(f"<li>{_escaped(note)}</li>" for note in _notes(report)),
         runs=_escaped(_run_data(report)),
         engine=_escaped(runner.engine()),
         command=_escaped(report.command),
@@ -330,7 +363,7 @@ def _claims_html(judged: Sequence[Judged], beyond: bool) -> str:
     if not rows:
         return ""
     title = "Beyond the paper" if beyond else "Claim by claim"
-    head = "".join(f"<th>{n}</th>" for n in ("id", "claim", "paper", "here, 95%", "verdict"))
+    head = "".join(f"<th>{n}</th>" for n in ("id", "claim", "paper", "here, 95%", "verdict", FLOWS))
     table = f'<table class="claims"><tr>{head}</tr>{"".join(rows)}</table>'
     return f'<h2>{title}</h2><div class="wide">{table}</div>'
 
@@ -349,11 +382,12 @@ def _claim_html(judged: Judged, inner: str) -> str:
     row = (
         f'<tr id="{_escaped(claim.id)}"{" class=above" if claim.combines else ""}>'
         f'<td class="id">{_escaped(claim.id)}</td><td>{_escaped(claim.text)}{why}{parts}</td>'
-        f"<td>{_escaped(claim.paper)}</td><td>{found}</td><td>{_verdict_html(judged.verdict)}</td></tr>"
+        f"<td>{_escaped(claim.paper)}</td><td>{found}</td><td>{_verdict_html(judged.verdict)}</td>"
+        f"<td>{_escaped(flows_per_host(judged.flows_per_host))}</td></tr>"
     )
     if claim.combines:  # a row of its own, as wide as the table
         details = f"<details><summary>one by one</summary><table>{inner}</table></details>"
-        row += f'<tr class="inner"><td></td><td colspan="4">{details}</td></tr>'
+        row += f'<tr class="inner"><td></td><td colspan="5">{details}</td></tr>'
     return row
 
 

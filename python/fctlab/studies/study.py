@@ -15,6 +15,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fctlab.studies import verdict
+from fctlab.studies.likeness import Intended
 from fctlab.studies.verdict import Exact, Expectation, Finding, Verdict, Within
 
 if TYPE_CHECKING:
@@ -166,6 +167,8 @@ class Part:
         counts: whether the claim's verdict depends on it; others are shown beside.
         percent: write the effect as a change ("+6.6%") instead of a ratio ("1.07x"), and a
             number as a share ("6.6%").
+        computed: it follows from numbers that were put in, so it cannot agree with anything:
+            where it comes out as the paper says, the verdict is "computed".
     """
 
     name: str
@@ -175,6 +178,7 @@ class Part:
     measure: Measure
     counts: bool = True
     percent: bool = False
+    computed: bool = False
 
     @property
     def is_number(self) -> bool:
@@ -187,7 +191,10 @@ class Part:
             return verdict.judge(results.measured(self.cells, self.measure), self.expected)
         found = self.measure()
         effects = [found] if isinstance(found, float | int) else list(found)
-        return verdict.judge(effects, self.expected)
+        finding = verdict.judge(effects, self.expected)
+        if self.computed and finding.verdict is Verdict.AGREES:
+            return replace(finding, verdict=Verdict.COMPUTED)
+        return finding
 
 
 def ratio(
@@ -215,6 +222,7 @@ class Claim:
         paper: its numbers as people write them.
         parts: the claim is as good as the weakest that counts.
         why: one sentence with a measurement, for what does not simply agree.
+        told: `why` says something that belongs beside the numbers even where they agree.
         beyond: an open question that the paper leaves, not a claim of it.
         combines: its parts are those of other claims, called ``ID.something``, and are
             shown there.
@@ -227,10 +235,23 @@ class Claim:
     why: Callable[[Results], str] | None = None
     beyond: bool = False
     combines: bool = False
+    told: bool = False
 
     def judge(self, results: Results) -> Judged:
         """Judge every part."""
         return Judged(self, [(part, part.judge(results)) for part in self.parts], results)
+
+
+def hosts(topology: Mapping[str, Any]) -> int | None:
+    """How many hosts a resolved topology has; ``None`` for one of another kind."""
+    match topology["kind"]:
+        case "star":
+            return int(topology["senders"]) + 1
+        case "leaf-spine":
+            return int(topology["leaves"]) * int(topology["hosts_per_leaf"])
+        case "fat-tree":
+            return int(topology["k"]) ** 3 // 4
+    return None
 
 
 MOST_NAMED = 4
@@ -259,6 +280,22 @@ class Judged:
         return max(counting, key=lambda each: each[1].verdict.weakness)
 
     @property
+    def flows_per_host(self) -> tuple[float, float] | None:
+        """How many flows per host the runs behind it had, means over the seeds: least and most.
+
+        How long runs are and how large a fabric is decides what a number is worth. ``None``
+        where nothing was run.
+        """
+        cells = dict.fromkeys(c for part in self.claim.parts if part.counts for c in part.cells)
+        found = []
+        for cell in cells:
+            number = hosts(self._results.of(cell)[0].scenario["topology"])
+            if number:
+                mean = self._results.mean(cell, lambda run: run.counters["flows_started"])
+                found.append(mean / number)
+        return (min(found), max(found)) if found else None
+
+    @property
     def here(self) -> str:
         """What was found, as people write it."""
         counting = [(part, finding) for part, finding in self.parts if part.counts]
@@ -274,9 +311,10 @@ class Judged:
 
     @property
     def why(self) -> str:
-        """How the verdict comes about; empty where everything agrees and nothing is to be said."""
-        if self.verdict is Verdict.AGREES:
-            return ""
+        """How the verdict comes about; empty where everything agrees, unless `Claim.told`."""
+        if self.verdict in (Verdict.AGREES, Verdict.COMPUTED):
+            told = self.claim.why if self.claim.told else None
+            return told(self._results) if told else ""
         part, finding = self.decisive
         sentences = [self._decided_by(part, finding), self._likewise(part, finding)]
         if self.claim.why:
@@ -445,6 +483,8 @@ class Plan:
     """What the paper leaves open and how it is settled here, and what this mode shrinks."""
     tables: Sequence[Table] = ()
     advice: Advice | None = None
+    intended: Sequence[Intended] = ()
+    """How scenarios that are compared differ on purpose; in all else they are alike."""
 
     def cells(self) -> list[Cell]:
         """Every cell that something refers to, once.
@@ -480,7 +520,7 @@ class Plan:
         claims = [claim for claim in self.claims if chosen(claim.id)]
         figures = [figure for figure in self.figures if any(map(chosen, figure.claims))]
         tables = [table for table in self.tables if any(map(chosen, table.claims))]
-        plan = Plan(claims, figures, (), self.notes, tables)
+        plan = Plan(claims, figures, (), self.notes, tables, intended=self.intended)
         needed = set(plan.cells())
         checks = [
             check

@@ -26,6 +26,8 @@ MOST_SEEDS = 10_000
 class Verdict(str, Enum):
     """What became of a claim, the best first."""
 
+    COMPUTED = "computed"
+    """Arithmetic on given numbers, which comes out as given: nothing was measured."""
     AGREES = "agrees"
     DIRECTION = "direction"
     UNDECIDED = "undecided"

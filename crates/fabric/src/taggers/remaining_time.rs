@@ -3,7 +3,9 @@
 //! "Use the number of bytes sent as the estimated remaining size"; the
 //! available bandwidth is B <- L (1 - alpha), "where [...] L is the link
 //! capacity" and alpha DCTCP's estimate of congestion. The remaining time is one
-//! over the other. D-SRTF-IA knows sizes and takes the bytes that remain.
+//! over the other. D-SRTF-IA knows sizes: "the remaining flow size is the flow
+//! size minus the bytes sent" (section 5.6.2). Bytes sent are those before the
+//! packet, under both; a retransmission keeps the value of its byte offset.
 //!
 //! With `bandwidth = "available"` the tag is that of an ideal scheduler, which
 //! knows what is left of the sender's link now (case study 3.1.2).
@@ -47,7 +49,7 @@ pub enum Size {
     /// Those sent before the packet: sizes are unknown (D-SRTF).
     #[default]
     Sent,
-    /// Those not yet acknowledged: sizes are known (D-SRTF-IA).
+    /// Those not yet sent, the packet's own among them: sizes are known (D-SRTF-IA).
     Remaining,
 }
 
@@ -58,7 +60,7 @@ impl Tag for Spec {
     fn tag(&self, view: &View) -> u64 {
         let bytes = match self.size {
             Size::Sent => view.offset,
-            Size::Remaining => view.size - view.acknowledged,
+            Size::Remaining => view.size - view.offset,
         };
         let bandwidth = match self.bandwidth {
             Bandwidth::Estimated => view.capacity * (1.0 - view.alpha),
@@ -98,11 +100,13 @@ mod tests {
             size: Size::Remaining,
             ..Spec::default()
         };
-        assert_eq!(known.tag(&view(0, 850_000, 0.0)), 120_000);
+        assert_eq!(known.tag(&view(850_000, 0, 0.0)), 120_000);
+        // A window in flight does not count as remaining, whatever is acknowledged.
+        assert_eq!(known.tag(&view(850_000, 800_000, 0.0)), 120_000);
         let oracle = Spec {
             bandwidth: Bandwidth::Available,
             ..known
         };
-        assert_eq!(oracle.tag(&view(0, 850_000, 1.0)), 480_000);
+        assert_eq!(oracle.tag(&view(850_000, 0, 1.0)), 480_000);
     }
 }

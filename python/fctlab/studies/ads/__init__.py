@@ -9,7 +9,7 @@ to queue is static or follows what each port sees (`emulation`); what the paper 
 from __future__ import annotations
 
 from fctlab.studies.ads import emulation, factors, questions
-from fctlab.studies.ads.setting import Lab, Scales
+from fctlab.studies.ads.setting import INTENDED, Lab, Scales
 from fctlab.studies.study import Check, Mode, Plan, Results, Study
 
 
@@ -55,6 +55,7 @@ def plan(mode: Mode) -> Plan:
         ],
         checks=[Check("measured flows, default scenario", "about 44,000", (base,), flows)],
         notes=_notes(mode, lab.scales),
+        intended=INTENDED,
     )
 
 
@@ -71,7 +72,11 @@ def _notes(mode: Mode, scales: Scales) -> list[str]:
         "Facebook is the Hadoop distribution of Roy et al. (2015) cut at 100 MB; uniform is over "
         "1 KB, 0.5, 1, 1.5, 2, 2.5 and 3 MB: the paper does not list its sizes.",
         "The initial window of 14 packets and the minimum RTO of 48 us (3 x 16 us) hold for every "
-        "rate setting; ACKs have the highest priority; ECN marks above 15 packets.",
+        "rate setting; ECN marks above 15 packets; DCTCP's alpha starts at 0 and completion times "
+        "end with the last ACK, as in ns-2.",
+        '"ACKs are assigned the highest priority" is a footnote of SJF and SRPT. So ACKs go first '
+        "under them, under ADS and under FQ, and wait with the data in a FIFO, which has no "
+        "priorities; FIFO with ACKs first stands beside ads-1, 2, 7 and 12.",
     ]
     main = scales.main
     if mode == "full":

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import fctlab
+from fctlab.studies.likeness import Intended
 from fctlab.studies.study import Cell, Cells, Mode, Source, metric
 
 if TYPE_CHECKING:
@@ -162,6 +163,7 @@ class Setting:
             },
             "traffic": {"load": self.load, "duration": f"{scale.end_ms:g}ms", **traffic},
             "measure": {
+                "fct_ends": "ack",
                 "warmup": f"{scale.warmup_ms:g}ms",
                 "window": f"{scale.window_ms:g}ms",
                 "max_time": f"{scale.end_ms:g}ms",
@@ -173,6 +175,7 @@ class Setting:
                     "kind": transport,
                     "initial_window": f"{self.window}pkt",
                     "min_rto": self.min_rto,
+                    **({"initial_alpha": 0.0} if transport == "dctcp" else {}),
                 },
                 "tagger": scheme.tagger,
                 "port": {"buffer": "500KB", "ecn_threshold": "15pkt", **scheme.port},
@@ -199,6 +202,14 @@ SCHEMES = {
     "srpt": Scheme("srpt", "remaining", {"discipline": "srpt", "drop": "lowest-priority"}),
 }
 
+# Footnote 3, "ACKs are assigned the highest priority", hangs on SJF and SRPT, which have
+# priorities; a FIFO has none. Were it meant for FIFO too, its ports would be these.
+ACKS_FIRST = Scheme(
+    "fifo-acks-first",
+    "size",
+    {"discipline": {"kind": "priority", "thresholds": [0]}, "drop": "tail"},
+)
+
 COLLAPSES = {"fq": 6, "fifo": 4, "sjf": 2}
 """What a millisecond of these costs with minTCP, which fills every port, beside other cells."""
 
@@ -213,6 +224,56 @@ def ads(
     name = "-".join(filter(None, (f"ads{queues}", kind, tag)))
     tagger = {"kind": "outstanding", "cap": f"{CAP}B", "mtu": f"{MTU}B"}
     return Scheme(name, tagger, {"discipline": port, "drop": "tail"})
+
+
+INTENDED = (
+    Intended(
+        (
+            "scheme.transport.rto",
+            "scheme.transport.rto_backoff",
+            "scheme.transport.fast_retransmit",
+            "scheme.transport.probe_after",
+        ),
+        "minTCP recovers by its own rules: a fixed timer that does not back off, probes, no fast "
+        "retransmit",
+        (
+            "*/mintcp/*",
+            "pfabric/*",
+        ),
+    ),
+    Intended(("scheme.tagger",), "what the schemes write into a packet's header"),
+    Intended(
+        ("scheme.port.discipline", "scheme.nic.discipline"), "how switches and hosts serve queues"
+    ),
+    Intended(("scheme.transport.kind",), "three rate settings are compared"),
+    Intended(
+        ("scheme.port.drop", "scheme.nic.drop"),
+        "the drop rule belongs to the scheduling, see above",
+    ),
+    Intended(
+        ("scheme.nic.per_flow_limit",),
+        "shown beside: flows take turns in their hosts",
+        ("*-turns/*",),
+    ),
+    Intended(
+        ("scheme.nic.ecn_threshold",),
+        "shown beside: hosts' own ports do not mark",
+        ("*-no-marks-in-hosts/*", "pfabric/*"),
+    ),
+    Intended(("scheme.transport.initial_window",), "varied by ads-8", ("*-window-*", "pfabric/*")),
+    Intended(("scheme.transport.min_rto",), "varied by ads-8", ("*-rto-*", "pfabric/*")),
+    Intended(
+        (
+            "scheme.transport.max_window",
+            "scheme.routing",
+            "scheme.port.buffer",
+            "scheme.nic.buffer",
+            "scheme.port.ecn_threshold",
+        ),
+        "shown beside: SJF and SRPT in pFabric's own setting",
+        ("pfabric/*",),
+    ),
+)
 
 
 class Lab:

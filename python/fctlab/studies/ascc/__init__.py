@@ -7,7 +7,7 @@ what all of them run on.
 from __future__ import annotations
 
 from fctlab.studies.ascc import claims, rules
-from fctlab.studies.ascc.setting import Lab
+from fctlab.studies.ascc.setting import INTENDED, Lab
 from fctlab.studies.study import Mode, Plan, Study
 
 
@@ -18,6 +18,7 @@ def plan(mode: Mode) -> Plan:
         claims=[*claims.claims(lab), *rules.claims(lab)],
         figures=[*claims.figures(lab), rules.figure(lab)],
         notes=_notes(lab),
+        intended=INTENDED,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fctlab.studies import ns2, published
+from fctlab.studies.likeness import Intended
 from fctlab.studies.loads import ByLoad
 from fctlab.studies.ns2 import Fabric
 from fctlab.studies.study import Cell, Cells, Mode, Source, metric
@@ -130,6 +131,36 @@ WITHOUT = {
     ),
 }
 """Section VII's four rules and its way of marking, each switched off."""
+
+INTENDED = (
+    Intended(("scheme.tagger",), "what the schemes write into a packet's header"),
+    Intended(
+        ("scheme.port.discipline", "scheme.nic.discipline"), "how switches and hosts serve queues"
+    ),
+    Intended(
+        ("scheme.transport.kind",), "ASCC sets rates by its own rules over DCTCP", ("*, ASCC*",)
+    ),
+    Intended(
+        (
+            "scheme.transport.retransmit_when_complete",
+            "scheme.transport.adjust_window_when_complete",
+            "scheme.transport.ignore_ecn_of_incomplete",
+        ),
+        "each of ASCC's rules is switched off alone",
+        ("*, ASCC, no *", "*, ASCC, heeding all ECN, *"),
+    ),
+    Intended(
+        ("scheme.port.drop", "scheme.nic.drop"),
+        "PIAS drops what arrives, exact priorities the lowest one; ASCC stands here without its "
+        "buffer policy as well, and on queues that have none",
+        ("*, PIAS, *", "*, ASCC, tail drop, *", "*, ASCC, 8 queues, *"),
+    ),
+    Intended(
+        ("scheme.port.ecn_at", "scheme.nic.ecn_at"),
+        "ASCC marks by departures, but where that is switched off and on eight queues",
+        ("*, ASCC*",),
+    ),
+)
 
 
 class Lab:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fctlab.studies import ns2, published
+from fctlab.studies.likeness import Intended
 from fctlab.studies.loads import ByLoad
 from fctlab.studies.ns2 import Fabric
 from fctlab.studies.study import Cell, Cells, Mode, Run, metric
@@ -135,6 +136,13 @@ def _equal_bytes() -> Scheme:
 AWAFS = awafs(8)
 EQUAL_BYTES = _equal_bytes()
 PIAS_WS, PIAS_DM = pias("websearch"), pias("datamining")
+
+INTENDED = (
+    Intended(
+        ("scheme.port.discipline", "scheme.nic.discipline"),
+        "thresholds, and whether they follow the traffic",
+    ),
+)
 
 
 class Lab:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fctlab.studies import published
+from fctlab.studies.likeness import Intended
 from fctlab.studies.ns2 import Fabric
 from fctlab.studies.study import Cell, Cells, Mode, Run
 
@@ -51,8 +52,8 @@ SCALES: dict[Mode, Scale] = {
 # As in most of the papers: windows from a BDP (71 packets) on, so that schemes that ask for it
 # (pFabric, ASCC) have no start over others; a flow puts its window into its host's port, which
 # schedules as switches do. Losses are found by selective ACKs, the RTO is 2 ms at least, and a
-# flow has one path.
-TRANSPORT: dict[str, Any] = {"initial_window": "1bdp", "min_rto": "2ms"}
+# flow has one path. alpha starts at 0, as in ns-2: with 1 a new flow halves at its first mark.
+TRANSPORT: dict[str, Any] = {"initial_window": "1bdp", "min_rto": "2ms", "initial_alpha": 0.0}
 NIC: dict[str, Any] = {"per_flow_limit": "none"}
 PORT: dict[str, Any] = {"buffer": "240pkt", "ecn_threshold": "65pkt"}
 
@@ -137,19 +138,19 @@ def _ads(queues: int) -> dict[str, Any]:
 
 
 _PFABRIC = {"preset": "pfabric-pias", "nic": NIC, "routing": "ecmp"}
-_ALPHA: dict[str, Any] = {"initial_alpha": 0.0}
 _AT_ONCE = "all data of a flow at its start"
 _THRESHOLDS = "thresholds for workload and load"
 SCHEMES = (
     Scheme("DCTCP", False, FIFO, "nothing", _same(_over_dctcp("dctcp"))),
-    Scheme("L2DCT", False, FIFO, "nothing", _same(_over_dctcp("l2dct"))),
+    Scheme("L2DCT", False, FIFO, "nothing", _same(_over_dctcp("l2dct", increase="weighted"))),
+    Scheme(
+        "L2DCT, ns-2's growth", False, FIFO, "nothing", _same(_over_dctcp("l2dct", increase="ns2"))
+    ),
     Scheme("LAS", False, EXACT, "nothing", _same(_over_dctcp("las"))),
     Scheme("PIAS", False, QUEUES, _THRESHOLDS, _pias(matched=True)),
     Scheme("PIAS, mismatched", False, QUEUES, _THRESHOLDS, _pias(matched=False)),
-    Scheme("D-SRTF", False, QUEUES, "nothing", _same(_over_dctcp("d-srtf", **_ALPHA))),
-    Scheme(
-        "D-SRTF-IA", True, QUEUES, "nothing", _same(_over_dctcp("d-srtf-ia", initial_alpha=0.0))
-    ),
+    Scheme("D-SRTF", False, QUEUES, "nothing", _same(_over_dctcp("d-srtf"))),
+    Scheme("D-SRTF-IA", True, QUEUES, "nothing", _same(_over_dctcp("d-srtf-ia"))),
     Scheme("AWAFS", False, PROGRAMMABLE, "percentiles", _awafs),
     Scheme("ASCC", False, EXACT, _AT_ONCE, _same(_over_dctcp("ascc"))),
     Scheme("ADS-2", False, PROGRAMMABLE, "nothing", _same(_ads(2))),
@@ -159,6 +160,51 @@ SCHEMES = (
 )
 BY_NAME = {scheme.name: scheme for scheme in SCHEMES}
 BASE = BY_NAME["DCTCP"]
+
+_EXACT = tuple(f"*, {name}" for name in ("LAS", "ASCC", "SJF", "pFabric"))
+INTENDED = (
+    Intended(
+        (
+            "scheme.transport.rto",
+            "scheme.transport.rto_backoff",
+            "scheme.transport.fast_retransmit",
+            "scheme.transport.probe_after",
+        ),
+        "pFabric recovers as minTCP does: a fixed timer that does not back off, probes, no fast "
+        "retransmit",
+        ("*, pFabric",),
+    ),
+    Intended(("scheme.tagger",), "what the schemes write into a packet's header"),
+    Intended(
+        ("scheme.port.discipline", "scheme.nic.discipline"), "how switches and hosts serve queues"
+    ),
+    Intended(
+        ("scheme.transport.kind",),
+        "L2DCT, ASCC and pFabric set rates by their own rules",
+        ("*, L2DCT*", "*, ASCC", "*, pFabric"),
+    ),
+    Intended(
+        ("scheme.transport.increase",), "L2DCT stands here with both laws of growth", ("*, L2DCT*",)
+    ),
+    Intended(
+        ("scheme.port.drop", "scheme.nic.drop"),
+        "schemes of exact priorities drop the packet of the lowest one",
+        _EXACT,
+    ),
+    Intended(("scheme.port.ecn_at", "scheme.nic.ecn_at"), "ASCC marks by departures", ("*, ASCC",)),
+    Intended(
+        (
+            "scheme.transport.max_window",
+            "scheme.transport.min_rto",
+            "scheme.port.buffer",
+            "scheme.nic.buffer",
+            "scheme.port.ecn_threshold",
+            "scheme.nic.ecn_threshold",
+        ),
+        "pFabric has the windows, buffer and RTO that PIAS's experiment gave it, and no marks",
+        ("*, pFabric",),
+    ),
+)
 
 
 @dataclass(frozen=True)

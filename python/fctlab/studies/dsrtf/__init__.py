@@ -8,7 +8,7 @@ all of them run on.
 from __future__ import annotations
 
 from fctlab.studies.dsrtf import cases, deep, mixed, single
-from fctlab.studies.dsrtf.setting import CLASSES, D_SRTF, Lab
+from fctlab.studies.dsrtf.setting import CLASSES, D_SRTF, INTENDED, Lab
 from fctlab.studies.study import Check, Mode, Plan, Results, Study
 
 
@@ -24,6 +24,7 @@ def plan(mode: Mode) -> Plan:
         figures=[cases.figure(lab), *single.figures(lab), *mixed.figures(lab), *deep.figures(lab)],
         checks=[_flows_of_classes(lab)],
         notes=_notes(lab),
+        intended=INTENDED,
     )
 
 
@@ -53,13 +54,19 @@ def _notes(lab: Lab) -> list[str]:
     scale = lab.scale
     notes = [
         "The base RTT is not stated; 85.2 us, as in PIAS, is assumed, including the transmission "
-        "of a full packet and its ACK.",
+        "of a full packet and its ACK. As there, a host takes 20 us on the way out and in, so that "
+        "flows inside a rack have a base RTT of 82.6 us; the fat-tree's links have the same "
+        "delay, its base RTT is 87.8 us. Completion times end with the last ACK, as in ns-2.",
         "Hosts are as in ns-2, the paper's simulator: a flow puts its whole window into the "
         "host's port, which is like a switch's (200 packets, K = 65).",
         "DCTCP's and L2DCT's alpha start at 0 under every scheme, so that schemes differ in their "
         "scheduling only; D-SRTF needs 0: with 1, RFC 8257's value, a new flow has no capacity.",
         "Losses are found by selective ACKs and by a timer estimated from the RTT, of 5 ms at "
         "least and at first; the paper states only the latter.",
+        "L2DCT grows by the law of the ns-2 code that PIAS published: two packets per round trip "
+        "for every flow, only the decrease weighted. The paper thanks that code's author; that it "
+        "ran this L2DCT is an inference. L2DCT with its own paper's weighted growth stands beside.",
+        "D-SRTF-IA takes the flow's size less the bytes sent (section 5.6.2).",
         "PIAS's thresholds are those published for the load; below load 0.5, those of load 0.5.",
         "What the paper says of all loads at once is judged by the geometric mean over the loads; "
         "each load is shown beside.",

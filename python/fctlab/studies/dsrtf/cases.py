@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from fctlab.studies.dsrtf.setting import D_SRTF, D_SRTF_IA, DCTCP, PFABRIC_OWN, PIAS_WS, Lab
+from fctlab.studies.dsrtf.setting import (
+    BASE_RTT,
+    D_SRTF,
+    D_SRTF_IA,
+    DCTCP,
+    PFABRIC_OWN,
+    PIAS_WS,
+    Lab,
+)
 from fctlab.studies.figures import Bar, Quantity, bar_figure
 from fctlab.studies.study import Cell, Claim, Figure, Part, Run, Source
 from fctlab.studies.verdict import Exact
@@ -43,7 +51,7 @@ def _cell(lab: Lab, case: int, name: str, scheme: dict[str, Any]) -> Cell:
     scenario: dict[str, Any] = {
         "name": f"case study 3.1.{case}, {name}",
         "packet": {"payload": "1500B", "header": "0B"},  # the paper counts no headers
-        "topology": {"kind": "star", "senders": 2, "host_rate": "1Gbps", "base_rtt": "85.2us"},
+        "topology": {"kind": "star", "senders": 2, "host_rate": "1Gbps", "base_rtt": BASE_RTT},
         "traffic": {"trace": FLOWS},
         "scheme": {"name": name, **scheme},
     }

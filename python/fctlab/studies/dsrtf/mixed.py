@@ -48,23 +48,26 @@ def claims(lab: Lab) -> list[Claim]:
         scheme: Scheme = D_SRTF,
         topology: str = "leaf-spine",
         counts: bool = True,
+        everywhere: bool = False,
     ) -> tuple[Part, ...]:
         chosen = lab.scale.deep if topology == "fat-tree" else lab.scale.loads
         ours, theirs = (lab.loads(s, "mixed", topology, chosen) for s in (scheme, other))
         name = f"{words}, {scheme.name} / {other.name}"
-        return loads.across(name, ours, theirs, expected, paper, of=of, counts=counts)
+        return loads.across(
+            name, ours, theirs, expected, paper, of=of, counts=counts, everywhere=everywhere
+        )
 
     pias, fair = (PIAS_WS, PIAS_DM), (L2DCT, DCTCP)
     mining = metric("avg_fct_s", "small", "data mining")
     return [
         Claim(
             "dsrtf-6",
-            "Four workloads mixed: overall average FCT against PIAS with web search's and with "
-            "data mining's thresholds",
+            "Four workloads mixed: overall average FCT against PIAS with web search's thresholds, "
+            "at every load; with data mining's, mean of the loads",
             "-5%; -1 to -7%",
             tuple(
                 chain(
-                    against(PIAS_WS, "all flows", FCT, Number(0.95), "-5%"),
+                    against(PIAS_WS, "all flows", FCT, Number(0.95), "-5%", everywhere=True),
                     against(PIAS_DM, "all flows", FCT, Range(0.93, 0.99), "-1 to -7%"),
                 )
             ),
@@ -90,11 +93,11 @@ def claims(lab: Lab) -> list[Claim]:
         ),
         Claim(
             "dsrtf-8",
-            "Fat-tree: the same orderings",
-            "same",
+            "Fat-tree: D-SRTF is better in all cases (at every load)",
+            "lower everywhere",
             tuple(
                 chain.from_iterable(
-                    against(o, words, of, Sign(-1), "lower", topology="fat-tree")
+                    against(o, words, of, Sign(-1), "lower", topology="fat-tree", everywhere=True)
                     for words, of in (("all flows", FCT), ("short flows", SHORT))
                     for o in OTHERS
                 )
@@ -122,7 +125,8 @@ def claims(lab: Lab) -> list[Claim]:
         ),
         Claim(
             "dsrtf-13",
-            "Figure 10: for each workload inside the mix D-SRTF has the lowest average FCT",
+            "Figure 10: for each workload inside the mix D-SRTF has the lowest average FCT, mean "
+            "of the loads",
             "lowest",
             tuple(
                 chain.from_iterable(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fctlab.studies import published
+from fctlab.studies.likeness import Intended
 from fctlab.studies.loads import ByLoad
 from fctlab.studies.study import Cell, Cells, Keep, Mode, metric
 
@@ -90,6 +91,13 @@ SCALES: dict[Mode, Scale] = {
     ),
 }
 
+BASE_RTT = {"value": "85.2us", "includes": "transmission"}
+HOST_DELAY = "20us"
+"""PIAS's, as in `ns2`: of the base RTT 80 us pass in hosts, so that flows inside a rack have most
+of it as well."""
+LINK_DELAY = "34ns"
+"""What is left of the base RTT for each of the eight links, after hosts and transmissions: 85.2 us
+- 80 us - 4 x 1.232 us. In the fat-tree, whose paths are longer, links have the same."""
 TRANSPORT: dict[str, Any] = {
     "initial_window": "10pkt",
     "min_rto": "5ms",
@@ -144,15 +152,18 @@ def _pfabric(name: str, preset: str, changes: Mapping[str, Any]) -> Scheme:
 
 
 DCTCP = Scheme("DCTCP", lambda _: _dctcp("dctcp"))
-L2DCT = Scheme("L2DCT", lambda _: _dctcp("l2dct"))
-# A long flow's window then grows by one packet in a round trip, not by a twentieth.
-L2DCT_FAST = Scheme(
-    "L2DCT, growth x 20",
-    lambda _: {
-        **(scheme := _dctcp("l2dct")),
-        "transport": scheme["transport"] | {"growth": 20.0},
-    },
-)
+
+
+def _l2dct(name: str, increase: str) -> Scheme:
+    scheme = _dctcp("l2dct")
+    scheme["transport"] |= {"increase": increase}
+    return Scheme(name, lambda _: scheme)
+
+
+# The code that PIAS published, for whose author's code the paper thanks, adds two packets per
+# round trip to the window of every flow; L2DCT's own paper weighs growth by what has been sent.
+L2DCT = _l2dct("L2DCT", "ns2")
+L2DCT_WEIGHTED = _l2dct("L2DCT, weighted growth", "weighted")
 PIAS_WS = _pias("PIAS-WS", "websearch")
 PIAS_DM = _pias("PIAS-DM", "datamining")
 D_SRTF = d_srtf("D-SRTF")
@@ -170,6 +181,64 @@ PFABRIC = _pfabric(
     },
 )
 PFABRIC_OWN = _pfabric("pFabric, own setting", "pfabric-pias", {})
+
+INTENDED = (
+    Intended(("topology",), "section 5.4 repeats the mix on a fat-tree", ("fat-tree, *",)),
+    Intended(
+        ("scheme.nic.per_flow_limit",),
+        "the ideal schedulers of the case studies need no NIC of their own",
+        ("case study *",),
+    ),
+    Intended(
+        (
+            "scheme.transport.rto",
+            "scheme.transport.rto_backoff",
+            "scheme.transport.fast_retransmit",
+            "scheme.transport.probe_after",
+        ),
+        "pFabric recovers as minTCP does: a fixed timer that does not back off, probes, no fast "
+        "retransmit; the ideal schedulers of the case studies lose nothing",
+        ("*, pFabric*", "case study *"),
+    ),
+    Intended(("scheme.tagger",), "what the schemes write into a packet's header"),
+    Intended(
+        ("scheme.port.discipline", "scheme.nic.discipline"), "how switches and hosts serve queues"
+    ),
+    Intended(
+        ("scheme.transport.kind",),
+        "L2DCT and pFabric set rates by their own rules; in the case studies the ideal schedulers "
+        "have windows that never change",
+        ("*, L2DCT*", "*, pFabric*", "case study *"),
+    ),
+    Intended(
+        ("scheme.transport.increase",),
+        "L2DCT stands here with both laws of growth",
+        ("*, L2DCT, weighted growth, *",),
+    ),
+    Intended(
+        ("scheme.port.drop", "scheme.nic.drop"),
+        "pFabric drops the packet of the lowest priority",
+        ("*, pFabric*",),
+    ),
+    Intended(
+        ("scheme.port.ecn_threshold", "scheme.nic.ecn_threshold"),
+        "pFabric and the ideal schedulers do not mark",
+        ("*, pFabric*", "case study *"),
+    ),
+    Intended(
+        (
+            "scheme.transport.initial_window",
+            "scheme.transport.max_window",
+            "scheme.transport.min_rto",
+            "scheme.transport.initial_rto",
+            "scheme.port.buffer",
+            "scheme.nic.buffer",
+        ),
+        'pFabric\'s windows are smaller than its buffers, and with "own setting" windows, '
+        "buffer and RTO are those of PIAS's experiment; the ideal schedulers lose nothing",
+        ("*, pFabric*", "case study *"),
+    ),
+)
 
 SHARES = (*(i / 100 for i in range(1, 100)), 0.995, 0.999)
 
@@ -209,7 +278,7 @@ class Lab:
                 "flows": flows,
                 **TRAFFIC[traffic],
             },
-            "measure": {"max_time": "60s"},
+            "measure": {"fct_ends": "ack", "max_time": "60s"},
             "scheme": {"name": scheme.name, **scheme.at(load)},
         }
         cost = flows * (4 if traffic == "datamining" else 1)
@@ -231,9 +300,14 @@ class Lab:
         return {load: self.cell(scheme, traffic, load, topology) for load in chosen}
 
     def _topology(self, kind: str) -> dict[str, Any]:
-        rtt = {"base_rtt": {"value": "85.2us", "includes": "transmission"}}
         if kind == "fat-tree":
-            return {"kind": kind, "k": self.scale.fat_tree_k, "host_rate": "10Gbps", **rtt}
+            return {
+                "kind": kind,
+                "k": self.scale.fat_tree_k,
+                "host_rate": "10Gbps",
+                "link_delay": LINK_DELAY,
+                "host_delay": HOST_DELAY,
+            }
         scale = self.scale
         return {
             "kind": kind,
@@ -242,5 +316,6 @@ class Lab:
             "hosts_per_leaf": scale.hosts_per_leaf,
             "host_rate": "10Gbps",
             "fabric_rate": "10Gbps",
-            **rtt,
+            "base_rtt": BASE_RTT,
+            "host_delay": HOST_DELAY,
         }
