@@ -331,12 +331,12 @@ impl Found {
         .collect()
     }
 
-    /// Every SLI with its interval, by class.
-    pub fn estimates(&mut self, classes: &[Class]) -> Vec<Vec<Estimate>> {
+    /// Every SLI with its interval, by class; `share` as in [`Sample::estimate`].
+    pub fn estimates(&mut self, classes: &[Class], share: f64) -> Vec<Vec<Estimate>> {
         let each = classes.iter().zip(&mut self.samples);
         each.map(|(class, samples)| {
             let slis = class.slis.iter().zip(samples);
-            slis.map(|(sli, s)| s.estimate(sli.metric)).collect()
+            slis.map(|(sli, s)| s.estimate(sli.metric, share)).collect()
         })
         .collect()
     }

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use crate::evaluate::{Candidate, Flows, Found, MOST_FLOWS, Meter};
 use crate::optimize::{BALANCED, Balance, Trial, on_grid, spread};
 use crate::predict::{ClassFound, Verdict, judge};
+use crate::sli::ONCE;
 
 /// Spans of flows after which the first look ends where other weights may do better, and the next one, after
 /// twice as many, if it has decided nothing.
@@ -140,7 +141,7 @@ impl Look<'_> {
             weights: grid.iter().map(|&g| f64::from(g)).collect(),
             losses: found.losses(classes),
         };
-        let classes = judge(classes, &found.estimates(classes));
+        let classes = judge(classes, &found.estimates(classes, ONCE));
         Judged { trial, classes }
     }
 }
