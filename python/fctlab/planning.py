@@ -102,8 +102,9 @@ def predict(
     Returns:
         ``classes``: ``{"name", "verdict" ("met", "violated", "undecided"; None without an SLO),
         "why", "loss", "slis": [{"name", "attr", "value", "ci95", "ci99", "flows",
-        "flows_needed", "tight"}]}``, verdicts being about ``ci99``; ``flows``, ``simulated_s``,
-        ``cost`` (``wall_s``, ``evaluations``, ``flows``) and the resolved ``spec``.
+        "flows_needed", "count_error", "enough", "tight", "targets"}]}``, verdicts being about
+        ``ci99``, which is open where ``flows`` are not ``enough``, and ``targets`` what the SLO
+        compares it with (``[{"below": 3.0}]`` or ``above``); ``flows``, ``simulated_s``, ``cost`` (``wall_s``, ``evaluations``, ``flows``) and the resolved ``spec``.
 
     Raises:
         SpecError: a mistake in the specification.
@@ -208,10 +209,10 @@ def plan(spec: Spec, *, most_flows: int | None = None) -> dict[str, Any]:
 
     Returns:
         ``plan``: ``success``, ``verdict``, ``weights``, ``classes`` as `predict` has them (on flows
-        that the weights were not chosen on, unless all are traces or no weights do),
+        that the weights were not chosen on, unless all are traces),
         ``baselines``, ``margin`` (of the worst class, as a share of its threshold), ``binding``,
-        ``algorithm_1`` and ``search`` (how each ended), ``rounding_cost``, ``off_forecast`` (loads
-        and sigmas off by 20%, the worst first); ``cost``, ``spec``.
+        ``algorithm_1`` and ``search`` (how each ended), ``compared`` (from which weights those
+        were chosen, all on the same flows), ``off_forecast`` (loads and sigmas off by 20%, the worst first); ``cost``, ``spec``.
 
     Raises:
         SpecError: a mistake, a class without an SLO, or a queue without weights.

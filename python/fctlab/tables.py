@@ -142,7 +142,7 @@ def plan(found: dict[str, Any]) -> RenderableType:
     made, classes = found["plan"], found["spec"]["classes"]
     names = [c["name"] for c in classes]
     table = _classes(found["spec"]["name"] or "plan", made["classes"], made["weights"])
-    word = "every SLO is met" if made["success"] else "not every SLO can be met"
+    word = "every SLO is met" if made["success"] else "found no weights that meet every SLO"
     side = "to spare" if made["success"] else "over its threshold"
     lines = [
         f"{word} ({made['verdict']}); the worst is {made['binding']}, "
@@ -151,9 +151,9 @@ def plan(found: dict[str, Any]) -> RenderableType:
     for name, key in (("algorithm 1", "algorithm_1"), ("search", "search")):
         ended = made[key]
         weights = ", ".join(f"{n} {w:.3f}" for n, w in zip(names, ended["weights"], strict=True))
-        loss = "-" if ended["worst_loss"] is None else f"{ended['worst_loss']:+.3f}"
-        lines.append(f"{name}: worst loss {loss} after {ended['rounds']} rounds ({weights})")
-    lines.append(f"rounding to integers adds {made['rounding_cost']:+.3f} to the worst loss")
+        lines.append(f"{name}: worst loss {_loss(ended)} after {ended['rounds']} rounds ({weights})")
+    each = (f"{c['name']} {':'.join(map(str, c['weights']))} {_loss(c)}" for c in made["compared"])
+    lines.append(f"chosen from, all on the same flows, by worst loss: {', '.join(each)}")
     needs = zip(names, made["baselines"], strict=True)
     shares = ", ".join(f"{n} {'-' if b is None else f'{b:.3f}'}" for n, b in needs)
     lines.append(f"share each needs against always backlogged others: {shares}")
@@ -170,6 +170,10 @@ def plan(found: dict[str, Any]) -> RenderableType:
     return Group(*parts, Text(_cost(found["cost"]), style="dim"))
 
 
+def _loss(ended: dict[str, Any]) -> str:
+    return "-" if ended["worst_loss"] is None else f"{ended['worst_loss']:+.3f}"
+
+
 def whatif(found: dict[str, Any]) -> RenderableType:
     """SLIs and verdicts at every point."""
     table = _table(found["spec"])
@@ -179,7 +183,7 @@ def whatif(found: dict[str, Any]) -> RenderableType:
     _numbers(table, *paths)
     table.add_column("class", no_wrap=True)
     table.add_column("SLI", no_wrap=True)
-    _numbers(table, "value")
+    _numbers(table, "value", "target")
     table.add_column("95% interval")
     table.add_column("SLO")
     for row in points:
@@ -189,6 +193,7 @@ def whatif(found: dict[str, Any]) -> RenderableType:
             row["class"],
             row["sli"],
             _sli(row["attr"], value),
+            row["target"],
             f"{_sli(row['attr'], low)} to {_sli(row['attr'], high)}",
             row["verdict"] or "-",
         )
@@ -243,7 +248,8 @@ def provisions(found: dict[str, Any]) -> RenderableType:
             str(row["tried"]),
             ", ".join(f"{n} {w:.3f}" for n, w in pairs),
         )
-    return Group(_whole(table), Text(_cost(found["cost"]), style="dim"))
+    slos = (Text(f"{c['name']}: {c['slo']}") for c in found["spec"]["classes"])
+    return Group(_whole(table), *slos, Text(_cost(found["cost"]), style="dim"))
 
 
 def fit(found: dict[str, Any]) -> RenderableType:
@@ -280,7 +286,7 @@ def _classes(title: str, classes: list[dict[str, Any]], weights: list[int] | Non
     if weights:
         _numbers(table, "weight")
     table.add_column("SLI", no_wrap=True)
-    _numbers(table, "value", "95% interval", "flows")
+    _numbers(table, "value", "target", "95% interval", "flows")
     table.add_column("SLO", no_wrap=True)
     table.add_column("why")
     for k, each in enumerate(classes):
@@ -293,13 +299,22 @@ def _classes(title: str, classes: list[dict[str, Any]], weights: list[int] | Non
                 each["name"] if first else "",
                 *([str(weights[k]) if first else ""] if weights else []),
                 sli["name"],
-                *((value, f"{low} to {high}") if sli["flows"] else ("-", "-")),
+                value if sli["flows"] else "-",
+                targets(sli),
+                f"{low} to {high}" if sli["enough"] else "too few",
                 count(sli["flows"]),
                 (each["verdict"] or "-") if first else "",
                 each["why"] if first else "",
                 end_section=i == len(each["slis"]) - 1,
             )
     return table
+
+
+def targets(sli: dict[str, Any]) -> str:
+    """What the SLO compares an SLI with, such as ``< 3``; empty where it does not name it."""
+    signs = {"below": "<", "above": ">"}
+    each = (target.popitem() for target in map(dict, sli["targets"]))
+    return ", ".join(f"{signs[side]} {_sli(sli['attr'], bound)}" for side, bound in each)
 
 
 def _sli(attr: str, value: float | None) -> str:

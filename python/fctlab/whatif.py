@@ -96,13 +96,15 @@ def sweep(
 
     Returns:
         A row per point and SLI: the values (columns named after the paths and units), ``class``,
-        ``sli``, ``attr``, ``value``, ``low``, ``high`` (95% interval; null for infinity),
-        ``verdict`` of the class (null without SLO).
+        ``sli``, ``attr``, ``value``, ``target`` (what the SLO compares it with; may be empty), ``low``,
+        ``high`` (95% interval; null for infinity), ``verdict`` of the class (null without SLO).
 
     Raises:
         SpecError: a mistake in the specification at some point, or not one or two paths.
     """
     import polars as pl
+
+    from fctlab import tables
 
     if not 1 <= len(vary) <= 2:
         raise SpecError("--vary", f"{len(vary)} values to vary; one or two can be drawn")
@@ -122,6 +124,7 @@ def sweep(
                         "sli": sli["name"],
                         "attr": sli["attr"],
                         "value": sli["value"],
+                        "target": tables.targets(sli),
                         "low": low,
                         "high": high,
                         "verdict": each["verdict"],

@@ -75,7 +75,35 @@ def test_verdicts_and_their_reasons() -> None:
     assert violated["classes"][1]["verdict"] == "violated" and violated["classes"][1]["loss"] > 0
     few = planning.predict(spec(), most_flows=60)
     assert few["classes"][0]["verdict"] == "undecided"
-    assert "flows; it takes 100" in few["classes"][0]["why"]
+    sli = few["classes"][0]["slis"][0]
+    assert f"tail rests on {sli['flows']} flows; it takes 1000" == few["classes"][0]["why"]
+    assert sli["ci99"] == [0, None] and not sli["enough"]
+
+
+def test_targets_stand_beside_values(tmp_path: Path) -> None:
+    several = spec()
+    several["classes"][0]["slis"] = [
+        {"name": "tail", "metric": "p90"},
+        {"name": "half", "metric": "p50", "attr": "fct"},
+        {"name": "slow", "metric": "p10", "attr": "throughput"},
+        {"name": "free", "metric": "mean"},
+    ]
+    several["classes"][0]["slo"] = "tail < 3.5 and (half < 40us or slow > 50Mbps)"
+    found = planning.predict(several)["classes"][0]["slis"]
+    below, time, rate = {"below": 3.5}, {"below": 40e-6}, {"above": 50e6}
+    assert [sli["targets"] for sli in found] == [[below], [time], [rate], []]
+    file = tmp_path / "several.json"
+    file.write_text(json.dumps(several))
+    shown = ("< 3.50", "< 40.0 us", "> 50.0 Mbps")
+    vary = ("--vary", "classes.b.weight=1,2")
+    for command in (("predict",), ("plan",), ("whatif", *vary)):
+        name, *rest = command
+        done = CliRunner().invoke(app, [name, str(file), *rest], env={"COLUMNS": "250"})
+        assert done.exit_code == 0, done.output
+        for target in shown:
+            assert target in done.output, done.output
+    done = CliRunner().invoke(app, ["provision", str(file), "--strategies", "fifo"])
+    assert several["classes"][0]["slo"] in done.output
 
 
 def test_long_times_end_or_are_refused(tmp_path: Path) -> None:

@@ -1,22 +1,41 @@
-//! The last look: weights are the best for the flows that they were chosen on, so others judge them.
+//! The last look: weights are chosen on the same flows, and are then the best for those, so others judge them.
 
 use fctlab_core::random::Seed;
 use fctlab_core::{Duration, SpecError};
 use fctlab_link::Inside;
 use rayon::prelude::*;
 
-use crate::evaluate::{Candidate, Flows, Found, MOST_FLOWS, Meter};
+use crate::evaluate::{Candidate, Flows, Found, MOST_FLOWS, Meter, seconds};
 use crate::optimize::{BALANCED, Balance, Trial, on_grid, spread};
 use crate::predict::{ClassFound, Verdict, judge};
+use crate::sli::{ONCE, spent};
 
-/// Spans of flows after which the first look ends where other weights may do better, and the next one, after
-/// twice as many, if it has decided nothing.
-const ENOUGH: u32 = 4;
-/// Looks at most, and the most spans and flows of one. Flows are made span by span and forgotten, so
-/// they may be more than a run has at once.
-const LOOKS: usize = 4;
+/// Times as many flows as the search had, on which weights are chosen: first, and again where others do not
+/// decide what becomes of them.
+const CHOOSE: [u32; 2] = [4, 16];
+/// Steps towards a balance that are tried on those.
+const STEPS: usize = 2;
+/// Times as many flows at most, on which weights are judged. Flows are made piece by piece and
+/// forgotten, so they may be more than a run has at once.
 const SPANS: f64 = 256.0;
 pub(crate) const MOST_SEEN: u64 = 4 * MOST_FLOWS;
+/// Flows of one piece at most.
+const PIECE: f64 = 1e7;
+
+/// Integer weights, and whose they are.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Named {
+    pub name: &'static str,
+    pub grid: Vec<u32>,
+}
+
+/// The weights that were chosen, what became of them, and what they were chosen from.
+#[derive(Clone, Debug)]
+pub(crate) struct Looked {
+    pub grid: Vec<u32>,
+    pub judged: Judged,
+    pub compared: Vec<(Named, Trial)>,
+}
 
 /// Integer weights on some flows.
 #[derive(Clone, Debug)]
@@ -35,16 +54,6 @@ impl Judged {
             _ => Verdict::Met,
         }
     }
-
-    /// Whether no weights do: the class that misses its SLO lacks more than others can spare.
-    pub fn is_hopeless(&self) -> bool {
-        self.verdict() == Verdict::Violated && self.trial.losses.iter().sum::<f64>() >= 0.0
-    }
-
-    /// Whether no class has to spare what others lack.
-    pub fn is_balanced(&self) -> bool {
-        spread(&self.trial.losses) < BALANCED
-    }
 }
 
 /// Who judges weights.
@@ -57,74 +66,147 @@ pub(crate) struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// Judges `grid` on `flows`.
-    pub fn at(&self, grid: &[u32], flows: &Flows) -> Judged {
-        self.judge(grid, &mut self.run(grid, flows))
+    /// Chooses and judges on the same `flows`, as there are no others.
+    ///
+    /// # Errors
+    /// There is nothing to choose from.
+    pub fn at(&self, candidates: Vec<Named>, flows: &Flows) -> Result<Looked, SpecError> {
+        let each = candidates.into_iter().map(|named| {
+            let trial = self.trial(&named.grid, &mut self.run(&named.grid, flows));
+            (named, trial)
+        });
+        let compared: Vec<_> = each.collect();
+        let grid = best(&compared)?.0.grid.clone();
+        let judged = self.judge(&grid, &mut self.run(&grid, flows), ONCE);
+        Ok(Looked {
+            grid,
+            judged,
+            compared,
+        })
     }
 
-    /// Judges `grid` on flows that nobody has seen, in spans of `each`, and changes it by what a look says of
-    /// the balance, until a look decides. `most` bounds the spans of one look.
+    /// Chooses from `candidates` and steps beside the best on flows that nobody has seen, and judges on
+    /// others, as many as it takes up to `most` spans of `each`.
     ///
     /// # Errors
     /// Flows that cannot be made.
     pub fn afresh(
         &self,
-        mut grid: Vec<u32>,
+        mut candidates: Vec<Named>,
         balance: &Balance,
         each: Duration,
         most: f64,
-    ) -> Result<(Vec<u32>, Judged), SpecError> {
+    ) -> Result<Looked, SpecError> {
         let most = most.clamp(1.0, SPANS) as u32;
-        let mut number = 1;
-        loop {
-            let judged = self.number(number, &grid, each, most)?;
-            let met = judged.verdict() == Verdict::Met && number > 1;
-            let ends = met || judged.is_balanced() || number == LOOKS;
-            let next = on_grid(&balance.step(&judged.trial, 1.0));
-            let stays = next == grid && judged.verdict() != Verdict::Undecided;
-            if ends || stays || self.meter.stopped() {
-                return Ok((grid, judged));
+        let (mut look, last) = (0, CHOOSE.len() - 1);
+        for (round, spans) in CHOOSE.into_iter().enumerate() {
+            let fresh = Fresh {
+                name: format!("choice {round}"),
+                each,
+            };
+            let compared = self.choose(candidates, balance, &fresh, spans.min(most))?;
+            let (chosen, trial) = best(&compared)?;
+            let grid = chosen.grid.clone();
+            let fresh = Fresh {
+                name: format!("look {round}"),
+                each,
+            };
+            let enough = if round == last {
+                most
+            } else {
+                most.min(4 * spans)
+            };
+            let judged = self.until_decided(&grid, &fresh, enough, &mut look)?;
+            let settled = match judged.verdict() {
+                Verdict::Met => true,
+                Verdict::Violated => trial.worst() >= 0.0,
+                Verdict::Undecided => enough == most,
+            };
+            if settled || round == last || self.meter.stopped() {
+                return Ok(Looked {
+                    grid,
+                    judged,
+                    compared,
+                });
             }
-            grid = next;
-            number += 1;
+            candidates = compared.into_iter().map(|(named, _)| named).collect();
         }
+        unreachable!("the last round ends it")
     }
 
-    /// A look: at one span, then at twice as many, until that decides. Where classes have something to spare
-    /// for others, the first look is for seeing that, and only the last one goes on until it decides.
-    fn number(
+    /// Each of `candidates`, and steps from the best, on the same so many spans.
+    fn choose(
         &self,
-        number: usize,
-        grid: &[u32],
-        each: Duration,
-        most: u32,
-    ) -> Result<Judged, SpecError> {
-        let run = |span: u32| {
-            let name = format!("look {number}, span {span}");
-            let seed = Seed(self.seed).child(&name).0;
-            let flows = Flows::generate(self.candidate.classes, seed, each)?;
-            Ok(self.run(grid, &flows))
+        candidates: Vec<Named>,
+        balance: &Balance,
+        fresh: &Fresh,
+        spans: u32,
+    ) -> Result<Vec<(Named, Trial)>, SpecError> {
+        let mut compared = self.trials(candidates, fresh, spans)?;
+        for _ in 0..STEPS {
+            let from = &best(&compared)?.1;
+            let grid = on_grid(&balance.step(from, 1.0));
+            let known = compared.iter().any(|(named, _)| named.grid == grid);
+            if spread(&from.losses) < BALANCED || known || self.meter.stopped() {
+                break;
+            }
+            let step = Named { name: "step", grid };
+            compared.extend(self.trials(vec![step], fresh, spans)?);
+        }
+        Ok(compared)
+    }
+
+    fn trials(
+        &self,
+        candidates: Vec<Named>,
+        fresh: &Fresh,
+        spans: u32,
+    ) -> Result<Vec<(Named, Trial)>, SpecError> {
+        let runs = |piece: (u32, f64)| {
+            let flows = fresh.flows(self, piece)?;
+            let each = candidates.iter().map(|named| self.run(&named.grid, &flows));
+            Ok(each.collect::<Vec<Found>>())
         };
-        let mut found = run(0)?;
+        let pieces = fresh.pieces(self, 0, spans).into_par_iter().map(runs);
+        let pieces: Vec<_> = pieces.collect();
+        let pieces = pieces.into_iter().collect::<Result<Vec<_>, SpecError>>()?;
+        let together = pieces.into_iter().reduce(|all, piece| {
+            let pairs = all.into_iter().zip(piece);
+            pairs.map(|(all, piece)| all.with(piece)).collect()
+        });
+        let pairs = candidates.into_iter().zip(together.into_iter().flatten());
+        let trials = pairs.map(|(named, mut found)| {
+            let trial = self.trial(&named.grid, &mut found);
+            (named, trial)
+        });
+        Ok(trials.collect())
+    }
+
+    /// Judges at one span, then at twice as many, until that decides or there are `most`; counts its looks.
+    fn until_decided(
+        &self,
+        grid: &[u32],
+        fresh: &Fresh,
+        most: u32,
+        look: &mut u32,
+    ) -> Result<Judged, SpecError> {
+        let run = |piece: (u32, f64)| Ok(self.run(grid, &fresh.flows(self, piece)?));
+        let mut found = run((0, 1.0))?;
         let mut spans = 1;
         loop {
-            let judged = self.judge(grid, &mut found);
+            *look += 1;
+            let judged = self.judge(grid, &mut found, spent(*look));
             let decided = judged.verdict() != Verdict::Undecided;
-            let enough = spans >= ENOUGH << (number - 1);
-            let ends = match judged.is_balanced() {
-                true => decided,
-                false if number == 1 => enough,
-                false => decided || (enough && number < LOOKS),
-            };
-            if ends || spans >= most || self.meter.stopped() {
+            if decided || spans >= most || self.meter.stopped() {
                 return Ok(judged);
             }
-            let more = spans..most.min(2 * spans);
-            spans = more.end;
-            let more: Vec<_> = more.into_par_iter().map(run).collect();
-            for span in more {
-                found = found.with(span?);
+            let next = most.min(2 * spans);
+            let more = fresh.pieces(self, spans, next).into_par_iter().map(run);
+            let more: Vec<Result<Found, SpecError>> = more.collect();
+            for piece in more {
+                found = found.with(piece?);
             }
+            spans = next;
         }
     }
 
@@ -134,15 +216,58 @@ impl Look<'_> {
         candidate.run(flows, self.meter)
     }
 
-    fn judge(&self, grid: &[u32], found: &mut Found) -> Judged {
-        let classes = self.candidate.classes;
-        let trial = Trial {
+    fn trial(&self, grid: &[u32], found: &mut Found) -> Trial {
+        Trial {
             weights: grid.iter().map(|&g| f64::from(g)).collect(),
-            losses: found.losses(classes),
-        };
-        let classes = judge(classes, &found.estimates(classes));
+            losses: found.losses(self.candidate.classes),
+        }
+    }
+
+    fn judge(&self, grid: &[u32], found: &mut Found, share: f64) -> Judged {
+        let classes = self.candidate.classes;
+        let trial = self.trial(grid, found);
+        let classes = judge(classes, &found.estimates(classes, share));
         Judged { trial, classes }
     }
+}
+
+/// Flows that nobody has seen, by name: spans of `each`, several as one piece, for a piece starts with
+/// an empty queue.
+struct Fresh {
+    name: String,
+    each: Duration,
+}
+
+impl Fresh {
+    /// The first span of each piece of spans `from..to`, and how many it has.
+    fn pieces(&self, look: &Look, from: u32, to: u32) -> Vec<(u32, f64)> {
+        let per_s = look
+            .candidate
+            .classes
+            .iter()
+            .map(|c| c.flows_per_s)
+            .sum::<f64>();
+        let spans = f64::from(to - from);
+        let flows = per_s * self.each.as_secs_f64() * spans;
+        let pieces = ((flows / PIECE).ceil() as u32).clamp(1, to - from);
+        let each = spans / f64::from(pieces);
+        (0..pieces).map(|i| (from + i, each)).collect()
+    }
+
+    fn flows(&self, look: &Look, (first, spans): (u32, f64)) -> Result<Flows, SpecError> {
+        let name = format!("{}, span {first}", self.name);
+        let seed = Seed(look.seed).child(&name).0;
+        let until = seconds(self.each.as_secs_f64() * spans);
+        Flows::generate(look.candidate.classes, seed, until)
+    }
+}
+
+/// The one with the least worst loss.
+fn best(compared: &[(Named, Trial)]) -> Result<&(Named, Trial), SpecError> {
+    let least = compared
+        .iter()
+        .min_by(|a, b| a.1.worst().total_cmp(&b.1.worst()));
+    least.ok_or_else(|| SpecError::new("classes", "leave no weights to choose from"))
 }
 
 #[cfg(test)]
@@ -153,7 +278,7 @@ mod tests {
     use crate::spec::Spec;
 
     #[test]
-    fn others_judge_and_say_what_is_off_balance() {
+    fn weights_are_chosen_on_the_same_flows_and_judged_on_others() {
         let class = |name: &str, slo: &str| {
             let tail = serde_json::json!({"name": "tail", "metric": "p90"});
             serde_json::json!({"name": name, "flowsizes": {"kind": "fixed", "size": "50KB"},
@@ -171,21 +296,22 @@ mod tests {
             meter: &meter,
         };
         let each = Duration::from_ms(20);
+        let named = |name, grid: [u32; 2]| Named {
+            name,
+            grid: grid.to_vec(),
+        };
+        let candidates = vec![named("search", [60, 50]), named("equal weights", [1, 1])];
         let chosen_on = Flows::generate(&classes, spec.seed, each).unwrap();
-        let before = look.at(&[50, 50], &chosen_on);
-        let first = look.number(1, &[50, 50], each, 1).unwrap();
-        assert_ne!(first.trial.losses, before.trial.losses);
-        assert_eq!(look.at(&[50, 50], &chosen_on).trial, before.trial);
+        let before = look.at(candidates.clone(), &chosen_on).unwrap();
+        assert_eq!(before.grid, [1, 1]);
+        let after = look.afresh(candidates, &Balance::of(2), each, 8.0).unwrap();
         // The second class lacks what the first has to spare.
-        let (grid, after) = look
-            .afresh(vec![50, 50], &Balance::of(2), each, 8.0)
-            .unwrap();
-        assert!(grid[1] > grid[0], "{grid:?}");
-        assert!(after.trial.worst() < first.trial.worst(), "{after:?}");
-        let flows = after.classes[0].slis[0].flows;
-        assert!(
-            flows > first.classes[0].slis[0].flows,
-            "spans add up: {flows}"
-        );
+        assert!(after.grid[1] > after.grid[0], "{after:?}");
+        let (chosen, trial) = best(&after.compared).unwrap();
+        assert_eq!((&chosen.grid, chosen.name), (&after.grid, "step"));
+        assert_ne!(trial.losses, after.judged.trial.losses, "others judge");
+        for (named, other) in &after.compared {
+            assert!(trial.worst() <= other.worst(), "{named:?}");
+        }
     }
 }

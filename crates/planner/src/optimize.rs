@@ -1,11 +1,14 @@
 //! Weights: where to start, the paper's loop, and a search that does better.
 //!
-//! A class's loss falls with its own weight and rises with the others', so the
+//! Most often a class's loss falls with its own weight and rises with the others', so the
 //! worst loss is least where all are equal (or where a class gains nothing from
-//! more weight). [`Balance`] goes there directly: each round moves the logarithm
+//! more weight). [`Balance`] supposes that and goes there directly: each round moves the logarithm
 //! of every weight in proportion to the class's distance from the mean loss, by
 //! the slope that the last rounds have shown. It goes on after all losses are
 //! negative, which is how spare capacity is spread. All rounds run the same flows.
+//!
+//! Where flows hear of the whole port (HPCC), a class's loss may rise with its own weight. So [`compass`]
+//! goes on from the best weights known and tries which way is better.
 
 use rayon::prelude::*;
 
@@ -39,6 +42,12 @@ impl Trial {
             .max_by(|a, b| a.1.total_cmp(b.1))
             .map_or(0, |(k, _)| k)
     }
+}
+
+/// The one with the least worst loss.
+pub fn least_worst(trials: impl IntoIterator<Item = Trial>) -> Option<Trial> {
+    let trials = trials.into_iter();
+    trials.min_by(|a, b| a.worst().total_cmp(&b.worst()))
 }
 
 /// `weights` such that they sum to 1.
@@ -241,6 +250,53 @@ impl Balance {
     }
 }
 
+/// Gains of less than this are none: the next flows see them differently.
+const GAIN: f64 = 1e-3;
+/// The smallest factor by which [`compass`] changes a weight, as a logarithm.
+const LEAST_STEP: f64 = 0.05;
+
+/// Improves weights one class at a time, up or down by a factor of exp(`step`), then of its root and so on,
+/// for at most so many rounds; nothing is supposed about which way a loss goes (compass search: Kolda,
+/// Lewis, Torczon, "Optimization by direct search", SIAM Review 45(3), 2003).
+pub fn compass(
+    start: Trial,
+    mut step: f64,
+    rounds: usize,
+    losses_of: impl Fn(&[f64]) -> Vec<f64> + Sync,
+) -> Trial {
+    let mut best = start;
+    // Of two classes more for one is less for the other.
+    let classes = match best.weights.len() {
+        1 => 0,
+        2 => 1,
+        many => many,
+    };
+    for _ in 0..rounds {
+        let moves = (0..classes).flat_map(|k| [(k, step), (k, -step)]);
+        let moved = moves.map(|(k, step)| {
+            let mut weights = best.weights.clone();
+            weights[k] *= step.exp();
+            normalized(&weights)
+        });
+        let on_device = moved.filter(|weights| {
+            let least = weights.iter().copied().fold(f64::INFINITY, f64::min);
+            weights.iter().all(|w| w / least <= f64::from(GRID) * 1.01)
+        });
+        let tried: Vec<Vec<f64>> = on_device.collect();
+        let trials = tried.into_par_iter().map(|weights| Trial {
+            losses: losses_of(&weights),
+            weights,
+        });
+        let trials: Vec<Trial> = trials.collect();
+        match least_worst(trials) {
+            Some(next) if next.worst() < best.worst() - GAIN => best = next,
+            _ if step / 2.0 < LEAST_STEP => break,
+            _ => step /= 2.0,
+        }
+    }
+    best
+}
+
 /// The integers in `1..=GRID` whose ratios are closest to those of `weights`.
 pub fn on_grid(weights: &[f64]) -> Vec<u32> {
     let largest = weights.iter().copied().fold(0.0, f64::max);
@@ -352,6 +408,29 @@ mod tests {
                 prop_assert!((a / b).ln().abs() < 0.25, "{:?} {:?}", exact, grid);
             }
         }
+    }
+
+    #[test]
+    fn the_compass_finds_its_way_where_losses_rise_with_a_classs_own_weight() {
+        // The first class wants less than it has, whatever the other needs; so does the second beyond 0.4.
+        let losses = |weights: &[f64]| {
+            let share = normalized(weights)[0];
+            vec![
+                2.0 * share - 1.0,
+                0.3 / (1.0 - share) - 1.0 + (0.6 - share).abs(),
+            ]
+        };
+        let start = [0.9, 0.1];
+        let trial = |weights: &[f64]| Trial {
+            losses: losses(weights),
+            weights: weights.to_vec(),
+        };
+        let misled = Balance::of(2).search(&start, 40, Until::Balanced(BALANCED), losses);
+        let found = compass(trial(&start), 0.7, 30, losses);
+        let each = (1..100).map(|i| trial(&[f64::from(i) / 100.0, 1.0 - f64::from(i) / 100.0]));
+        let least = least_worst(each).unwrap();
+        assert!(found.worst() < least.worst() + 0.03, "{found:?} {least:?}");
+        assert!(found.worst() <= misled.worst(), "{found:?} {misled:?}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `plan`: weights that meet every SLO, how safe they are, and what would break them.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fctlab_core::{Rate, SpecError};
 use fctlab_workload::ArrivalsSpec;
@@ -9,9 +10,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::evaluate::{Candidate, Flows, MOST_FLOWS, Meter, horizon, seconds};
-use crate::look::Look;
+use crate::look::{Look, Looked, Named};
 use crate::optimize::{
-    BALANCED, Balance, Trial, Until, algorithm_1, baselines, normalized, on_grid, search_grid,
+    BALANCED, Balance, Trial, Until, algorithm_1, baselines, compass, least_worst, normalized,
+    on_grid, search_grid,
 };
 use crate::predict::{ClassFound, Verdict, first_span_s};
 use crate::spec::{Class, ClassSpec, Spec};
@@ -21,6 +23,9 @@ const ROUNDS: (usize, usize, usize) = (20, 16, 4);
 /// Flows behind each SLI while searching, and in the what-ifs, in multiples of the least that a
 /// verdict takes: baselines, algorithm 1 and the first search need the way, not the place.
 const COARSE: (f64, f64) = (0.3, 1.0);
+/// Rounds in which moves of single classes are tried, and the factor of the first ones (as a logarithm): on
+/// few flows and on many.
+const TRIED: [(usize, f64); 2] = [(8, 0.7), (3, 0.2)];
 /// Steps on the grid.
 const GRID_ROUNDS: usize = 4;
 /// How far loads and sigmas are off in the what-ifs.
@@ -29,14 +34,14 @@ const OFF: [(&str, f64); 2] = [("+20%", 1.2), ("-20%", 0.8)];
 /// Weights and how they were found.
 #[derive(Clone, Debug, Serialize)]
 pub struct Plan {
-    /// Whether every SLO is met with the integer weights.
+    /// Whether every SLO is met with the integer weights. Otherwise none were found that do; there may be some.
     pub success: bool,
     /// The same with intervals taken into account, for all classes together.
     pub verdict: Verdict,
     /// Integer weights, by class.
     pub weights: Vec<u32>,
     /// The classes as predicted with them, on flows that they were not chosen on, where there are
-    /// others (of traces there are none) and any weights could do.
+    /// others (of traces there are none).
     pub classes: Vec<ClassFound>,
     /// The least share of the link with which each meets its SLO against others
     /// that are always backlogged; null where the whole link does not do.
@@ -49,8 +54,8 @@ pub struct Plan {
     pub algorithm_1: Search,
     /// What the search comes to, before rounding.
     pub search: Search,
-    /// What rounding added to the worst loss, on the flows of the search.
-    pub rounding_cost: f64,
+    /// Integer weights from which the best were chosen, all on the same flows.
+    pub compared: Vec<Compared>,
     /// What happens when a class's forecast is off, the worst first.
     pub off_forecast: Vec<OffForecast>,
 }
@@ -64,6 +69,17 @@ pub struct Search {
     pub rounds: usize,
     /// Weights that sum to 1.
     pub weights: Vec<f64>,
+    /// The largest loss.
+    pub worst_loss: f64,
+}
+
+/// Integer weights among others, on the same flows.
+#[derive(Clone, Debug, Serialize)]
+pub struct Compared {
+    /// Whose: `search`, `algorithm 1`, `equal weights`, or `step` after those.
+    pub name: &'static str,
+    /// By class.
+    pub weights: Vec<u32>,
     /// The largest loss.
     pub worst_loss: f64,
 }
@@ -101,84 +117,144 @@ pub fn plan(spec: &Spec, value: &Value, most_flows: u64, meter: &Meter) -> Resul
         return Err(SpecError::new(format!("classes[{i}].slo"), message));
     }
     let candidate = Candidate::of(spec, &classes);
-    let inside = candidate.discipline.inside;
-    let losses = |flows: &Flows, weights: &[f64]| {
-        candidate.with_weights(weights, inside).losses(flows, meter)
-    };
-
-    let coarse = Flows::generate(&classes, spec.seed, horizon(&classes, COARSE.0)?)?;
-    let own = Flows::of_each(&classes, spec.seed, COARSE.0)?;
-    let baselines = baselines(&candidate, &own, meter);
-    let start: Vec<f64> = baselines.iter().map(|b| b.unwrap_or(1.0)).collect();
-    let (trials, success) = algorithm_1(&start, ROUNDS.0, |w| losses(&coarse, w));
-    let by_paper = trials.iter().min_by(|a, b| a.worst().total_cmp(&b.worst()));
-    let by_paper = by_paper.cloned().unwrap_or(Trial {
-        weights: normalized(&start),
-        losses: vec![f64::INFINITY; start.len()],
-    });
-    let mut rounds = 0;
-    let mut balance = Balance::of(classes.len());
-    let rough = balance.search(
-        &by_paper.weights,
-        ROUNDS.1,
-        Until::Balanced(BALANCED),
-        |w| {
-            rounds += 1;
-            losses(&coarse, w)
-        },
-    );
-
-    let most = most_flows.min(MOST_FLOWS) as f64;
-    let span = seconds(first_span_s(&classes, most)?);
-    let flows = Flows::generate(&classes, spec.seed, span)?;
-    let best = balance.search(&rough.weights, ROUNDS.2, Until::Balanced(BALANCED), |w| {
-        rounds += 1;
-        losses(&flows, w)
-    });
+    let searched = search(&candidate, spec.seed, most_flows, meter)?;
     let look = Look {
         candidate: &candidate,
-        inside,
+        inside: candidate.discipline.inside,
         seed: spec.seed,
         meter,
     };
-    let mut grid = on_grid(&best.weights);
-    let mut judged = look.at(&grid, &flows);
-    if judged.trial.worst() > best.worst() + BALANCED / 2.0 {
-        grid = search_grid(grid, GRID_ROUNDS, |w| losses(&flows, w)).0;
-        judged = look.at(&grid, &flows);
-    }
-    let rounding_cost = judged.trial.worst() - best.worst();
-
+    let named = |name, weights: &[f64]| Named {
+        name,
+        grid: on_grid(weights),
+    };
+    let candidates = vec![
+        Named {
+            name: "search",
+            grid: searched.grid,
+        },
+        named("algorithm 1", &searched.by_paper.weights),
+        named("equal weights", &vec![1.0; classes.len()]),
+    ];
     let per_s: f64 = classes.iter().map(|c| c.flows_per_s).sum();
-    let drawn = per_s > 0.0; // Of traces there are no others.
-    if drawn && !judged.is_hopeless() {
-        let at_once = flows.until().as_secs_f64() * per_s;
-        (grid, judged) = look.afresh(grid, &balance, flows.until(), most_flows as f64 / at_once)?;
-    }
+    let flows = &searched.flows;
+    let looked = match per_s > 0.0 {
+        true => {
+            let at_once = flows.until().as_secs_f64() * per_s;
+            let most = most_flows as f64 / at_once;
+            look.afresh(candidates, &searched.balance, flows.until(), most)?
+        }
+        false => look.at(candidates, flows)?, // Of traces there are no others.
+    };
+    let Looked {
+        grid,
+        judged,
+        compared,
+    } = looked;
     let (verdict, worst) = (judged.verdict(), judged.trial.worst());
-    let binding = &classes[judged.trial.binding()];
+    let compared = compared.into_iter().map(|(named, trial)| Compared {
+        name: named.name,
+        weights: named.grid,
+        worst_loss: trial.worst(),
+    });
     Ok(Plan {
         success: worst < 0.0 && verdict != Verdict::Violated,
         verdict,
         weights: grid,
         margin: -worst,
-        binding: binding.name.clone(),
-        baselines,
+        binding: classes[judged.trial.binding()].name.clone(),
+        baselines: searched.baselines,
         algorithm_1: Search {
-            success,
-            rounds: trials.len(),
-            worst_loss: by_paper.worst(),
-            weights: by_paper.weights,
+            success: searched.success,
+            rounds: searched.paper_rounds,
+            worst_loss: searched.by_paper.worst(),
+            weights: searched.by_paper.weights,
         },
         search: Search {
-            success: best.worst() < 0.0,
-            rounds,
-            worst_loss: best.worst(),
-            weights: best.weights.clone(),
+            success: searched.best.worst() < 0.0,
+            rounds: searched.rounds,
+            worst_loss: searched.best.worst(),
+            weights: searched.best.weights,
         },
-        rounding_cost,
+        compared: compared.collect(),
         off_forecast: off_forecast(spec, value, &judged.trial, meter)?,
         classes: judged.classes,
+    })
+}
+
+/// What the search found, and the flows that its last steps ran.
+struct Searched {
+    baselines: Vec<Option<f64>>,
+    by_paper: Trial,
+    paper_rounds: usize,
+    success: bool,
+    best: Trial,
+    rounds: usize,
+    grid: Vec<u32>,
+    balance: Balance,
+    flows: Flows,
+}
+
+/// Weights by algorithm 1 and by the search, on few flows, then on many.
+fn search(
+    candidate: &Candidate,
+    seed: u64,
+    most_flows: u64,
+    meter: &Meter,
+) -> Result<Searched, SpecError> {
+    let (classes, inside) = (candidate.classes, candidate.discipline.inside);
+    let rounds = AtomicUsize::new(0);
+    let losses = |flows: &Flows, weights: &[f64]| {
+        rounds.fetch_add(1, Ordering::Relaxed);
+        candidate.with_weights(weights, inside).losses(flows, meter)
+    };
+    let trial = |flows: &Flows, weights: &[f64]| Trial {
+        losses: losses(flows, weights),
+        weights: weights.to_vec(),
+    };
+    let coarse = Flows::generate(classes, seed, horizon(classes, COARSE.0)?)?;
+    let own = Flows::of_each(classes, seed, COARSE.0)?;
+    let baselines = baselines(candidate, &own, meter);
+    let start: Vec<f64> = baselines.iter().map(|b| b.unwrap_or(1.0)).collect();
+    let (trials, success) = algorithm_1(&start, ROUNDS.0, |w| losses(&coarse, w));
+    let paper_rounds = trials.len();
+    let unknown = || Trial {
+        weights: normalized(&start),
+        losses: vec![f64::INFINITY; start.len()],
+    };
+    let by_paper = least_worst(trials).unwrap_or_else(unknown);
+    let equal = normalized(&vec![1.0; classes.len()]);
+    rounds.store(0, Ordering::Relaxed);
+
+    let mut balance = Balance::of(classes.len());
+    let mut best = by_paper.clone();
+    // On few flows from afar, then on many.
+    let most = most_flows.min(MOST_FLOWS) as f64;
+    let span = seconds(first_span_s(classes, most)?);
+    let flows = Flows::generate(classes, seed, span)?;
+    let stages = [(&coarse, ROUNDS.1), (&flows, ROUNDS.2)];
+    for ((flows, balanced), (tried, step)) in stages.into_iter().zip(TRIED) {
+        let until = Until::Balanced(BALANCED);
+        let found = balance.search(&best.weights, balanced, until, |w| losses(flows, w));
+        let others = [&by_paper.weights, &equal].map(|weights| trial(flows, weights));
+        best = least_worst([found].into_iter().chain(others)).unwrap_or(best);
+        best = compass(best, step, tried, |w| losses(flows, w));
+    }
+    let mut grid = on_grid(&best.weights);
+    let weights: Vec<f64> = grid.iter().map(|&g| f64::from(g)).collect();
+    if trial(&flows, &weights).worst() > best.worst() + BALANCED / 2.0 {
+        grid = search_grid(grid, GRID_ROUNDS, |w| losses(&flows, w)).0;
+    }
+    Ok(Searched {
+        baselines,
+        by_paper,
+        paper_rounds,
+        success,
+        best,
+        rounds: rounds.into_inner(),
+        grid,
+        balance,
+        flows,
     })
 }
 

@@ -4,10 +4,12 @@ use fctlab_core::SpecError;
 use serde::Serialize;
 
 use crate::evaluate::{Candidate, Flows, LONGEST_S, MOST_FLOWS, Meter, horizon, seconds};
-use crate::sli::Estimate;
+use crate::sli::{COUNT_KNOWN, Estimate, ONCE, spent};
+use crate::slo::Target;
 use crate::spec::Class;
 
-/// An interval may be so wide, to either side and as a share of the value, in a verdict.
+/// `predict` goes on until 95% intervals are as narrow, to either side and as a share of the value. Verdicts
+/// do not ask for it.
 pub const TIGHT: f64 = 0.10;
 /// Flows behind an SLI in the first run, in multiples of the least that it takes.
 const FIRST: f64 = 2.0;
@@ -23,7 +25,7 @@ pub enum Verdict {
     Met,
     /// It holds for none.
     Violated,
-    /// Neither, or an interval is too wide or rests on too few flows.
+    /// Neither, or too few flows stand behind an interval.
     Undecided,
 }
 
@@ -36,7 +38,7 @@ pub struct SliFound {
     pub attr: crate::sli::Attr,
     /// The value.
     pub value: f64,
-    /// Its 95% interval; the upper end is null where flows are too few.
+    /// Its 95% interval; from 0 to null (no end) where flows are too few.
     pub ci95: [Option<f64>; 2],
     /// Its 99% interval, which verdicts are about ([`Estimate::ci99`]).
     pub ci99: [Option<f64>; 2],
@@ -44,8 +46,15 @@ pub struct SliFound {
     pub flows: u64,
     /// Flows that it takes at least.
     pub flows_needed: u64,
-    /// Whether flows and interval are good enough for a verdict.
+    /// Standard error of the number of flows in so long a time, as a share of it; up to 5% in a
+    /// verdict ([`COUNT_KNOWN`]). Null without flows.
+    pub count_error: Option<f64>,
+    /// Whether enough flows stand behind it for a verdict.
+    pub enough: bool,
+    /// Whether the 95% interval is narrow ([`TIGHT`]) as well.
     pub tight: bool,
+    /// What the SLO compares it with; most often one, none where the SLO does not name it.
+    pub targets: Vec<Target>,
 }
 
 /// A class as predicted.
@@ -105,22 +114,22 @@ pub fn predict(
         _ => first_span_s(classes, most)?,
     };
     let mut tight_at = None;
-    loop {
+    for look in 1.. {
         let flows = Flows::generate(classes, seed, seconds(until))?;
-        let estimates = candidate.run(&flows, meter).estimates(classes);
+        let share = match length {
+            Length::Exactly(_) => ONCE,
+            Length::UntilDecided(_) if per_s == 0.0 => ONCE,
+            Length::UntilDecided(_) => spent(look),
+        };
+        let estimates = candidate.run(&flows, meter).estimates(classes, share);
         let found = judge(classes, &estimates);
         let slis = found.iter().flat_map(|c| &c.slis);
-        let widest = slis
-            .filter(|s| !s.tight)
-            .map(|s| s.half_width().max(TIGHT * 1.2))
-            .fold(0.0, f64::max);
+        let longer = slis.map(SliFound::longer).fold(0.0, f64::max);
         if meter.stopped() || per_s == 0.0 || until >= 0.999 * most / per_s {
             return Ok((found, flows));
         }
-        if widest > 0.0 {
-            // The width falls with the root of the length.
-            let longer = (widest / TIGHT).powi(2) * 1.2;
-            until *= longer.clamp(1.5, 6.0);
+        if longer > 0.0 {
+            until *= longer.clamp(2.0, 8.0); // fewer looks, wider intervals
         } else {
             let open = |c: &ClassFound| c.verdict == Some(Verdict::Undecided);
             let first = *tight_at.get_or_insert(until);
@@ -131,9 +140,84 @@ pub fn predict(
         }
         until = until.min(most / per_s);
     }
+    unreachable!("a look ends it")
 }
 
 impl SliFound {
+    /// How many times as long a run takes until it is tight; 0 where it is.
+    fn longer(&self) -> f64 {
+        if self.tight {
+            return 0.0;
+        }
+        // Errors fall with the root of the length.
+        let count_error = self.count_error.unwrap_or(f64::INFINITY);
+        1.2 * match self.enough {
+            true => (self.half_width() / TIGHT).powi(2),
+            false => {
+                let more = (count_error / COUNT_KNOWN).powi(2);
+                more.max(self.flows_needed as f64 / self.flows as f64)
+            }
+        }
+    }
+
+    /// Its 99% interval.
+    fn known(&self) -> (f64, f64) {
+        let [low, high] = self.ci99;
+        (low.unwrap_or(0.0), high.unwrap_or(f64::INFINITY))
+    }
+
+    /// Why too few flows stand behind it.
+    fn too_few(&self) -> String {
+        let SliFound {
+            name,
+            flows,
+            flows_needed,
+            ..
+        } = self;
+        let plural = if *flows == 1 { "" } else { "s" };
+        match self.count_error {
+            Some(error) if flows >= flows_needed => format!(
+                "{name} rests on {flows} flows in bursts, how many of them start in so long a time is \
+                 known to {:.0}%; it takes {:.0}%, some {:.1} times as many flows",
+                error * 100.0,
+                COUNT_KNOWN * 100.0,
+                (error / COUNT_KNOWN).powi(2).max(1.1)
+            ),
+            _ => format!("{name} rests on {flows} flow{plural}; it takes {flows_needed}"),
+        }
+    }
+
+    fn shown(&self) -> String {
+        let end = |x: Option<f64>| x.map_or("inf".into(), |x| format!("{x:.4}"));
+        format!(
+            "{} is {:.4} [{}, {}] at 99%",
+            self.name,
+            self.value,
+            end(self.ci99[0]),
+            end(self.ci99[1])
+        )
+    }
+
+    /// How many times as many flows take the interval away from `target`, if the value stays.
+    fn would_decide(&self, target: Target) -> String {
+        let (low, high) = self.known();
+        let far = target.threshold() - self.value;
+        let half = if far > 0.0 {
+            high - self.value
+        } else {
+            self.value - low
+        };
+        match (half / far).powi(2) {
+            times if times.is_finite() && times < 1e4 => {
+                format!(
+                    "{:.1} times as many flows would decide if the value stays",
+                    times.max(1.1)
+                )
+            }
+            _ => "many more flows would decide".into(),
+        }
+    }
+
     fn half_width(&self) -> f64 {
         match self.ci95 {
             [Some(low), Some(high)] if self.value > 0.0 => {
@@ -152,11 +236,23 @@ pub fn judge(classes: &[Class], estimates: &[Vec<Estimate>]) -> Vec<ClassFound> 
 }
 
 fn judge_class(class: &Class, estimates: &[Estimate]) -> ClassFound {
-    let pairs = class.slis.iter().zip(estimates);
+    let compared = class
+        .slo
+        .as_ref()
+        .map_or_else(Vec::new, |slo| slo.targets());
+    let of = |i: usize| {
+        let named = compared.iter().filter(|(sli, _)| *sli == i);
+        named.map(|(_, target)| *target).collect()
+    };
+    let pairs = class.slis.iter().zip(estimates).enumerate();
     let slis: Vec<SliFound> = pairs
-        .map(|(sli, e)| {
+        .map(|(i, (sli, e))| {
             let finite = |x: f64| x.is_finite().then_some(x);
-            let ends = |(low, high)| [finite(low), finite(high)];
+            let enough = e.flows >= sli.least_flows() && e.count_error <= COUNT_KNOWN;
+            let ends = |(low, high)| match enough {
+                true => [finite(low), finite(high)],
+                false => [Some(0.0), None],
+            };
             let mut found = SliFound {
                 name: sli.name.clone(),
                 attr: sli.attr,
@@ -165,9 +261,12 @@ fn judge_class(class: &Class, estimates: &[Estimate]) -> ClassFound {
                 ci99: ends(e.ci99),
                 flows: e.flows,
                 flows_needed: sli.least_flows(),
+                count_error: finite(e.count_error),
+                enough,
                 tight: false,
+                targets: of(i),
             };
-            found.tight = e.flows >= sli.least_flows() && found.half_width() <= TIGHT;
+            found.tight = found.enough && found.half_width() <= TIGHT;
             found
         })
         .collect();
@@ -185,51 +284,19 @@ fn judge_class(class: &Class, estimates: &[Estimate]) -> ClassFound {
         _ => e.value,
     };
     let values: Vec<f64> = estimates.iter().map(value).collect();
-    let intervals: Vec<(f64, f64)> = estimates.iter().map(|e| e.ci99).collect();
-    let named = slo.slis();
-    let loose = named.iter().map(|&i| &slis[i]).find(|s| !s.tight);
-    let decided = slo.decide(&intervals);
-    let decisive = &slis[slo.decisive(&values)];
-    let shown = |s: &SliFound| {
-        let end = |x: Option<f64>| x.map_or("inf".into(), |x| format!("{x:.4}"));
-        format!(
-            "{} is {:.4} [{}, {}] at 99%",
-            s.name,
-            s.value,
-            end(s.ci99[0]),
-            end(s.ci99[1])
-        )
-    };
-    let (verdict, why) = match (decided, loose) {
-        (_, Some(s)) if s.flows < s.flows_needed => {
+    let intervals: Vec<(f64, f64)> = slis.iter().map(SliFound::known).collect();
+    let (decisive, target) = slo.decisive(&values);
+    let decisive = &slis[decisive];
+    let mut named = compared.iter().map(|&(i, _)| &slis[i]);
+    let (verdict, why) = match (slo.decide(&intervals), named.find(|s| !s.enough)) {
+        (Some(true), _) => (Verdict::Met, decisive.shown()),
+        (Some(false), _) => (Verdict::Violated, decisive.shown()),
+        (None, Some(few)) => (Verdict::Undecided, few.too_few()),
+        (None, None) => {
             let why = format!(
-                "{} rests on {} flow{}; it takes {}",
-                s.name,
-                s.flows,
-                if s.flows == 1 { "" } else { "s" },
-                s.flows_needed
-            );
-            (Verdict::Undecided, why)
-        }
-        (_, Some(s)) => {
-            let times = (s.half_width() / TIGHT).powi(2);
-            let why = match times.is_finite() {
-                true => format!(
-                    "{} is known to {:.0}% only; {:.1} times as many flows would do",
-                    s.name,
-                    s.half_width() * 100.0,
-                    times.max(1.1)
-                ),
-                false => format!("{} has too few flows for an interval", s.name),
-            };
-            (Verdict::Undecided, why)
-        }
-        (Some(true), _) => (Verdict::Met, shown(decisive)),
-        (Some(false), _) => (Verdict::Violated, shown(decisive)),
-        (None, _) => {
-            let why = format!(
-                "the threshold lies inside the interval: {}",
-                shown(decisive)
+                "the threshold lies inside the interval: {}; {}",
+                decisive.shown(),
+                decisive.would_decide(target)
             );
             (Verdict::Undecided, why)
         }
@@ -251,39 +318,45 @@ mod tests {
     use crate::spec::Spec;
 
     #[test]
-    fn verdicts_are_about_the_wider_interval() {
+    fn verdicts_are_about_where_the_interval_lies() {
         let class = serde_json::json!({"name": "a", "flowsizes": {"kind": "fixed", "size": "50KB"},
             "interarrivals": {"kind": "poisson"}, "load": 0.3, "slo": "tail < 4",
             "slis": [{"name": "tail", "metric": "p90"}]});
         let value = serde_json::json!({"network": {"link": "10Gbps", "rtt": "10us"}, "queue": "fifo",
             "classes": [class]});
         let classes = Spec::read(value, Path::new("")).unwrap().classes().unwrap();
-        let verdict = |value: f64, ci95, ci99| {
-            let flows = 1000;
+        let verdict = |value: f64, (low, high): (f64, f64), flows: u64, count_error: f64| {
+            let ci99 = (low, high);
+            let ci95 = (0.8 * low + 0.2 * value, 0.8 * high + 0.2 * value);
             let estimate = Estimate {
                 value,
                 ci95,
                 ci99,
                 flows,
+                count_error,
             };
-            let found = judge(&classes, &[vec![estimate]]);
-            (found[0].verdict, found[0].why.clone())
+            let found = judge(&classes, &[vec![estimate]]).remove(0);
+            assert_eq!(found.slis[0].targets, [Target::Below(4.0)]);
+            (found.verdict.unwrap(), found.why)
         };
-        let near = verdict(3.8, (3.65, 3.95), (3.6, 4.05));
-        assert_eq!(near.0, Some(Verdict::Undecided));
+        let near = verdict(3.8, (3.6, 4.05), 1000, 0.03);
+        assert_eq!(near.0, Verdict::Undecided);
         assert_eq!(
             near.1,
-            "the threshold lies inside the interval: tail is 3.8000 [3.6000, 4.0500] at 99%"
+            "the threshold lies inside the interval: tail is 3.8000 [3.6000, 4.0500] at 99%; \
+             1.6 times as many flows would decide if the value stays"
         );
-        assert_eq!(verdict(3.7, (3.6, 3.8), (3.5, 3.9)).0, Some(Verdict::Met));
-        assert_eq!(
-            verdict(4.3, (4.2, 4.4), (4.1, 4.5)).0,
-            Some(Verdict::Violated)
-        );
-        // Known to 11%: the wider interval does not matter.
-        assert_eq!(
-            verdict(2.0, (1.8, 2.22), (1.7, 2.3)).0,
-            Some(Verdict::Undecided)
-        );
+        assert_eq!(verdict(3.7, (3.5, 3.9), 1000, 0.03).0, Verdict::Met);
+        // However wide.
+        assert_eq!(verdict(2.0, (1.0, 3.9), 1000, 0.03).0, Verdict::Met);
+        assert_eq!(verdict(15.7, (4.1, 17.6), 1000, 0.03).0, Verdict::Violated);
+        // However narrow, but of too few flows, or of too few bursts.
+        let few = verdict(1.0, (1.0, 1.0), 999, 0.03);
+        let why = "tail rests on 999 flows; it takes 1000";
+        assert_eq!(few, (Verdict::Undecided, why.into()));
+        let bursts = verdict(1.0, (1.0, 1.0), 2000, 0.1);
+        let why = "tail rests on 2000 flows in bursts, how many of them start in so long a time is known \
+                   to 10%; it takes 5%, some 4.0 times as many flows";
+        assert_eq!(bursts, (Verdict::Undecided, why.into()));
     }
 }

@@ -14,7 +14,28 @@
 use fctlab_core::spec::hint;
 use fctlab_core::{Duration, Rate};
 
+use serde::Serialize;
+
 use crate::sli::{Attr, SliSpec};
+
+/// What an SLI is compared with, in base units.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Target {
+    /// An upper bound.
+    Below(f64),
+    /// A lower bound.
+    Above(f64),
+}
+
+impl Target {
+    /// The bound.
+    pub fn threshold(self) -> f64 {
+        match self {
+            Target::Below(threshold) | Target::Above(threshold) => threshold,
+        }
+    }
+}
 
 /// A logical expression over the SLIs of a class.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,18 +137,25 @@ impl Slo {
         }
     }
 
-    /// The SLIs that it names.
-    pub fn slis(&self) -> Vec<usize> {
+    /// The SLIs that it names, each with what it is compared with.
+    pub fn targets(&self) -> Vec<(usize, Target)> {
         match self {
-            Slo::Compare { sli, .. } => vec![*sli],
-            Slo::All(parts) | Slo::Any(parts) => parts.iter().flat_map(Slo::slis).collect(),
+            Slo::Compare {
+                sli,
+                upper,
+                threshold,
+            } => match upper {
+                true => vec![(*sli, Target::Below(*threshold))],
+                false => vec![(*sli, Target::Above(*threshold))],
+            },
+            Slo::All(parts) | Slo::Any(parts) => parts.iter().flat_map(Slo::targets).collect(),
         }
     }
 
     /// The comparison that decides about the loss.
-    pub fn decisive(&self, values: &[f64]) -> usize {
+    pub fn decisive(&self, values: &[f64]) -> (usize, Target) {
         match self {
-            Slo::Compare { sli, .. } => *sli,
+            Slo::Compare { .. } => self.targets()[0],
             Slo::All(parts) | Slo::Any(parts) => {
                 let loss = self.loss(values);
                 let part = parts.iter().find(|p| p.loss(values) == loss);

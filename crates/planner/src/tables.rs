@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use crate::evaluate::{Candidate, Flows, Meter, span};
 use crate::predict;
+use crate::sli::ONCE;
 use crate::spec::Spec;
 
 #[derive(Deserialize)]
@@ -93,7 +94,10 @@ pub fn judge(question: Value, runs: impl Read) -> Result<Value, SpecError> {
     }
     let candidate = Candidate::of(&spec, &classes);
     let mut found = candidate.collect(question.until_s, flows.into_iter());
-    Ok(json!(predict::judge(&classes, &found.estimates(&classes))))
+    Ok(json!(predict::judge(
+        &classes,
+        &found.estimates(&classes, ONCE)
+    )))
 }
 
 fn column<'a, T: ArrowPrimitiveType>(
