@@ -18,6 +18,8 @@ use serde_json::{Map, Value};
 pub struct Control {
     /// r_init: the rate of a flow during its first round trip; `"line"`, or a rate.
     pub r_init: InitialRate,
+    /// Under `Law::Rate`, the rate from which a flow goes on after that. Only `Initial` is in the paper.
+    pub start: Start,
     /// U, in (0, 1]: the share of the capacity that controlled flows aim at.
     #[serde(deserialize_with = "half_open_unit")]
     pub u_target: f64,
@@ -87,6 +89,19 @@ impl Law {
             Law::Hpcc => "hpcc",
         }
     }
+}
+
+/// The rate with which a flow's control begins, one round trip after its start.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Start {
+    /// r_init, from which it approaches R(t) (equation 7 from where equation 2 leaves it).
+    #[default]
+    Initial,
+    /// R(t) as it is then; from there on it follows equation 7 as well.
+    Ideal,
 }
 
 /// Whose state switches report.
@@ -226,7 +241,8 @@ impl Control {
     /// Keys that say nothing under the law are not given, and what it takes is.
     fn check_law(&self) -> Result<(), SpecError> {
         use Law::{Dctcp, Hpcc, Rate};
-        let keys: [(&str, bool, &[Law]); 7] = [
+        let keys: [(&str, bool, &[Law]); 8] = [
+            ("start", self.start != Start::Initial, &[Rate]),
             ("u_target", self.u_target != 1.0, &[Rate, Hpcc]),
             ("beta", self.beta != 0.0, &[Rate]),
             ("eta", self.eta != 1.0, &[Rate, Hpcc]),
@@ -311,6 +327,7 @@ mod tests {
         let d = Control::preset("swp-d").unwrap();
         let expected = Control {
             r_init: InitialRate::Line,
+            start: Start::Initial,
             u_target: 1.0,
             thresh: Bytes::new(100_000),
             beta: 0.0,
@@ -381,6 +398,11 @@ mod tests {
             "additive_increase: has no meaning under law = \"rate\""
         );
         assert!(error(json!({"law": "window"})).contains("window"));
+        assert_eq!(
+            error(json!({"preset": "hpcc", "start": "ideal"})),
+            "start: has no meaning under law = \"hpcc\""
+        );
+        assert!(error(json!({"start": "r_init"})).contains("`initial` or `ideal`"));
         for (preset, key, none) in [
             ("hpcc", "additive_increase", json!(0)),
             ("dctcp-rate", "gain", json!(0)),
