@@ -15,7 +15,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fctlab.studies import verdict
-from fctlab.studies.verdict import Exact, Expectation, Finding, Verdict, Within
+from fctlab.studies.verdict import Computed, Exact, Expectation, Finding, Verdict, Within
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -179,7 +179,7 @@ class Part:
     @property
     def is_number(self) -> bool:
         """Whether it is a number in some unit, not a ratio."""
-        return isinstance(self.expected, Exact | Within)
+        return isinstance(self.expected, Exact | Within | Computed)
 
     def judge(self, results: Results) -> Finding:
         """What the runs say about it."""
@@ -275,7 +275,7 @@ class Judged:
     @property
     def why(self) -> str:
         """How the verdict comes about; empty where everything agrees and nothing is to be said."""
-        if self.verdict is Verdict.AGREES:
+        if self.verdict in (Verdict.AGREES, Verdict.COMPUTED):
             return ""
         part, finding = self.decisive
         sentences = [self._decided_by(part, finding), self._likewise(part, finding)]

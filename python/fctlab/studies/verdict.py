@@ -30,11 +30,13 @@ class Verdict(str, Enum):
     DIRECTION = "direction"
     UNDECIDED = "undecided"
     DIFFERS = "differs"
+    COMPUTED = "computed"
+    """Nothing was tried: it follows from what was put in, and can only be shown."""
 
     @property
     def weakness(self) -> int:
-        """0 for the best."""
-        return list(Verdict).index(self)
+        """0 for the best; -1 for what was not tried: it decides nothing beside what was."""
+        return -1 if self is Verdict.COMPUTED else list(Verdict).index(self)
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,19 @@ class Within:
     high: float = math.inf
 
 
-Expectation: TypeAlias = Number | Range | Sign | Band | Apart | Exact | Within
+@dataclass(frozen=True)
+class Computed:
+    """A number that follows from what was put in: constants, or an instance made so that it holds.
+
+    That it is right says that the arithmetic is, not that the claim is.
+    """
+
+    value: float
+    tolerance: float = 0.0
+    """A share of it."""
+
+
+Expectation: TypeAlias = Number | Range | Sign | Band | Apart | Exact | Within | Computed
 
 
 @dataclass(frozen=True)
@@ -146,11 +160,12 @@ def judge(ratios: Sequence[float], expected: Expectation) -> Finding:
       **direction** when it is nearer, **differs** when the whole interval is nearer; else
       **undecided**.
     * `Exact`, `Within`: **agrees** or **differs**; the interval is the range over the seeds.
+    * `Computed`: **computed** or **differs**.
       **undecided** without a number.
     """
     if not ratios:
         return Finding(Verdict.UNDECIDED, None)
-    if isinstance(expected, Exact | Within):
+    if isinstance(expected, Exact | Within | Computed):
         return _judge_computed(ratios, expected)
     found = estimate(ratios)
     if found is None:
@@ -234,7 +249,7 @@ def _judge_apart(found: Estimate, expected: Apart) -> Verdict:
     return Verdict.DIRECTION if inside else Verdict.AGREES
 
 
-def _judge_computed(values: Sequence[float], expected: Exact | Within) -> Finding:
+def _judge_computed(values: Sequence[float], expected: Exact | Within | Computed) -> Finding:
     if not values or any(map(math.isnan, values)):
         return Finding(Verdict.UNDECIDED, None)
     if isinstance(expected, Within):
@@ -243,7 +258,8 @@ def _judge_computed(values: Sequence[float], expected: Exact | Within) -> Findin
         reach = expected.tolerance * abs(expected.value)
         low, high = expected.value - reach, expected.value + reach
     holds = all(low <= value <= high for value in values)
-    verdict = Verdict.AGREES if holds else Verdict.DIFFERS
+    right = Verdict.COMPUTED if isinstance(expected, Computed) else Verdict.AGREES
+    verdict = right if holds else Verdict.DIFFERS
     mean = math.fsum(values) / len(values)
     return Finding(verdict, Estimate(mean, min(values), max(values), len(values)))
 
