@@ -427,6 +427,7 @@ def laws() -> Iterator[Case]:
         yield Case(f"QueueSpec[{kind}].inside", scenario, "queue.inside", "fq")
     for preset, key, value in (
         ("swp-d", "r_init", "20Gbps"),
+        ("swp-d", "start", "ideal"),
         ("swp-d", "u_target", 0.8),
         ("swp-d", "thresh", "10KB"),
         ("swp-d", "beta", 1.0),

@@ -39,7 +39,7 @@ from fctlab.studies.study import (
     ratio,
 )
 from fctlab.studies.study import hosts as hosts_of
-from fctlab.studies.verdict import Band, Exact, Number, Sign, Verdict
+from fctlab.studies.verdict import Band, Computed, Exact, Number, Sign, Verdict
 from tests.conftest import PROGRAM, SMALL, Program
 from tests.test_store import interrupt, wait_for
 
@@ -168,12 +168,12 @@ def test_hosts_of_a_topology(topology: dict[str, Any], hosts: int | None) -> Non
 
 
 def test_arithmetic_is_called_computed_and_nothing_else() -> None:
-    part = Part("6 x 7", "42", Exact(42), (), lambda: 6 * 7, computed=True)
+    part = Part("6 x 7", "42", Computed(42), (), lambda: 6 * 7)
     nothing = Results([])
     assert part.judge(nothing).verdict is Verdict.COMPUTED
-    assert replace(part, computed=False).judge(nothing).verdict is Verdict.AGREES
-    assert replace(part, expected=Exact(41)).judge(nothing).verdict is Verdict.DIFFERS
-    claim = Claim("c", "", "", (part, replace(part, computed=False)))
+    assert replace(part, expected=Exact(42)).judge(nothing).verdict is Verdict.AGREES
+    assert replace(part, expected=Computed(41)).judge(nothing).verdict is Verdict.DIFFERS
+    claim = Claim("c", "", "", (part, replace(part, expected=Exact(42))))
     assert claim.judge(nothing).verdict is Verdict.AGREES
     (table_size,) = (c for c in studies.load("ads").plan("quick").claims if c.id == "ads-17")
     assert table_size.judge(nothing).verdict is Verdict.COMPUTED

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,13 +10,19 @@ from scipy.stats import linregress
 from fctlab import ns3, studies
 from fctlab.studies import conduct
 from fctlab.studies.swp import accuracy, capacity, isolation, shaping, timing
+from fctlab.studies.swp.readings import ALL, BOTH, DELIVERY, TEXT
 
 
 def test_every_claim_is_a_row() -> None:
     plan = studies.load("swp").plan("quick")
     ids = {claim.id for claim in plan.claims}
     of_paper = {f"swp-{i}" for i in range(1, 16)}
-    ours = {"swp-6-windows", "swp-7-windows", "swp-x1", "swp-x2", "swp-x3", "swp-x4"}
+    one_way = {f"swp-{i}-delivery" for i in (1, 2, 3, 4, 9, 10, 11, 12, 13, 14)}
+    from_r = {f"swp-{i}-ideal" for i in (1, 6, 7, 14)}
+    both = {"swp-1-ideal-delivery", "swp-14-ideal-delivery"}
+    windows = {"swp-1-hpcc", "swp-6-windows", "swp-7-windows"}
+    ours = one_way | from_r | both | windows | {"swp-x1", "swp-x2", "swp-x3", "swp-x4"}
+    assert {claim.id for claim in plan.claims if claim.beyond} == ours
     assert ids == of_paper | ours
     assert {figure.id for figure in plan.figures} == {f"figure-{i}" for i in (1, 2, 6, 7, 8, 9, 10)}
     assert {"accuracy", "accuracy-weights", "table-3"} <= {table.id for table in plan.tables}
@@ -91,7 +98,7 @@ def test_the_rise_of_an_inflation_has_an_interval() -> None:
 
 def test_isolation_measures_both_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(isolation.FLOWS, "quick", 20_000)
-    found = isolation._predict("CC + PQ", 40, 0.5, 1, "quick")
+    found = isolation._predict("CC + PQ", 40, 0.5, 1, "quick", TEXT, isolation.CC)
     assert 1 <= found["foreground"] < found["background"]
 
 
@@ -100,6 +107,49 @@ def test_a_weight_that_does_not_do_is_none(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(isolation, "TARGET", 1.0)
     name = "CC + TC weights"
     assert isolation.tuned.__wrapped__(name, "quick") is None
+
+
+def test_the_least_weight_is_found_to_its_precision() -> None:
+    for least in (0.003, 0.0312, 0.4, 0.97):
+        found = isolation.least_weight(lambda weight, least=least: weight >= least)
+        assert found is not None
+        assert least <= found <= least * isolation.PRECISION
+    assert isolation.least_weight(lambda weight: weight >= 0.99) is None
+    assert isolation.least_weight(lambda weight: True) == isolation.LEAST
+
+
+def test_figure_1_is_judged_at_every_load() -> None:
+    claims = {claim.id: claim for claim in studies.load("swp").plan("quick").claims}
+    for id in ("swp-4", "swp-14", "swp-4-delivery", "swp-14-ideal"):
+        names = [part.name for part in claims[id].parts if part.counts]
+        for load in isolation.LOADS:
+            assert f"background over foreground, background {load}%" in names
+
+
+def test_readings_are_other_specifications(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def least(spec: dict[str, Any], precision: float) -> None:
+        asked.append(spec)
+
+    monkeypatch.setattr(capacity, "least_links", least)
+    for reading in ALL:
+        assert capacity.scenario.__wrapped__(3, 1, 0.5, reading) is None
+    text, one_way, ideal, both = asked
+    assert text == capacity.draw_spec(3, 1)
+    assert one_way == {**text, "network": {**text["network"], "fct_ends": "delivery"}}
+    assert ideal == {**text, "cc": {"preset": "swp-d", "start": "ideal"}}
+    assert both == {**ideal, "network": one_way["network"]}
+
+
+def test_both_ends_have_the_same_parts_and_rules() -> None:
+    claims = {claim.id: claim for claim in studies.load("swp").plan("full").claims}
+    for i in (1, 2, 3, 4, 9, 10, 11, 12, 13, 14):
+        text, one_way = claims[f"swp-{i}"], claims[f"swp-{i}{DELIVERY.name}"]
+        rules = [[(p.name, p.expected, p.counts) for p in each.parts] for each in (text, one_way)]
+        assert rules[0] == rules[1]
+        assert (text.beyond, one_way.beyond) == (False, True)
+    assert BOTH.says in claims["swp-1-ideal-delivery"].text
 
 
 def test_the_share_that_is_broken_counts_plans_that_are_met(
@@ -155,14 +205,18 @@ def test_the_model_beside_the_packet_engine(
     small(monkeypatch)
     report = conduct.study("swp", "quick", only=["swp-6", "swp-7", "swp-x1"], out=tmp_path)
     claims = {claim["id"]: claim for claim in report.json["claims"]}
-    assert set(claims) == {"swp-6", "swp-6-windows", "swp-7", "swp-7-windows", "swp-x1"}
+    assert set(claims) == {
+        *(f"swp-{i}{way}" for i in (6, 7) for way in ("", "-ideal", "-windows")),
+        "swp-x1",
+    }
 
     def mean(id: str) -> float:
         parts = claims[id]["parts"]
         return float(np.mean([part["value"] for part in parts if ", mean error" in part["part"]]))
 
-    # Table 2 belongs to another DCTCP and another HPCC.
+    # Beyond a round trip a flow that relaxes from r_init sends twice as much again as packets do.
     assert mean("swp-6-windows") < mean("swp-6") / 2
+    assert mean("swp-6-ideal") < mean("swp-6") / 2
     assert {file.name for file in (tmp_path / "figures").iterdir()} == {
         "figure-6.png",
         "figure-7.png",

@@ -68,7 +68,8 @@ let CC =
       < Normal : Parameters
       | Extended :
             Parameters
-        //\\ { law : Text
+        //\\ { start : Text
+            , law : Text
             , additive_increase : Double
             , gain : Double
             , rise : Optional Size

@@ -18,6 +18,8 @@ use serde_json::{Map, Value};
 pub struct Control {
     /// r_init: the rate of a flow during its first round trip; `"line"`, or a rate.
     pub r_init: InitialRate,
+    /// Under `Law::Rate`, the rate from which a flow goes on after that. Only `Initial` is in the paper.
+    pub start: Start,
     /// U, in (0, 1]: the share of the capacity that controlled flows aim at.
     #[serde(deserialize_with = "half_open_unit")]
     pub u_target: f64,
@@ -92,6 +94,19 @@ impl Law {
             Law::Hpcc => "hpcc",
         }
     }
+}
+
+/// The rate with which a flow's control begins, one round trip after its start.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Start {
+    /// r_init, from which it approaches R(t) (equation 7 from where equation 2 leaves it).
+    #[default]
+    Initial,
+    /// R(t) as it is then; from there on it follows equation 7 as well.
+    Ideal,
 }
 
 /// Whose state switches report.
@@ -234,7 +249,8 @@ impl Control {
         let counts_payload = self.window_counts == WindowCounts::Payload;
         // Key, whether it says something, the laws that know it, and whether they can do without:
         // windows that only shrink end at 0.
-        let keys: [(&str, bool, &[Law], bool); 9] = [
+        let keys: [(&str, bool, &[Law], bool); 10] = [
+            ("start", self.start != Start::Initial, &[Rate], false),
             ("u_target", self.u_target != 1.0, &[Rate, Hpcc], false),
             ("beta", self.beta != 0.0, &[Rate], false),
             ("eta", self.eta != 1.0, &[Rate, Hpcc], false),
@@ -334,6 +350,7 @@ mod tests {
         let d = Control::preset("swp-d").unwrap();
         let expected = Control {
             r_init: InitialRate::Line,
+            start: Start::Initial,
             u_target: 1.0,
             thresh: Bytes::new(100_000),
             beta: 0.0,
@@ -410,6 +427,11 @@ mod tests {
             error(json!({"preset": "dctcp-rate", "window_counts": "payload"})),
             "window_counts: has no meaning under law = \"dctcp\""
         );
+        assert_eq!(
+            error(json!({"preset": "hpcc", "start": "ideal"})),
+            "start: has no meaning under law = \"hpcc\""
+        );
+        assert!(error(json!({"start": "r_init"})).contains("`initial` or `ideal`"));
         for (preset, key, none) in [
             ("hpcc", "additive_increase", json!(0)),
             ("dctcp-rate", "gain", json!(0)),

@@ -6,7 +6,7 @@ use fctlab_core::{Duration, Rate};
 
 use crate::acks::Instant;
 use crate::bottleneck::{Backlog, Heard, InFlight, Queue, Seen, Service, Waiting};
-use crate::control::{Control, Law, Scope};
+use crate::control::{Control, Law, Scope, Start};
 use crate::queues::{Discipline, Inside, Sharing};
 use crate::sender::{Approach, Sender, Step};
 use crate::window::{Line, Reaction};
@@ -199,10 +199,15 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                     sender,
                     waiting,
                     past,
+                    signal,
                     ..
                 } = &mut self.queues[q];
                 let waiting = |flow: &_| waiting.behind_others(flow);
-                sender.end_bursts(now, past.number(), &mut sent, waiting);
+                let told = match self.setup.control.start {
+                    Start::Initial => None,
+                    Start::Ideal => signal.next(),
+                };
+                sender.end_bursts(now, past.number(), told, &mut sent, waiting);
                 for flow in sent.drain(..) {
                     self.last_byte(q, flow, now);
                 }

@@ -1,7 +1,8 @@
 //! The senders of one queue's flows (swp, equations 2-5 and 7).
 //!
 //! A flow sends at r_init for one round trip (it is *uncontrolled*), then at a
-//! rate rho with d(rho)/dt = (R(t) - rho) / (eta tau). All controlled flows share
+//! rate rho with d(rho)/dt = (R(t) - rho) / (eta tau), which begins at r_init, or at
+//! R(t) if its control says so. All controlled flows share
 //! R, so two of them differ only by a deviation that decays by itself. A flow
 //! whose deviation is worth less than [`SETTLED_BYTES`] joins the settled ones,
 //! which are one rate and a heap of the virtual work at which each ends.
@@ -235,12 +236,13 @@ impl Sender {
         self.bursting.peek().map_or(f64::INFINITY, |b| b.key)
     }
 
-    /// Ends the first round trips that are over at `now`, which is instant `number`; flows that have
-    /// sent everything are added to `sent`. `waiting` says how many of a flow's bytes wait behind others'.
+    /// Ends the first round trips that are over at `now`, which is instant `number`: rates go on from
+    /// what was `told`, else from r_init, and flows that have sent everything are added to `sent`. `waiting` says how many of a flow's bytes wait behind others'.
     pub fn end_bursts(
         &mut self,
         now: f64,
         number: u64,
+        told: Option<f64>,
         sent: &mut Vec<InFlight>,
         waiting: impl Fn(&InFlight) -> f64,
     ) {
@@ -260,7 +262,7 @@ impl Sender {
                 self.least_left = self.least_left.min(left);
                 self.young.push(Young {
                     flow,
-                    rate: self.r_init,
+                    rate: told.unwrap_or(self.r_init),
                     left,
                     sent: 0.0,
                     window,

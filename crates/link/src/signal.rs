@@ -8,11 +8,21 @@
 
 use std::collections::VecDeque;
 
+/// A past step.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    /// When it ended, and the integral up to there.
+    end: f64,
+    integral: f64,
+    /// What they were told during it.
+    value: f64,
+}
+
 /// The past of what one class's senders are told.
 #[derive(Debug, Default)]
 pub(crate) struct Signal {
-    /// Ends of past steps and the integrals up to there, in order.
-    steps: VecDeque<(f64, f64)>,
+    /// In order.
+    steps: VecDeque<Told>,
     /// Where reading has come to.
     read: (f64, f64),
     /// The integrals up to the last step.
@@ -28,9 +38,14 @@ impl Signal {
     }
 
     /// Adds a step that ends at `end` and was `span` long.
-    pub fn push(&mut self, end: f64, span: f64, told: f64) {
-        self.integral += told * span;
-        self.steps.push_back((end, self.integral));
+    pub fn push(&mut self, end: f64, span: f64, value: f64) {
+        self.integral += value * span;
+        let integral = self.integral;
+        self.steps.push_back(Told {
+            end,
+            integral,
+            value,
+        });
     }
 
     /// The average from where reading has come to until `until`, which is in the past.
@@ -39,19 +54,27 @@ impl Signal {
         (self.integral_at(until) - before) / (until - from)
     }
 
+    /// What they are told from where reading has come to on; nothing where nothing is known. What rounding
+    /// left of a step is not one.
+    pub fn next(&self) -> Option<f64> {
+        let from = self.read.0 * (1.0 + 8.0 * f64::EPSILON);
+        let step = self.steps.iter().find(|step| step.end > from)?;
+        Some(step.value)
+    }
+
     fn integral_at(&self, at: f64) -> f64 {
         let mut left = self.read;
         for &right in &self.steps {
-            if right.0 >= at {
-                let width = right.0 - left.0;
+            if right.end >= at {
+                let width = right.end - left.0;
                 let share = if width > 0.0 {
                     (at - left.0) / width
                 } else {
                     1.0
                 };
-                return left.1 + share * (right.1 - left.1);
+                return left.1 + share * (right.integral - left.1);
             }
-            left = right;
+            left = (right.end, right.integral);
         }
         left.1
     }
@@ -62,7 +85,7 @@ impl Signal {
             return;
         }
         self.read = (until, self.integral_at(until));
-        while self.steps.front().is_some_and(|step| step.0 <= until) {
+        while self.steps.front().is_some_and(|step| step.end <= until) {
             self.steps.pop_front();
         }
     }
@@ -88,5 +111,8 @@ mod tests {
         assert_eq!(signal.average(1.5), 15.0);
         signal.seek(1.0);
         assert_eq!(signal.average(3.0), 20.0);
+        assert_eq!(signal.next(), Some(20.0));
+        signal.seek(3.0);
+        assert_eq!(signal.next(), None);
     }
 }

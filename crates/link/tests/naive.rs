@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use fctlab_core::{Bytes, Duration, Rate};
-use fctlab_link::control::{Law, Scope};
+use fctlab_link::control::{Law, Scope, Start};
 use fctlab_link::queues::{Discipline, Sharing};
 use fctlab_link::{Arrival, Control, Inside, Link, Setup, simulate};
 use proptest::prelude::*;
@@ -27,7 +27,8 @@ struct Flow {
     class: usize,
     start: f64,
     left: f64,
-    rate: f64,
+    /// None until a flow that goes on at R(t) is controlled.
+    rate: Option<f64>,
     /// Sent in the first round trip, at most.
     burst: f64,
     window: Window,
@@ -202,7 +203,10 @@ fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
                 class,
                 start: a.start_s,
                 left,
-                rate: r_init,
+                rate: match control.start {
+                    Start::Initial => Some(r_init),
+                    Start::Ideal => None,
+                },
                 burst,
                 window: Window {
                     share: r_init / capacity,
@@ -232,7 +236,7 @@ fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
             if flow.left <= 0.0 {
                 continue;
             }
-            let mut most = flow.rate * STEP_S;
+            let mut most = r_init * STEP_S;
             if age > 2.0 * tau {
                 seen[flow.class].controlled += 1;
                 let k = flow.class;
@@ -243,8 +247,9 @@ fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
                 let ideal = (room.max(0.0) / then.controlled.max(1) as f64).min(capacity);
                 most = match control.law {
                     Law::Rate => {
-                        flow.rate += (ideal - flow.rate) / (control.eta * tau) * STEP_S;
-                        flow.rate * STEP_S
+                        let rate = flow.rate.get_or_insert(ideal);
+                        *rate += (ideal - *rate) / (control.eta * tau) * STEP_S;
+                        *rate * STEP_S
                     }
                     Law::Dctcp | Law::Hpcc => {
                         flow.window
@@ -488,6 +493,33 @@ fn sharings() -> impl Strategy<Value = Sharing> {
     ]
 }
 
+/// Four long flows have a quarter of the link each when a fifth ends its first round trip. By the text it goes on
+/// at the line rate and approaches what it is told (a fifth soon, a quarter until then) within 27.5 us, so in 10 us
+/// more than half a BDP joins the queue; the other way it has a quarter at once, and less than a third of one does.
+#[test]
+fn a_flow_goes_on_at_the_ideal_if_it_starts_there() {
+    let flow = |start_s, size_bytes| Arrival {
+        start_s,
+        size_bytes,
+        class: 0,
+    };
+    let grows = |start| {
+        let mut setup = setup("swp-d", Sharing::One, Inside::Fifo);
+        setup.control.start = start;
+        // What waits is what a flow of one byte finds.
+        let waits = |at_s| {
+            let mut flows = vec![flow(0.0, 5e7); 4];
+            flows.extend([flow(1e-3, 5e7), flow(at_s, 1.0)]);
+            let fct = fast(&setup, &flows)[5];
+            (fct - setup.link.ideal_s(1.0)) * setup.link.bytes_per_s()
+        };
+        waits(1.02e-3) - waits(1.01e-3)
+    };
+    let (text, ideal) = (grows(Start::Initial), grows(Start::Ideal));
+    assert!((65e3..110e3).contains(&text), "{text}");
+    assert!(ideal < 40e3, "{ideal}");
+}
+
 /// Two windows of a BDP each, K beyond: nothing tells them to shrink, so a BDP waits for as long
 /// as both send, and who comes then waits a round trip.
 #[test]
@@ -578,9 +610,11 @@ proptest! {
             Just(("swp-h", Scope::Class)),
             Just(("swp-h", Scope::Port)),
         ],
+        start in prop_oneof![Just(Start::Initial), Just(Start::Ideal)],
     ) {
         let mut setup = setup(preset, sharing, inside);
         setup.control.scope = scope;
+        setup.control.start = start;
         let (fast, slow) = (fast(&setup, &arrivals), naive(&setup, &arrivals));
         let mut error = 0.0;
         for (i, (fast, slow)) in fast.iter().zip(&slow).enumerate() {

@@ -51,6 +51,7 @@ COLOURS = {
     Verdict.DIRECTION: "cyan",
     Verdict.UNDECIDED: "yellow",
     Verdict.DIFFERS: "red",
+    Verdict.COMPUTED: "white",
 }
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fctlab.studies import verdict
 from fctlab.studies.likeness import Intended
-from fctlab.studies.verdict import Exact, Expectation, Finding, Verdict, Within
+from fctlab.studies.verdict import Computed, Exact, Expectation, Finding, Verdict, Within
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -167,8 +167,6 @@ class Part:
         counts: whether the claim's verdict depends on it; others are shown beside.
         percent: write the effect as a change ("+6.6%") instead of a ratio ("1.07x"), and a
             number as a share ("6.6%").
-        computed: it follows from numbers that were put in, so it cannot agree with anything:
-            where it comes out as the paper says, the verdict is "computed".
     """
 
     name: str
@@ -178,12 +176,11 @@ class Part:
     measure: Measure
     counts: bool = True
     percent: bool = False
-    computed: bool = False
 
     @property
     def is_number(self) -> bool:
         """Whether it is a number in some unit, not a ratio."""
-        return isinstance(self.expected, Exact | Within)
+        return isinstance(self.expected, Exact | Within | Computed)
 
     def judge(self, results: Results) -> Finding:
         """What the runs say about it."""
@@ -191,10 +188,7 @@ class Part:
             return verdict.judge(results.measured(self.cells, self.measure), self.expected)
         found = self.measure()
         effects = [found] if isinstance(found, float | int) else list(found)
-        finding = verdict.judge(effects, self.expected)
-        if self.computed and finding.verdict is Verdict.AGREES:
-            return replace(finding, verdict=Verdict.COMPUTED)
-        return finding
+        return verdict.judge(effects, self.expected)
 
 
 def ratio(

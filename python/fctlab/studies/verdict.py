@@ -27,7 +27,8 @@ class Verdict(str, Enum):
     """What became of a claim, the best first."""
 
     COMPUTED = "computed"
-    """Arithmetic on given numbers, which comes out as given: nothing was measured."""
+    """Nothing was tried: it follows from what was put in, and can only be shown. It decides
+    nothing beside what was tried."""
     AGREES = "agrees"
     DIRECTION = "direction"
     UNDECIDED = "undecided"
@@ -97,7 +98,19 @@ class Within:
     high: float = math.inf
 
 
-Expectation: TypeAlias = Number | Range | Sign | Band | Apart | Exact | Within
+@dataclass(frozen=True)
+class Computed:
+    """A number that follows from what was put in: constants, or an instance made so that it holds.
+
+    That it is right says that the arithmetic is, not that the claim is.
+    """
+
+    value: float
+    tolerance: float = 0.0
+    """A share of it."""
+
+
+Expectation: TypeAlias = Number | Range | Sign | Band | Apart | Exact | Within | Computed
 
 
 @dataclass(frozen=True)
@@ -148,11 +161,12 @@ def judge(ratios: Sequence[float], expected: Expectation) -> Finding:
       **direction** when it is nearer, **differs** when the whole interval is nearer; else
       **undecided**.
     * `Exact`, `Within`: **agrees** or **differs**; the interval is the range over the seeds.
+    * `Computed`: **computed** or **differs**.
       **undecided** without a number.
     """
     if not ratios:
         return Finding(Verdict.UNDECIDED, None)
-    if isinstance(expected, Exact | Within):
+    if isinstance(expected, Exact | Within | Computed):
         return _judge_computed(ratios, expected)
     found = estimate(ratios)
     if found is None:
@@ -236,7 +250,7 @@ def _judge_apart(found: Estimate, expected: Apart) -> Verdict:
     return Verdict.DIRECTION if inside else Verdict.AGREES
 
 
-def _judge_computed(values: Sequence[float], expected: Exact | Within) -> Finding:
+def _judge_computed(values: Sequence[float], expected: Exact | Within | Computed) -> Finding:
     if not values or any(map(math.isnan, values)):
         return Finding(Verdict.UNDECIDED, None)
     if isinstance(expected, Within):
@@ -245,7 +259,8 @@ def _judge_computed(values: Sequence[float], expected: Exact | Within) -> Findin
         reach = expected.tolerance * abs(expected.value)
         low, high = expected.value - reach, expected.value + reach
     holds = all(low <= value <= high for value in values)
-    verdict = Verdict.AGREES if holds else Verdict.DIFFERS
+    right = Verdict.COMPUTED if isinstance(expected, Computed) else Verdict.AGREES
+    verdict = right if holds else Verdict.DIFFERS
     mean = math.fsum(values) / len(values)
     return Finding(verdict, Estimate(mean, min(values), max(values), len(values)))
 

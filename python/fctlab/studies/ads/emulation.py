@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from fctlab.studies.ads.factors import acks_first, trend
 from fctlab.studies.ads.setting import CAP, DESCRIPTIONS, MTU, TRANSPORTS, Lab, Scheme, Setting, ads
 from fctlab.studies.figures import Quantity, bar_figure, slowdowns
 from fctlab.studies.study import Cell, Claim, Figure, Part, Results, Run, ratio, shown
-from fctlab.studies.verdict import Band, Exact, Number, Range, Sign
+from fctlab.studies.verdict import Band, Computed, Number, Range, Sign
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -305,10 +304,6 @@ def _field_bits(lab: Lab) -> int:
     return max(bits for bits in range(1, 33) if takes(2**bits - 1))
 
 
-def _computed(name: str, paper: str, expected: Exact, value: Callable[[], int]) -> Part:
-    return Part(name, paper, expected, (), value, computed=True)
-
-
 def table_size(lab: Lab) -> Claim:
     """Claim ads-17: arithmetic on cap and MTU, and the width of the engine's field."""
     entries = math.ceil(CAP / MTU)
@@ -318,12 +313,15 @@ def table_size(lab: Lab) -> Claim:
         "Table entries per port and for 48 ports, and the width of the field",
         "about 1,400; 67,200; 12 bits",
         (
-            _computed("entries per port", "about 1,400", Exact(1400, about), lambda: entries),
-            _computed("entries for 48 ports", "67,200", Exact(67_200, about), lambda: 48 * entries),
-            _computed(
+            Part("entries per port", "about 1,400", Computed(1400, about), (), lambda: entries),
+            Part(
+                "entries for 48 ports", "67,200", Computed(67_200, about), (), lambda: 48 * entries
+            ),
+            Part(
                 f"bits of the field (the values need {entries.bit_length()})",
                 "12",
-                Exact(12),
+                Computed(12),
+                (),
                 lambda: _field_bits(lab),
             ),
         ),
