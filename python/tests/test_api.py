@@ -210,10 +210,10 @@ def test_a_saved_comparison_loads_again(comparison: fctlab.Comparison, tmp_path:
         assert loaded.cells == comparison.cells
         assert_frame_equal(loaded.summary, comparison.summary)
         assert_frame_equal(loaded.flows, comparison.flows)
-    one = fctlab.load(tmp_path / "saved" / "runs" / "dctcp-1")
+    one = fctlab.load(tmp_path / "saved" / "runs" / "dctcp-0.5-1")
     assert isinstance(one, fctlab.Result)
     with pytest.raises(fctlab.SpecError, match="holds one run, not a comparison"):
-        fctlab.Comparison.load(tmp_path / "saved" / "runs" / "dctcp-1")
+        fctlab.Comparison.load(tmp_path / "saved" / "runs" / "dctcp-0.5-1")
     with pytest.raises(fctlab.SpecError, match="holds a comparison"):
         fctlab.Result.load(tmp_path / "saved")
 

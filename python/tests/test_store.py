@@ -191,7 +191,7 @@ def begun(folder: Path, runs: int) -> subprocess.Popen[str]:
 
 
 def test_an_interrupted_comparison_leaves_an_older_result_as_it_was(tmp_path: Path) -> None:
-    fctlab.compare(SMALL, ["pfabric", "fifo"], out=tmp_path / "out")
+    fctlab.compare(SMALL, ["pfabric", "tcp"], out=tmp_path / "out")
     before = {f: f.read_bytes() for f in (tmp_path / "out").rglob("*") if f.is_file()}
     with begun(tmp_path, 2) as process:
         said = interrupt(process, signal.SIGINT)
@@ -210,7 +210,7 @@ def test_an_interrupted_comparison_leaves_an_older_result_as_it_was(tmp_path: Pa
         progress=lambda cell, progress: seen.add(cell.name),
     )
     assert 0 < len(seen) <= 40 - kept
-    assert len(comparison.results) == 40 and names(tmp_path / "out" / "runs")[0] == "dctcp-1"
+    assert len(comparison.results) == 40 and names(tmp_path / "out" / "runs")[0] == "dctcp-0.5-1"
     assert len(names(tmp_path / "out" / "runs")) == 40
     assert not list(tmp_path.rglob(".fctlab-*"))
 
@@ -228,9 +228,9 @@ def test_what_a_killed_process_left_is_taken_over_or_cleaned(tmp_path: Path) -> 
         out=tmp_path / "out",
         progress=lambda cell, progress: seen.add(cell.name),
     )
-    assert seen == {"tcp-1"} and [r.scheme for r in few.results] == ["dctcp", "tcp"]
+    assert seen == {"tcp-0.5-1"} and [r.scheme for r in few.results] == ["dctcp", "tcp"]
     assert not list(tmp_path.rglob(".fctlab-*"))
-    assert names(tmp_path / "out" / "runs") == ["dctcp-1", "tcp-1"]
+    assert names(tmp_path / "out" / "runs") == ["dctcp-0.5-1", "tcp-0.5-1"]
 
 
 def test_drafts_of_processes_that_run_are_left_alone(tmp_path: Path) -> None:
