@@ -7,9 +7,11 @@
 """
 
 import json
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
-from fctlab import _native
+from fctlab import _native, store
 from fctlab._native import Progress
 from fctlab.comparison import Cell, Comparison, compare
 from fctlab.errors import InternalError, OutputError, SpecError
@@ -32,11 +34,22 @@ __all__ = [
     "catalog",
     "compare",
     "compute_mapping",
+    "load",
     "load_scenario",
     "run",
     "save_mapping",
     "schema",
 ]
+
+
+def load(directory: str | PathLike[str]) -> Result | Comparison:
+    """Read a saved result: of one run, or of a comparison.
+
+    Raises:
+        SpecError: the directory holds neither, or not a whole one.
+    """
+    comparison = store.kind_of(Path(directory)) is store.COMPARISON
+    return Comparison.load(directory) if comparison else Result.load(directory)
 
 
 def schema() -> dict[str, Any]:

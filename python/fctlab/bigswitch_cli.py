@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,10 +13,10 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from fctlab import bigswitch
+from fctlab import bigswitch, store
 from fctlab.bigswitch import Method, Metric
 from fctlab.errors import SpecError
-from fctlab.terminal import AsJson, say, show, show_json
+from fctlab.terminal import AsJson, Force, output, say, show, show_json
 
 app = typer.Typer(
     help="The theory bench: policies on a slotted big switch, optima and worst cases.",
@@ -152,10 +153,14 @@ def worst_case(
     slots: Slots = 240,
     max_weight: MaxWeight = 1,
     seed: Seed = 1,
-    out: Annotated[Path | None, typer.Option(help="Save the instance in this JSON file.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(parser=output, help="Save the instance in this JSON file.")
+    ] = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Find an instance on which a policy does badly: by search, or by a proof's construction."""
+    place = None if out is None else store.FileOutput(out, _is_instance, force=force)
     if theorem is None:
         shape = _shape(ports, flows, packets, slots, max_weight)
         metric = _metric(weighted)
@@ -171,10 +176,10 @@ def worst_case(
         found = _construct(policy, theorem, n, factor)
         lines = found.pop("lines")
     instance = found.get("instance")
-    if out is not None:
+    if place is not None:
         if instance is None:
             raise SpecError("--out", "the instance has more than 100,000 flows")
-        out.write_text(json.dumps(instance, indent=1) + "\n", encoding="utf-8")
+        place.write(json.dumps(instance, indent=1) + "\n")
     if as_json:
         return show_json(found)
     if instance is not None and len(instance["flows"]) <= 20:
@@ -183,6 +188,15 @@ def worst_case(
             extra = [f"{k} {flow[k]}" for k in ("ingress", "egress", "weight") if k in flow]
             lines.append(f"  {name}: {_packets(flow['packets'])} {', '.join(extra)}".rstrip())
     show(Text("\n".join(lines)))
+
+
+def _is_instance(content: bytes) -> bool:
+    """Whether a file holds an instance."""
+    try:
+        value = json.loads(content)
+    except ValueError:
+        return False
+    return isinstance(value, dict) and "flows" in value
 
 
 def _construct(policy: str, theorem: int, n: int, factor: int) -> dict[str, Any]:
@@ -222,14 +236,20 @@ def draw(
     policy: Policies = None,
     weighted: Weighted = False,
     title: Annotated[str, typer.Option(help="Above the schedules.")] = "",
-    out: Annotated[Path, typer.Option(help="A .png, .svg or .pdf file.")] = Path("schedule.png"),
+    out: Annotated[Path, typer.Option(parser=output, help="A .png, .svg or .pdf file.")] = Path(
+        "schedule.png"
+    ),
+    force: Force = False,
 ) -> None:
     """Draw schedules slot by slot; the policy opt is an optimal one."""
-    chosen = policy or _OF_FIGURES.get(instance, [*DEFAULT, "opt"])
-    figure = bigswitch.draw(bigswitch.load(instance), chosen, _metric(weighted), title)
     if out.suffix not in (".png", ".svg", ".pdf"):
         raise SpecError("--out", f"{out} is no .png, .svg or .pdf file")
-    figure.savefig(out, dpi=150)
+    place = store.FileOutput(out, lambda old: b"atplotlib" in old, force=force)
+    chosen = policy or _OF_FIGURES.get(instance, [*DEFAULT, "opt"])
+    figure = bigswitch.draw(bigswitch.load(instance), chosen, _metric(weighted), title)
+    drawn = io.BytesIO()
+    figure.savefig(drawn, dpi=150, format=out.suffix.removeprefix("."))
+    place.write(drawn.getvalue())
     say(f"saved in {out}")
 
 

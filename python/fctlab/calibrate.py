@@ -260,8 +260,16 @@ def _errors(
     }
 
 
+BY = "by fctlab calibrate."
+
+
+def is_calibrated(content: bytes) -> bool:
+    """Whether a file holds what `as_toml` gave."""
+    return BY.encode() in content.partition(b"\n")[0]
+
+
 def as_toml(found: Mapping[str, Any]) -> str:
     """The parameters as a line of a specification."""
     values = ", ".join(f"{key} = {json.dumps(value)}" for key, value in found["cc"].items())
-    comment = f"# Fitted to {found['scheme']} of the packet engine by fctlab calibrate."
+    comment = f"# Fitted to {found['scheme']} of the packet engine {BY}"
     return f"{comment}\ncc = {{ {values} }}\n"

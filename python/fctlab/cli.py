@@ -22,8 +22,9 @@ from typer.core import TyperGroup
 
 import fctlab
 from fctlab import bigswitch, bigswitch_cli, planning, planning_cli, studies
+from fctlab import mapping as mapping_module
 from fctlab.errors import InternalError, SpecError
-from fctlab.terminal import AsJson, say, show, show_json
+from fctlab.terminal import AsJson, Force, output, say, show, show_json
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -63,7 +64,7 @@ Engine = Annotated[
     typer.Option(help="packet, or model (one bottleneck), instead of the scenario's own."),
 ]
 Seed = Annotated[int | None, typer.Option(help="Instead of the scenario's seed.")]
-Out = Annotated[Path | None, typer.Option(help="Save the result in this directory.")]
+Out = Annotated[Path | None, typer.Option(parser=output, help="Save the result in this directory.")]
 ShowProgress = Annotated[
     bool | None,
     typer.Option("--progress/--no-progress", help="Progress on stderr.", show_default="on a tty"),
@@ -86,6 +87,7 @@ def run(
     sets: Sets = None,
     seed: Seed = None,
     out: Out = None,
+    force: Force = False,
     as_json: AsJson = False,
     progress: ShowProgress = None,
 ) -> None:
@@ -93,7 +95,11 @@ def run(
     loaded = _load(scenario, engine, sets)
     with _progress(progress) as report:
         result = fctlab.run(
-            loaded, seed=seed, out=out, progress=lambda seen: report("simulating", seen)
+            loaded,
+            seed=seed,
+            out=out,
+            force=force,
+            progress=lambda seen: report("simulating", seen),
         )
     if as_json:
         show_json({"scenario": result.scenario, **result.report})
@@ -121,6 +127,7 @@ def compare(
     sets: Sets = None,
     seed: Seed = None,
     out: Out = None,
+    force: Force = False,
     workers: Annotated[
         int | None, typer.Option(help="Runs at once.", show_default="one per core")
     ] = None,
@@ -138,6 +145,7 @@ def compare(
             loads=_items("--loads", loads, float),
             seeds=seeds,
             out=out,
+            force=force,
             workers=workers,
             progress=lambda cell, seen: report(cell.name, seen),
         )
@@ -158,15 +166,17 @@ def mapping(
     scope: Annotated[
         str, typer.Option(help="A table for each: switch (and host), port, or global.")
     ] = "switch",
-    out: Annotated[Path | None, typer.Option(help="The file to write.")] = None,
+    out: Annotated[Path | None, typer.Option(parser=output, help="The file to write.")] = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Compute a static mapping from priorities to queues, from the values that ports saw."""
+    place = None if out is None else mapping_module.output(out, force=force)
     found = fctlab.compute_mapping(
         result, queues, policy=policy, scope=cast("fctlab.mapping.Scope", scope)
     )
-    if out is not None:
-        fctlab.save_mapping(found, out)
+    if place is not None:
+        place.write(mapping_module.as_json(found))
         say(f"saved in {out}")
     if as_json:
         show_json(found)
@@ -211,10 +221,12 @@ def study(
     out: Annotated[
         Path | None,
         typer.Option(
+            parser=output,
             help="Directory of the report; started again there, a study goes on where it ended.",
             show_default="results/NAME-MODE",
         ),
     ] = None,
+    force: Force = False,
     seeds: Annotated[
         int | None, typer.Option(help="How many.", show_default="5 quick, 10 full")
     ] = None,
@@ -238,6 +250,7 @@ def study(
             chosen,
             mode,
             out=out,
+            force=force,
             seeds=seeds,
             only=_items("--only", only, str),
             workers=workers,

@@ -65,6 +65,39 @@ class Comparison:
         self.cells = tuple(cells)
         self.results = tuple(results)
 
+    @classmethod
+    def load(cls, directory: str | PathLike[str]) -> Comparison:
+        """Read a saved comparison.
+
+        Raises:
+            SpecError: the directory does not hold a whole one.
+        """
+        path = Path(directory)
+        cells, results = [], []
+        for i, run in enumerate(store.read_comparison(path)):
+            try:
+                cell = Cell(run["scheme"], run["load"], run["seed"], run["scenario"])
+            except (KeyError, TypeError):
+                where = f"{path / store.SCENARIO}: runs[{i}]"
+                raise SpecError(where, "is not a run of a saved comparison") from None
+            cells.append(cell)
+            results.append(Result.load(path / store.RUNS / cell.name))
+        return cls(cells, results)
+
+    @property
+    def one_trace(self) -> bool:
+        """Whether every seed replays the same flows: seeds then only draw paths and the like."""
+        return all("trace" in cell.scenario["traffic"] for cell in self.cells)
+
+    @cached_property
+    def same_under_every_seed(self) -> bool:
+        """Whether the seeds, of which there are several, make no difference at all."""
+        found: dict[tuple[str, float | None], set[str]] = {}
+        for cell, result in self._pairs():
+            told = repr((result.report["summary"], result.counters))
+            found.setdefault((cell.scheme, cell.load), set()).add(told)
+        return len(self.seeds) > 1 and all(len(each) == 1 for each in found.values())
+
     @property
     def schemes(self) -> list[str]:
         """Names of the schemes; others are compared with the first, the baseline."""
@@ -94,12 +127,17 @@ class Comparison:
         """Means over the seeds, one row per scheme, load and size class.
 
         Columns: ``scheme``, ``load``, ``class``, ``traffic_class``, ``seeds``, ``flows`` and
-        ``unfinished`` (of all seeds), and for each metric ``M`` of `METRICS`:
+        ``unfinished`` (of all seeds; of a trace, which every seed replays, ``flows`` once and the
+        most ``unfinished`` of any seed), and for each metric ``M`` of `METRICS`:
 
         * ``M``: mean of the seeds' values,
-        * ``M_ci95``: half-width of its 95% t interval; null with one seed,
-        * ``M_ratio``: mean over the seeds of the ratio to the first scheme on the same flows,
-        * ``M_ratio_ci95``: half-width of its 95% t interval; null with one seed.
+        * ``M_lower_bound``: whether it is a lower bound, because one of the seeds' values is
+          (see `Result.summary`),
+        * ``M_ci95``: half-width of its 95% t interval; null with one seed, of a lower bound, and
+          where a trace gives the same value under every seed,
+        * ``M_ratio``: mean over the seeds of the ratio to the first scheme on the same flows; null
+          ("not known") where either is a lower bound,
+        * ``M_ratio_ci95``: half-width of its 95% t interval; null where ``M_ci95`` would be.
         """
         import polars as pl
 
@@ -111,22 +149,40 @@ class Comparison:
             how="left",
             nulls_equal=True,
             maintain_order="left",
-        ).with_columns((pl.col(m) / pl.col(f"{m}_base")).alias(f"{m}_ratio") for m in METRICS)
-        half_widths = _half_widths(len(self.seeds))
-        estimates = [
+        ).with_columns(
             column
-            for metric in METRICS
-            for name in (metric, f"{metric}_ratio")
+            for m in METRICS
             for column in (
-                pl.col(name).mean(),
-                (
-                    pl.col(name).std()
-                    * pl.col(name).count().replace_strict(half_widths, return_dtype=pl.Float64)
-                ).alias(f"{name}_ci95"),
+                (pl.col(m) / pl.col(f"{m}_base")).alias(f"{m}_ratio"),
+                (pl.col(f"{m}_lower_bound") | pl.col(f"{m}_lower_bound_base")).alias(
+                    f"{m}_ratio_not_known"
+                ),
             )
-        ]
+        )
+        half_widths = _half_widths(len(self.seeds))
+
+        def half_width(name: str) -> pl.Expr:
+            values = pl.col(name)
+            widths = values.count().replace_strict(half_widths, return_dtype=pl.Float64)
+            if self.one_trace:  # one sample: values that are equal are not several
+                widths = pl.when(values.min() < values.max()).then(widths)
+            return values.std() * widths
+
+        estimates = []
+        for metric in METRICS:
+            ratio, bound = f"{metric}_ratio", pl.col(f"{metric}_lower_bound").any()
+            known, both = ~bound, ~pl.col(f"{metric}_ratio_not_known").any()
+            estimates += [
+                pl.col(metric).mean(),
+                bound,
+                pl.when(known).then(half_width(metric)).alias(f"{metric}_ci95"),
+                pl.when(both).then(pl.col(ratio).mean()).alias(ratio),
+                pl.when(both).then(half_width(ratio)).alias(f"{ratio}_ci95"),
+            ]
+        counted = pl.col("flows"), pl.col("unfinished")
+        flows = [c.max() if self.one_trace else c.sum() for c in counted]
         return paired.group_by(KEYS, maintain_order=True).agg(
-            pl.len().alias("seeds"), pl.col("flows").sum(), pl.col("unfinished").sum(), *estimates
+            pl.len().alias("seeds"), *flows, *estimates
         )
 
     @cached_property
@@ -154,7 +210,7 @@ class Comparison:
         """Cumulative distribution of completion times, one line per scheme, seeds pooled."""
         from fctlab import plots
 
-        return plots.fct_cdf(self._curves(), self.results[0].title)
+        return plots.fct_cdf(self._curves(), self.results[0].title, self.draws)
 
     def plot_slowdown(self) -> Figure:
         """Average and 99th percentile of the slowdown against flow size, one line per scheme."""
@@ -162,18 +218,31 @@ class Comparison:
 
         return plots.slowdown_by_size(self._curves(), self.results[0].title)
 
-    def save(self, directory: str | PathLike[str]) -> None:
-        """Save as a result directory, whole or not at all.
+    @property
+    def draws(self) -> str:
+        """What several seeds are: ``"3 seeds"``; empty with one."""
+        if len(self.seeds) < 2:
+            return ""
+        return f"{len(self.seeds)} {'path draws' if self.one_trace else 'seeds'}"
+
+    def save(self, directory: str | PathLike[str], *, force: bool = False) -> None:
+        """Save as a result directory, whole or not at all; an older result there is replaced.
 
         It holds ``flows.parquet`` and ``summary.csv`` of all runs, ``scenario.json``
         (``fctlab compare`` runs it again), ``report.json``, plots, and each run as a result
         directory of its own, without plots, in ``runs/``.
 
+        Args:
+            directory: made if need be.
+            force: also over more runs, or into a directory that holds no result.
+
         Raises:
-            OutputError: the directory cannot be written or its disk is too small.
+            OutputError: the directory cannot be written or its disk is too small, or it holds
+                what is not overwritten without `force`.
         """
         flows = sum(result.counters["flows_started"] for result in self.results)
-        with store.writing(directory, 2 * flows) as draft:
+        runs = len(self.cells)
+        with store.writing(directory, 2 * flows, store.COMPARISON, runs=runs, force=force) as draft:
             for cell, result in self._pairs():
                 run_folder = draft.run_folder(cell.name)
                 run_folder.mkdir(parents=True)
@@ -209,6 +278,7 @@ def compare(
     loads: Sequence[float] = (),
     seeds: int | None = None,
     out: str | PathLike[str] | None = None,
+    force: bool = False,
     workers: int | None = None,
     progress: CellProgress | None = None,
 ) -> Comparison:
@@ -224,16 +294,20 @@ def compare(
         loads: instead of the scenario's.
         seeds: how many, counted up from the scenario's; one unless given.
         out: save the comparison there (see `Comparison.save`). When it ends early, the runs
-            that are whole are kept in ``runs/``.
+            that are whole are kept, and the same comparison started there again takes them over;
+            an older result there stays as it is.
+        force: let `out` replace a comparison of more runs, or what is no result, or what is read.
         workers: runs at once; one per core unless given.
         progress: called about ten times a second for each run that is under way.
 
     Raises:
         SpecError: a mistake in the scenario or an argument; nothing has been simulated.
-        OutputError: `out` cannot be written; nothing has been simulated.
+        OutputError: `out` cannot be written, or holds what is not overwritten without `force`;
+            nothing has been simulated.
         KeyboardInterrupt: on Ctrl-C, within a second; its text says what was kept.
     """
-    cells = _plan(load_scenario(scenario), schemes, loads, seeds)
+    loaded = load_scenario(scenario)
+    cells = _plan(loaded, schemes, loads, seeds)
     if workers is None:
         workers = cores()
     elif workers < 1:
@@ -241,7 +315,10 @@ def compare(
     if out is None:
         return Comparison(cells, _simulate_all(cells, None, workers, progress))
     counts = [cell.scenario["traffic"].get("flows") or 0 for cell in cells]
-    with store.writing(out, 2 * sum(counts)) as draft:
+    reads = store.files_in([loaded.source, *(cell.scenario for cell in cells)])
+    with store.writing(
+        out, 2 * sum(counts), store.COMPARISON, reads=reads, runs=len(cells), force=force
+    ) as draft:
         comparison = Comparison(cells, _simulate_all(cells, draft, workers, progress))
         comparison._write(draft.folder)
     for cell, result in comparison._pairs():
@@ -313,8 +390,13 @@ def _simulate_all(
 ) -> list[Result]:
     """Run every cell, into `draft` if there is one; all stop when one fails."""
     stop = threading.Event()
+    wanted = {cell.name: cell.scenario for cell in cells}
+    done = draft.take_over(wanted) if draft else set()
 
     def one(cell: Cell) -> Result:
+        if draft and cell.name in done:
+            return Result.load(draft.run_folder(cell.name))
+
         def watch(seen: _native.Progress) -> None:
             if stop.is_set():
                 raise CancelledError

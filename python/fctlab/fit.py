@@ -16,12 +16,14 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import AbstractContextManager
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fctlab import store
 from fctlab.errors import SpecError
 
 if TYPE_CHECKING:
@@ -67,7 +69,30 @@ def fit(trace: str | PathLike[str], *, seed: int = 1) -> dict[str, Any]:
     return {"trace": str(trace), "classes": [_class(each, seed) for each in named]}
 
 
-def save(found: dict[str, Any], folder: str | PathLike[str]) -> list[str]:
+def output(
+    trace: str | PathLike[str], folder: str | PathLike[str], *, force: bool = False
+) -> AbstractContextManager[store.Draft]:
+    """The directory that is to hold the fit of a log; see `store.writing`."""
+    log = Path(trace)
+    size = log.stat().st_size if log.is_file() else 0
+    return store.writing(folder, None, store.FIT, reads=[log], bytes_besides=2 * size, force=force)
+
+
+def save(found: dict[str, Any], folder: str | PathLike[str], *, force: bool = False) -> list[str]:
+    """Write what `write` does, whole or not at all; an older fit there is replaced.
+
+    Returns:
+        Names of the files.
+
+    Raises:
+        SpecError: the log can no longer be read.
+        OutputError: `folder` cannot be written, or holds what is not overwritten without `force`.
+    """
+    with output(found["trace"], folder, force=force) as draft:
+        return write(found, draft.folder)
+
+
+def write(found: dict[str, Any], directory: Path) -> list[str]:
     """Write ``classes.toml`` for a specification, and a size table per class.
 
     Of a class whose process does not hold also its flows, from the log's first on, for a class
@@ -79,8 +104,6 @@ def save(found: dict[str, Any], folder: str | PathLike[str]) -> list[str]:
     Raises:
         SpecError: the log can no longer be read.
     """
-    directory = Path(folder)
-    directory.mkdir(parents=True, exist_ok=True)
     parts, names = [], []
     log: pl.DataFrame | None = None
     taken = {each["name"] for each in found["classes"]}
@@ -106,8 +129,9 @@ def save(found: dict[str, Any], folder: str | PathLike[str]) -> list[str]:
             f"interarrivals = {drawn}\n"
             f'rate = "{each["rate_bps"]:.0f}bps"\n'
         )
-    (directory / "classes.toml").write_text("\n".join(parts), encoding="utf-8")
-    return ["classes.toml", *names]
+    head = f"# Classes of {found['trace']!r}, {store.FITTED}.\n\n"
+    (directory / store.CLASSES).write_text(head + "\n".join(parts), encoding="utf-8")
+    return [store.CLASSES, *names]
 
 
 def _replayable(log: pl.DataFrame, name: str, file: Path) -> str:

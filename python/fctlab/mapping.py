@@ -87,19 +87,26 @@ def compute_mapping(
     }
 
 
-def save_mapping(mapping: dict[str, Any], file: str | PathLike[str]) -> None:
-    """Write a mapping file.
+def save_mapping(
+    mapping: dict[str, Any], file: str | PathLike[str], *, force: bool = False
+) -> None:
+    """Write a mapping file, whole or not at all.
 
     Raises:
-        SpecError: the file cannot be written.
+        OutputError: the file cannot be written, or there is one that is no mapping (`force`
+            overwrites it).
     """
-    path = Path(file)
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_text(json.dumps(mapping, indent=1) + "\n", encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        raise SpecError(str(file), f"cannot be written: {error.strerror}") from None
+    output(file, force=force).write(as_json(mapping))
+
+
+def output(file: str | PathLike[str], *, force: bool = False) -> store.FileOutput:
+    """The mapping file to be: checked now, written later."""
+    return store.FileOutput(file, lambda old: b"fctlab_mapping" in old, force=force)
+
+
+def as_json(mapping: dict[str, Any]) -> str:
+    """What the file holds."""
+    return json.dumps(mapping, indent=1) + "\n"
 
 
 def _thresholds(values: pl.DataFrame, queues: int, policy: str) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -11,7 +12,7 @@ from rich.console import RenderableType
 
 from fctlab import planning
 from fctlab.errors import SpecError
-from fctlab.terminal import AsJson, say, show, show_json
+from fctlab.terminal import AsJson, Force, output, say, show, show_json
 
 SpecFile = Annotated[
     Path, typer.Argument(metavar="SPEC", help="A file in TOML, YAML, JSON or Dhall.")
@@ -104,8 +105,10 @@ def whatif(
     sets: Sets = None,
     most_flows: MostFlows = None,
     out: Annotated[
-        Path | None, typer.Option(help="Write whatif.csv and whatif.png into this directory.")
+        Path | None,
+        typer.Option(parser=output, help="Write whatif.csv and whatif.png into this directory."),
     ] = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Predict over a range of one or two values: SLIs against a load, a region of weights."""
@@ -113,15 +116,22 @@ def whatif(
     from fctlab import whatif as sweeping
 
     varied = [sweeping.read(each) for each in vary]
-    found = sweeping.sweep(
-        spec, varied, sets=sets or [], most_flows=_positive(most_flows), tell=say
-    )
-    title = planning.load(spec, sets or [])["name"] or spec.stem
-    if out is not None:
-        drawn = sweeping.plot(found, title)
-        with store.writing(out, len(found)) as draft:
+    loaded = planning.load(spec, sets or [])
+    title = loaded["name"] or spec.stem
+    reads = store.files_in([spec, loaded])
+    with (
+        nullcontext()
+        if out is None
+        else store.writing(out, None, store.SWEEP, reads=reads, force=force)
+    ) as draft:
+        found = sweeping.sweep(
+            spec, varied, sets=sets or [], most_flows=_positive(most_flows), tell=say
+        )
+        if draft is not None:
             found.write_csv(draft.folder / "whatif.csv")
-            drawn.savefig(draft.folder / "whatif.png")
+            sweeping.plot(found, title).savefig(draft.folder / "whatif.png")
+    if out is not None:
+        say(f"saved in {out}: {', '.join(store.WHATIF)}")
     _show({"spec": title, "points": found.to_dicts()}, as_json, tables.whatif)
 
 
@@ -130,17 +140,23 @@ def fit(
         Path, typer.Argument(metavar="TRACE", help="A flow log in CSV, Parquet or JSON lines.")
     ],
     out: Annotated[
-        Path | None, typer.Option(help="Write classes.toml and size tables into this directory.")
+        Path | None,
+        typer.Option(parser=output, help="Write classes.toml and size tables into this directory."),
     ] = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Turn a flow log into traffic classes: sizes, inter-arrival times, burstiness."""
     from fctlab import fit as fitting
     from fctlab import tables
 
-    found = fitting.fit(trace)
-    if out is not None:
-        say(f"saved in {out}: {', '.join(fitting.save(found, out))}")
+    if out is None:
+        found = fitting.fit(trace)
+    else:
+        with fitting.output(trace, out, force=force) as draft:
+            found = fitting.fit(trace)
+            names = fitting.write(found, draft.folder)
+        say(f"saved in {out}: {', '.join(names)}")
     _show(found, as_json, tables.fit)
 
 
@@ -159,19 +175,27 @@ def calibrate(
     ] = 20_000,
     sets: Sets = None,
     out: Annotated[
-        Path | None, typer.Option(help="Write the parameters into this file, in TOML.")
+        Path | None,
+        typer.Option(parser=output, help="Write the parameters into this file, in TOML."),
     ] = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Fit the model of a link to packet-level runs of a congestion control."""
     from fctlab import calibrate as calibration
     from fctlab import store, tables
 
-    found = calibration.calibrate(
-        _load(spec, sets, None), scheme, preset=preset, loads=_loads(loads), flows=flows, tell=say
-    )
+    loaded = _load(spec, sets, None)
+    place = None
     if out is not None:
-        store.write_whole(out, calibration.as_toml(found))
+        reads = store.files_in([spec, loaded])
+        place = store.FileOutput(out, calibration.is_calibrated, reads=reads, force=force)
+    found = calibration.calibrate(
+        loaded, scheme, preset=preset, loads=_loads(loads), flows=flows, tell=say
+    )
+    if place is not None:
+        place.write(calibration.as_toml(found))
+        say(f"saved in {out}")
     _show(found, as_json, tables.calibration)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -54,11 +55,16 @@ class Curve:
         return [frame.collect(engine="streaming") for frame in wanted]
 
 
-def fct_cdf(curves: Sequence[Curve], title: str) -> Figure:
+def fct_cdf(curves: Sequence[Curve], title: str, pooled: str = "") -> Figure:
     """Cumulative distribution of completion times; one panel per load, one line per scheme.
 
     Seeds are pooled. Flows that had not finished count, without a completion time: with
-    them a line ends below 1.
+    them a line ends below 1, and its label says how many they are.
+
+    Args:
+        curves: what to draw.
+        title: of the figure.
+        pooled: what several frames of a curve are, such as ``"3 seeds"``.
     """
     loads = _loads(curves)
     with rc_context(STYLE):
@@ -72,11 +78,11 @@ def fct_cdf(curves: Sequence[Curve], title: str) -> Figure:
                 shown = np.unique(np.linspace(0, len(times) - 1, MOST_STEPS).astype(np.int64))
                 shown = shown[: len(times)]
                 share = (shown + 1) / max(len(flows), 1)
-                ax.step(times[shown], share, where="post", label=curve.label, **_line(style))
+                label = curve.label + _unfinished(len(flows) - len(times))
+                ax.step(times[shown], share, where="post", label=label, **_line(style))
             _log_axis(ax, "s")
             ax.set(xlabel="flow completion time", ylim=(0, 1.02), title=_load_title(load))
-        seeds = max(len(curve.frames) for curve in curves)
-        axes[0].set_ylabel("share of flows" + (f" ({seeds} seeds pooled)" if seeds > 1 else ""))
+        axes[0].set_ylabel("share of flows" + (f" ({pooled} pooled)" if pooled else ""))
         _finish(figure, axes[-1], title)
     return figure
 
@@ -85,18 +91,28 @@ def slowdown_by_size(curves: Sequence[Curve], title: str) -> Figure:
     """Average and 99th percentile of the slowdown against flow size; one row per load.
 
     Each point stands for the same number of flows of neighbouring size, drawn at their
-    median size. Over several seeds it is the mean of the seeds' values.
+    median size. Over several seeds it is the mean of the seeds' values. Hollow points are lower
+    bounds: flows that had not finished could raise them.
     """
     loads = _loads(curves)
     with rc_context(STYLE):
         figure = Figure(figsize=(8.6, 0.6 + 3.3 * len(loads)), layout="constrained")
         rows = figure.subplots(len(loads), 2, sharex=True, squeeze=False)
+        lower = False
         for (left, right), load in zip(rows, loads, strict=True):
             for style, curve in _styled(curves, load):
-                sizes, average, p99 = _binned(curve.measured("size_bytes", "slowdown"))
+                flows = curve.measured("size_bytes", "slowdown", "finished")
+                sizes, average, p99, *bounds = _binned(flows)
                 look = _line(style) | {"marker": MARKERS[style % len(MARKERS)], "markersize": 4}
-                left.plot(sizes, average, label=curve.label, **look)
-                right.plot(sizes, p99, label=curve.label, **look)
+                hollow = look | {"linestyle": "none", "markerfacecolor": "white"}
+                label = curve.label + _unfinished(
+                    sum(f.filter(~pl.col("finished")).height for f in flows)
+                )
+                for ax, values, bound in ((left, average, bounds[0]), (right, p99, bounds[1])):
+                    ax.plot(sizes, values, label=label, **look)
+                    if len(at := np.flatnonzero(bound)):
+                        ax.plot(sizes[at], values[at], **hollow)
+                        lower = True
             for ax, statistic in ((left, "average"), (right, "99th percentile")):
                 _log_axis(ax, "B")
                 _slowdown_axis(ax)
@@ -104,6 +120,8 @@ def slowdown_by_size(curves: Sequence[Curve], title: str) -> Figure:
             left.set_ylabel("slowdown (FCT / ideal)")
         for ax in rows[-1]:
             ax.set_xlabel("flow size")
+        if lower:
+            title = f"{title}\nhollow: at least (flows unfinished)".strip()
         _finish(figure, rows[0][0], title)
     return figure
 
@@ -175,32 +193,43 @@ def _busiest(series: pl.DataFrame) -> list[str]:
 
 def _binned(
     seeds: list[pl.DataFrame],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Median size, average slowdown and its 99th percentile of each bin of flow sizes."""
+) -> NDArray[np.float64]:
+    """Of each bin: median size, average slowdown, its p99, and whether these are lower bounds."""
     sizes = np.sort(np.concatenate([s["size_bytes"].to_numpy() for s in seeds]))
     if len(sizes) == 0:
-        return np.empty(0), np.empty(0), np.empty(0)
+        return np.empty((5, 0))
     bins = int(np.clip(len(sizes) // (FLOWS_PER_BIN * len(seeds)), 1, MOST_BINS))
     # Upper ends of equally full bins; an often-used size makes neighbours coincide.
     ends = np.unique(sizes[np.arange(1, bins + 1) * len(sizes) // bins - 1])
     points = []
     for low, high in zip(np.concatenate(([-1], ends[:-1])), ends, strict=True):
         inside = [
-            s["slowdown"].to_numpy()[
-                (s["size_bytes"].to_numpy() > low) & (s["size_bytes"].to_numpy() <= high)
-            ]
-            for s in seeds
+            s.filter((pl.col("size_bytes") > low) & (pl.col("size_bytes") <= high)) for s in seeds
         ]
         inside = [i for i in inside if len(i)]
+        slowdowns = [i["slowdown"].to_numpy() for i in inside]
+        p99s = [float(np.percentile(i, 99, method="inverted_cdf")) for i in slowdowns]
         points.append(
             (
                 np.median(sizes[(sizes > low) & (sizes <= high)]),
-                np.mean([i.mean() for i in inside]),
-                np.mean([np.percentile(i, 99, method="inverted_cdf") for i in inside]),
+                np.mean([i.mean() for i in slowdowns]),
+                np.mean(p99s),
+                not all(i["finished"].all() for i in inside),
+                any(_is_bound(i, p99, 0.99) for i, p99 in zip(inside, p99s, strict=True)),
             )
         )
-    median, average, p99 = np.array(points, dtype=np.float64).T
-    return median, average, p99
+    return np.array(points, dtype=np.float64).T
+
+
+def _is_bound(flows: pl.DataFrame, value: float, share: float) -> bool:
+    """Whether unfinished flows could move a percentile of the slowdown."""
+    # They could not where as many finished flows as its rank have no larger one.
+    known = flows.filter(pl.col("finished") & (pl.col("slowdown") <= value))
+    return len(known) < math.ceil(share * len(flows) * (1 - 1e-15))
+
+
+def _unfinished(flows: int) -> str:
+    return f" ({flows:,} unfinished)" if flows else ""
 
 
 def _loads(curves: Sequence[Curve]) -> list[float | None]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
+import tempfile
 from collections.abc import Callable
 from functools import cached_property
 from os import PathLike
@@ -48,6 +50,7 @@ class Result:
         self.extras: dict[str, Any] = report["extras"]
         self._report = report
         self._outcome = outcome
+        self._table: bytes | None = None
 
     @classmethod
     def load(cls, directory: str | PathLike[str]) -> Result:
@@ -59,9 +62,23 @@ class Result:
         path = Path(directory)
         return cls(*store.read_run(path), None, path)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy in another process has the flows with it, unless they are in a directory."""
+        state = {k: v for k, v in self.__dict__.items() if k not in ("flows", "summary")}
+        if self._outcome is None:
+            return state
+        with tempfile.TemporaryDirectory(prefix="fctlab-") as folder:
+            self.write_flows(Path(folder))
+            table = (Path(folder) / store.FLOWS).read_bytes()
+        return state | {"_outcome": None, "_table": table}
+
     @property
     def report(self) -> dict[str, Any]:
-        """``{"summary", "counters", "perf", "extras", "recordings"}`` as plain values."""
+        """``{"summary", "counters", "perf", "extras", "recordings", "engine"}`` as plain values.
+
+        ``extras["cut"]`` is there where ``measure.max_time`` ended the run before all was done:
+        ``{"at_s", "flows_not_started", "flows_unfinished"}``.
+        """
         return self._report
 
     @cached_property
@@ -70,7 +87,8 @@ class Result:
 
         Columns: ``flow``, ``traffic_class``, ``src``, ``dst`` (host numbers), ``size_bytes``
         (payload), ``start_s``, ``fct_s``, ``ideal_fct_s``, ``slowdown`` (fct / ideal),
-        ``finished`` (if not, ``fct_s`` is the time until the end of the run, a lower bound),
+        ``finished`` (if not, ``fct_s`` is the time until the end of the run, and ``slowdown`` at
+        least 1: lower bounds),
         ``unfinished_reason``, ``measured`` (started inside the window), ``retransmissions``,
         ``timeouts``, ``query``.
 
@@ -84,6 +102,8 @@ class Result:
 
         if self._outcome is not None:
             return pl.DataFrame(self._outcome.flows()).lazy()
+        if self._table is not None:
+            return pl.read_parquet(io.BytesIO(self._table)).lazy()
         assert self.directory is not None
         return pl.scan_parquet(self.directory / store.FLOWS)
 
@@ -92,9 +112,10 @@ class Result:
         """Completion times and slowdowns of the measured flows, one row per size class.
 
         Columns: ``scheme``, ``class`` (``all``, ``small`` (0, 100 KB], ``medium``
-        (100 KB, 10 MB], ``large``), ``traffic_class``, ``flows``, ``unfinished`` (they count
-        with the time until the end of the run), and ``avg_``, ``p50_``, ``p99_`` of ``fct_s``
-        and ``slowdown``. Percentiles are nearest rank; null where there are no flows.
+        (100 KB, 10 MB], ``large``), ``traffic_class``, ``flows``, ``unfinished``, and ``avg_``,
+        ``p50_``, ``p99_`` of ``fct_s`` and ``slowdown``. Percentiles are nearest rank; null where
+        there are no flows. ``M_lower_bound`` says of each such ``M`` that it is a lower bound:
+        unfinished flows, which count with the time until the end of the run, could raise it.
         """
         import polars as pl
 
@@ -170,18 +191,24 @@ class Result:
         name: str = self.scenario["name"]
         return name
 
-    def save(self, directory: str | PathLike[str]) -> None:
-        """Save as a result directory, whole or not at all.
+    def save(self, directory: str | PathLike[str], *, force: bool = False) -> None:
+        """Save as a result directory, whole or not at all; an older result there is replaced.
 
         It holds ``flows.parquet``, ``summary.csv``, ``scenario.json`` (resolved; running it
         again gives the same ``flows.parquet``), ``report.json``, ``fct_cdf.png``,
         ``slowdown_by_size.png`` and ``recordings/``; ``mapping.png`` where ports whose tags
         choose the queue were recorded, and ``state.png`` where ports remember packets.
 
+        Args:
+            directory: made if need be.
+            force: also over several runs, or into a directory that holds no result.
+
         Raises:
-            OutputError: the directory cannot be written or its disk is too small.
+            OutputError: the directory cannot be written or its disk is too small, or it holds
+                what is not overwritten without `force`.
         """
-        with store.writing(directory, self.counters["flows_started"]) as draft:
+        flows = self.counters["flows_started"]
+        with store.writing(directory, flows, store.RUN, force=force) as draft:
             self.write_flows(draft.folder)
             self.write_plots(draft.folder)
             self.write_tables(draft.folder)
@@ -190,6 +217,8 @@ class Result:
         """Write the flows and recordings as part of a result directory."""
         if self._outcome is not None:
             self._outcome.flows().write(folder / store.FLOWS)
+        elif self._table is not None:
+            (folder / store.FLOWS).write_bytes(self._table)
         elif self.directory is not None:
             shutil.copyfile(self.directory / store.FLOWS, folder / store.FLOWS)
             if self.recordings:
@@ -223,7 +252,7 @@ def simulate(
     outcome = _native.run(
         json.dumps(scenario), folder and folder / store.FLOWS, recordings, progress
     )
-    report = json.loads(outcome.report())
+    report = json.loads(outcome.report()) | {"engine": store.engine()}
     if recordings and not report["recordings"]:
         recordings.rmdir()
     return Result(scenario, report, None if folder else outcome, folder)
@@ -234,6 +263,7 @@ def run(
     *,
     seed: int | None = None,
     out: str | PathLike[str] | None = None,
+    force: bool = False,
     progress: ProgressCallback | None = None,
 ) -> Result:
     """Simulate a scenario, packet by packet or, with ``engine = "model"``, on the functional model.
@@ -245,11 +275,13 @@ def run(
         seed: instead of the scenario's.
         out: save the result there (see `Result.save`); flows are then streamed to disk and
             memory follows the flows in flight.
+        force: let `out` replace a comparison, or what is no result, or what the run reads.
         progress: called about ten times a second; what it raises ends the run.
 
     Raises:
         SpecError: the scenario has a mistake.
-        OutputError: `out` cannot be written; nothing has been simulated.
+        OutputError: `out` cannot be written, or holds what is not overwritten without `force`;
+            nothing has been simulated.
         KeyboardInterrupt: on Ctrl-C, within a second; nothing is left of the result.
     """
     loaded = load_scenario(scenario)
@@ -260,8 +292,9 @@ def run(
     resolved = loaded.resolve()
     if out is None:
         return simulate(resolved, None, progress)
-    directory = Path(out)
-    with store.writing(directory, resolved["traffic"].get("flows")) as draft:
+    directory = store.as_directory(out)
+    flows, reads = resolved["traffic"].get("flows"), store.files_in([loaded.source, resolved])
+    with store.writing(directory, flows, store.RUN, reads=reads, force=force) as draft:
         result = simulate(resolved, draft.folder, progress)
         result.write_plots(draft.folder)
         result.write_tables(draft.folder)

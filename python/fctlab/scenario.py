@@ -35,6 +35,8 @@ class Scenario:
     """Where relative file names (traces, size distributions) are taken from."""
     sets: tuple[tuple[str, str], ...] = ()
     """Changes ``(path, value)`` in the order in which they apply; values as TOML or bare text."""
+    source: Path | None = None
+    """The file that it was read from."""
 
     def set(self, path: str, value: object) -> Scenario:
         """Change one key.
@@ -102,7 +104,8 @@ def load_scenario(source: ScenarioLike) -> Scenario:
         return source
     if isinstance(source, Mapping):
         return Scenario(dict(source))
-    return Scenario(read_tables(source), Path(source).absolute().parent)
+    file = Path(source).absolute()
+    return Scenario(read_tables(source), file.parent, source=file)
 
 
 def read_tables(file: str | PathLike[str]) -> dict[str, Any]:

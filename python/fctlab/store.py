@@ -1,24 +1,38 @@
-"""Result directories that are whole or not there.
+"""Outputs that are whole or not there: result directories and files.
 
-Everything is written into a temporary folder inside the directory and renamed
-file by file at the end, ``scenario.json`` last: without it nothing reads as a
-result. What can be known to fail is found out before anything is simulated.
+The one place that knows what a result directory is, and may touch one:
+
+* a place is checked before anything is simulated: that it can be written, that the disk has
+  room, that nothing that the run reads would be overwritten, and that what is there is an older
+  result (see `KINDS`), not somebody's files; ``force`` overrides the last two;
+* everything is written into a draft, a temporary folder inside the directory, and moved into
+  place at the end, ``scenario.json`` last: without it nothing reads as a result. An older result
+  is replaced whole;
+* a draft is locked by the process that fills it. One that nobody holds was left by a process
+  that was killed: the next one that writes there finishes moving it into place if it was whole,
+  takes over runs that it can use, and removes the rest.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
 import tempfile
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from functools import lru_cache
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from fctlab import _native
+from fctlab.drafts import LOCK, PREFIX, check_room, flush, left_behind, locked_folder
+from fctlab.drafts import write_json as write_json
+from fctlab.drafts import write_whole as write_whole
 from fctlab.errors import OutputError, SpecError
 
 SCENARIO = "scenario.json"
@@ -32,11 +46,138 @@ PORT_SERIES = "port_series.parquet"
 MAPPING = "mapping.png"
 STATE = "state.png"
 RUNS = "runs"
+WHATIF = ("whatif.csv", "whatif.png")
+CLASSES = "classes.toml"
+FITTED = "by fctlab fit"
+"""In the first line of `CLASSES`."""
+STUDY = ("report.json", "report.md", "report.html", "figures", "cells", "inputs", "computed")
 
 BYTES_PER_FLOW = 100
 """A generous estimate of a record in flows.parquet."""
 BYTES_BESIDES = 4_000_000
 """Plots, tables and the like."""
+BYTES_OF_A_FILE = 100_000
+"""Room that a single file needs at least."""
+
+WHOLE = "whole.json"
+"""In a draft that is complete: names of the older result that it replaces, and its own."""
+FOUND = "found"
+"""In a draft: runs of earlier drafts."""
+
+
+# What a result directory is
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of result directory.
+
+    Attributes:
+        name: as people call it.
+        entries: patterns of its files and folders; others are somebody else's.
+        is_here: whether a directory holds one.
+        runs: how many runs it holds, which nobody wants to lose by mistake.
+        index: of its entries, one that names the others; what it does not name is not of it.
+    """
+
+    name: str
+    entries: tuple[str, ...]
+    is_here: Callable[[Path], bool]
+    runs: Callable[[Path], int] = lambda _: 1
+    index: str = ""
+
+    def owned(self, directory: Path) -> list[Path]:
+        """What in `directory` is of this kind."""
+        found = [e for e in directory.iterdir() if any(fnmatch(e.name, p) for p in self.entries)]
+        if self.index:
+            named = (directory / self.index).read_text(encoding="utf-8")
+            found = [e for e in found if e.name == self.index or f'"{e.name}"' in named]
+        return found
+
+
+def _object(file: Path) -> dict[str, Any]:
+    """What a JSON file holds; nothing if it is none."""
+    try:
+        value = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _is_run(directory: Path) -> bool:
+    return "counters" in _object(directory / REPORT) and "scheme" in _object(directory / SCENARIO)
+
+
+def _saved_runs(directory: Path) -> list[Path]:
+    return [scenario.parent for scenario in directory.glob(f"{RUNS}/*/{SCENARIO}")]
+
+
+def _is_comparison(directory: Path) -> bool:
+    saved = _object(directory / SCENARIO)
+    return "runs" in saved and "runs" in _object(directory / REPORT)
+
+
+def _is_kept(directory: Path) -> bool:
+    """Runs of a comparison that was interrupted, and nothing else."""
+    seen = [e.name for e in directory.iterdir() if not e.name.startswith(PREFIX)]
+    return seen == [RUNS] and bool(_saved_runs(directory))
+
+
+def _is_study(directory: Path) -> bool:
+    if "study" in _object(directory / REPORT):
+        return True
+    seen = {e.name for e in directory.iterdir() if not e.name.startswith(PREFIX)}
+    return "cells" in seen and seen <= set(STUDY)
+
+
+def _is_fit(directory: Path) -> bool:
+    with suppress(OSError, UnicodeDecodeError):
+        return FITTED in (directory / CLASSES).read_text(encoding="utf-8").partition("\n")[0]
+    return False
+
+
+_RUN = (SCENARIO, REPORT, FLOWS, SUMMARY, FCT_CDF, SLOWDOWN, RECORDINGS, MAPPING, STATE)
+RUN = Kind("run", _RUN, _is_run)
+COMPARISON = Kind(
+    "comparison", (*_RUN, RUNS), _is_comparison, lambda directory: len(_saved_runs(directory))
+)
+KEPT = Kind(
+    "interrupted comparison", (RUNS,), _is_kept, lambda directory: len(_saved_runs(directory))
+)
+STUDIES = Kind("study", STUDY, _is_study, lambda directory: len(list(directory.glob("cells/*"))))
+SWEEP = Kind("what-if", WHATIF, lambda directory: all((directory / n).is_file() for n in WHATIF))
+FIT = Kind("fit", (CLASSES, "sizes-*.csv", "flows-*.csv"), _is_fit, index=CLASSES)
+KINDS = (RUN, COMPARISON, KEPT, STUDIES, SWEEP, FIT)
+
+
+def kind_of(directory: Path) -> Kind | None:
+    """What result a directory holds; ``None`` if none of fctlab's."""
+    return next((kind for kind in KINDS if directory.is_dir() and kind.is_here(directory)), None)
+
+
+@lru_cache
+def engine() -> str:
+    """Version and fingerprint of the engine: another build may find other numbers."""
+    assert _native.__file__ is not None
+    fingerprint = hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest()[:12]
+    return f"{_native.version()}+{fingerprint}"
+
+
+def files_in(value: object) -> Iterator[Path]:
+    """The files that a resolved scenario or specification names: traces, tables, mappings."""
+    if isinstance(value, Mapping):
+        for inner in value.values():
+            yield from files_in(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from files_in(inner)
+    elif isinstance(value, str | PathLike):
+        with suppress(OSError, ValueError):
+            if Path(value).is_file():
+                yield Path(value)
+
+
+# Writing one
 
 
 @dataclass
@@ -47,124 +188,340 @@ class Draft:
     """Temporary; its contents become the result."""
     out: Path
     """The result directory."""
+    found: list[Path] = field(default_factory=list)
+    """Whole runs that an earlier process left, which did not come to its end."""
 
     def run_folder(self, name: str) -> Path:
         """Where one of several runs writes."""
         return self.folder / RUNS / name
 
+    def take_over(self, wanted: Mapping[str, Mapping[str, Any]]) -> set[str]:
+        """Makes runs that an earlier process has done part of the draft, and drops the others.
+
+        Args:
+            wanted: by name, the resolved scenarios of the runs.
+
+        Returns:
+            Names of those that need not be done again: same scenario, same engine.
+        """
+        taken = set()
+        for run in self.found:
+            same = _object(run / REPORT).get("engine") == engine()
+            if same and _object(run / SCENARIO) == wanted.get(run.name):
+                self.run_folder(run.name).parent.mkdir(exist_ok=True)
+                shutil.copytree(run, self.run_folder(run.name), dirs_exist_ok=True)
+                taken.add(run.name)
+        self.found = []
+        return taken
+
+
+def as_directory(directory: str | PathLike[str]) -> Path:
+    """The path of an output.
+
+    Raises:
+        SpecError: it is empty, which would be the working directory.
+    """
+    if not os.fspath(directory):
+        raise SpecError("out", "is empty; give a name, or . for the working directory")
+    return Path(directory)
+
 
 @contextmanager
-def writing(directory: str | PathLike[str], flows: int | None) -> Iterator[Draft]:
+def writing(
+    directory: str | PathLike[str],
+    flows: int | None,
+    kind: Kind,
+    *,
+    reads: Iterable[Path] = (),
+    runs: int = 1,
+    bytes_besides: int = 0,
+    force: bool = False,
+) -> Iterator[Draft]:
     """A draft that becomes the result `directory` when the block ends well.
 
-    Its files then replace those of the same name. When the block fails, nothing is left but
-    the runs that are whole, and no new directory if there are none.
+    It then replaces the older result there. When the block fails, that one stays as it is, and
+    of the new one the runs that are whole; without an older result they are in ``runs/``.
 
     Args:
         directory: made if need be.
         flows: how many flow records it will hold, where that is known.
+        kind: what it will be.
+        reads: files that making it reads.
+        runs: how many it will hold.
+        bytes_besides: what it needs besides flow records and plots.
+        force: overwrite what would otherwise be refused.
 
     Raises:
-        OutputError: `directory` cannot be written or its disk has too little room, before
-            the block starts; or an error of the system later on, with what was kept.
+        OutputError: before the block starts, `directory` cannot be written, its disk has too
+            little room, or it holds what is not overwritten without `force`; or an error of the
+            system later on, with what was kept.
         KeyboardInterrupt: as raised in the block, with what was kept.
     """
-    out = Path(directory)
-    new = [d for d in (out, *out.parents) if not d.exists()]
+    out = as_directory(directory)
+    new = _missing(out)
     try:
-        draft = Draft(_prepare(out, BYTES_BESIDES + BYTES_PER_FLOW * (flows or 0)), out)
-        try:
-            yield draft
-            _publish(draft)
-        except BaseException as error:
-            kept = _keep_runs(draft)
-            if isinstance(error, KeyboardInterrupt):
-                raise KeyboardInterrupt(kept) from None
-            if isinstance(error, OSError):
-                raise OutputError(f"{out}: {error.strerror or error}; {kept}") from error
-            raise
-        finally:
-            shutil.rmtree(draft.folder, ignore_errors=True)
+        with _draft(out, BYTES_BESIDES + bytes_besides + BYTES_PER_FLOW * (flows or 0)) as draft:
+            if not force:
+                _check_overwriting(out, kind, reads, runs)
+            _recover(draft)
+            try:
+                yield draft
+                _publish(draft, kind)
+            except BaseException as error:
+                kept = _keep_runs(draft)
+                if isinstance(error, KeyboardInterrupt):
+                    raise KeyboardInterrupt(kept) from None
+                if isinstance(error, OSError):
+                    raise OutputError(f"{out}: {error.strerror or error}; {kept}") from error
+                raise
     finally:
-        for made in new:
-            with suppress(OSError):  # not empty: it holds something worth keeping
-                made.rmdir()
+        _remove_empty(new)
 
 
 @contextmanager
 def gathering(
-    directory: str | PathLike[str], folders: Sequence[str], expected_bytes: int
+    directory: str | PathLike[str],
+    folders: Sequence[str],
+    expected_bytes: int,
+    study: str,
+    force: bool = False,
 ) -> Iterator[Path]:
     """A directory whose `folders` fill file by file, each of them whole (see `write_whole`).
 
     When the block fails, what is there stays; no new directory does that is empty.
 
+    Args:
+        directory: made if need be; an interrupted study goes on there.
+        folders: made in it.
+        expected_bytes: room that it needs.
+        study: whose report it will hold.
+        force: write into a directory that holds anything else; a result there is removed.
+
     Raises:
-        OutputError: `directory` cannot be written or its disk has too little room, before
-            the block starts.
+        OutputError: before the block starts, `directory` cannot be written, its disk has too
+            little room, or it holds something else.
     """
-    out = Path(directory)
+    out = as_directory(directory)
     inner = [out / name for name in folders]
-    new = [d for d in (*inner, out, *out.parents) if not d.exists()]
+    new = [*(d for d in inner if not d.exists()), *_missing(out)]
     try:
-        _prepare(out, BYTES_BESIDES + expected_bytes).rmdir()
+        with _draft(out, BYTES_BESIDES + expected_bytes) as draft:
+            older = kind_of(out)
+            other = older is STUDIES and _object(out / REPORT).get("study", study) != study
+            if (older is not STUDIES or other) and not force:
+                _check_strangers(out, older)
+                if older:
+                    raise OutputError(f"{out}: holds another {older.name}; {FORCE} replaces it")
+            _recover(draft)
+            if older and (older is not STUDIES or other):
+                _remove(older.owned(out))
         for folder in inner:
             folder.mkdir(exist_ok=True)
         yield out
     finally:
-        for made in new:
-            with suppress(OSError):  # not empty: it holds something worth keeping
-                made.rmdir()
+        _remove_empty(new)
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Writes a file that is there as a whole or not at all."""
-    draft = path.with_name(f".fctlab-{os.getpid()}-{threading.get_ident()}")
+@contextmanager
+def workspace(directory: Path) -> Iterator[Path]:
+    """A temporary folder inside a directory, gone afterwards; a killed one's is cleaned later."""
+    with locked_folder(directory) as folder:
+        yield folder
+
+
+class FileOutput:
+    """A single file that a command will write: checked first, then written whole.
+
+    Args:
+        path: its folder exists.
+        ours: whether a file's content is an older output of the same kind.
+        reads: files that making it reads.
+        force: overwrite what would otherwise be refused.
+
+    Raises:
+        OutputError: it cannot be written, or would overwrite something else.
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        ours: Callable[[bytes], bool],
+        *,
+        reads: Iterable[Path] = (),
+        force: bool = False,
+    ) -> None:
+        self.path = as_directory(path)
+        if self.path.is_dir():
+            raise OutputError(f"{self.path}: is a directory, not a file to write")
+        try:
+            descriptor, probe = tempfile.mkstemp(prefix=PREFIX, dir=self.path.parent)
+        except OSError as error:
+            raise OutputError(f"{self.path}: cannot be written: {error.strerror}") from None
+        os.close(descriptor)
+        Path(probe).unlink()
+        check_room(self.path, self.path.parent, BYTES_OF_A_FILE)
+        if force or not self.path.exists():
+            return
+        if any(_same(self.path, read) for read in reads):
+            raise OutputError(f"{self.path}: is read by this command; {FORCE} overwrites it")
+        if not ours(self.path.read_bytes()):
+            message = f"is there and not an older output of this command; {FORCE} overwrites it"
+            raise OutputError(f"{self.path}: {message}")
+
+    def write(self, content: str | bytes) -> None:
+        """Write it, whole or not at all.
+
+        Raises:
+            OutputError: the system refuses.
+        """
+        try:
+            write_whole(self.path, content)
+        except OSError as error:
+            raise OutputError(f"{self.path}: {error.strerror or error}") from error
+
+
+# What is there already
+
+FORCE = "--force"
+
+
+def _check_overwriting(out: Path, kind: Kind, reads: Iterable[Path], runs: int) -> None:
+    older = kind_of(out)
+    patterns = {*kind.entries, *(older.entries if older else ())}
+    for read in reads:
+        with suppress(ValueError):
+            inside = read.resolve().relative_to(out.resolve())
+            if any(fnmatch(inside.parts[0], pattern) for pattern in patterns):
+                raise OutputError(
+                    f"{out}: this command reads {inside} there; name another directory, or "
+                    f"{FORCE} overwrites it"
+                )
+    _check_strangers(out, older)
+    if older and older.runs(out) > runs:
+        held = f"{older.runs(out):,} runs" if older is not STUDIES else "a study"
+        raise OutputError(
+            f"{out}: holds {held}, more than the {runs:,} that would replace them; "
+            f"{FORCE} replaces them"
+        )
+
+
+def _check_strangers(out: Path, older: Kind | None) -> None:
+    seen = sorted(e.name for e in out.iterdir() if not e.name.startswith(PREFIX))
+    if seen and older is None and not list(out.glob(f"{PREFIX}*/{WHOLE}")):
+        raise OutputError(
+            f"{out}: holds {seen[0]} and no result of fctlab's; name another directory, or "
+            f"{FORCE} writes into it"
+        )
+
+
+def _same(one: Path, other: Path) -> bool:
     try:
-        with draft.open("wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+        return one.samefile(other)
+    except OSError:
+        return False
 
 
-def _prepare(out: Path, expected_bytes: int) -> Path:
+# Drafts
+
+
+def _missing(out: Path) -> list[Path]:
+    return [d for d in (out, *out.parents) if not d.exists()]
+
+
+def _remove_empty(folders: Iterable[Path]) -> None:
+    for made in folders:
+        with suppress(OSError):  # not empty: it holds something worth keeping
+            made.rmdir()
+
+
+@contextmanager
+def _draft(out: Path, expected_bytes: int) -> Iterator[Draft]:
     if out.exists() and not out.is_dir():
         raise OutputError(f"{out}: is a file, not a directory to write results into")
     try:
         out.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=".fctlab-", dir=out))
+        made = locked_folder(out)
+        folder = made.__enter__()
     except OSError as error:
         raise OutputError(f"{out}: cannot be written: {error.strerror}") from None
-    free = shutil.disk_usage(out).free
-    if free < expected_bytes:
-        temporary.rmdir()
-        raise OutputError(
-            f"{out}: the disk has {free / 1e6:.0f} MB left, the result may need "
-            f"{expected_bytes / 1e6:.0f} MB"
-        )
-    return temporary
+    try:
+        check_room(out, out, expected_bytes)
+        yield Draft(folder, out)
+    finally:
+        made.__exit__(None, None, None)
 
 
-def _publish(draft: Draft) -> None:
-    """Moves the draft into place, ``scenario.json`` last."""
-    entries = sorted(draft.folder.iterdir(), key=lambda entry: entry.name == SCENARIO)
-    (draft.out / SCENARIO).unlink(missing_ok=True)
-    for entry in entries:
-        _move(entry, draft.out / entry.name)
+def _recover(draft: Draft) -> None:
+    """Finishes or takes over what processes that were killed left in the directory."""
+    for entry in left_behind(draft.out):
+        if (entry / WHOLE).is_file():
+            _move_into_place(entry, draft.out)
+        elif runs := _saved_runs(entry):
+            kept = draft.folder / FOUND / entry.name
+            kept.mkdir(parents=True)
+            for run in runs:
+                run.replace(kept / run.name)
+                draft.found.append(kept / run.name)
+        if entry.is_dir():
+            shutil.rmtree(entry, ignore_errors=True)
+        else:
+            entry.unlink(missing_ok=True)
+    older = kind_of(draft.out)
+    if older is KEPT:
+        draft.found += _saved_runs(draft.out)
+
+
+def _publish(draft: Draft, kind: Kind) -> None:
+    """Replaces the older result by the draft; from here on any process can finish it."""
+    shutil.rmtree(draft.folder / FOUND, ignore_errors=True)
+    older = kind_of(draft.out)
+    names = {"old": [e.name for e in older.owned(draft.out)] if older else []}
+    names["new"] = [e.name for e in kind.owned(draft.folder)]
+    flush(draft.folder)
+    write_json(draft.folder / WHOLE, names)
+    _move_into_place(draft.folder, draft.out)
+
+
+def _move_into_place(folder: Path, out: Path) -> None:
+    names = _object(folder / WHOLE)
+    last = sorted(names["new"], key=lambda name: name == SCENARIO)
+    # Nothing reads as a result while old and new are side by side.
+    if (folder / SCENARIO).exists() or SCENARIO not in names["new"]:
+        (out / SCENARIO).unlink(missing_ok=True)
+    _remove(out / name for name in names["old"] if name not in names["new"])
+    for name in last:
+        if (folder / name).exists():
+            _move(folder / name, out / name)
 
 
 def _keep_runs(draft: Draft) -> str:
-    """Moves the runs that are whole into place although the result is not; says what it kept."""
-    whole = [scenario.parent for scenario in draft.folder.glob(f"{RUNS}/*/{SCENARIO}")]
+    """Keeps the runs that are whole although the result is not; says what it kept."""
+    if (draft.folder / WHOLE).exists():
+        (draft.folder / LOCK).unlink()
+        return f"the next command that writes there moves {draft.folder} into place"
+    whole = _saved_runs(draft.folder)
+    if not whole:
+        return f"nothing was kept in {draft.out}"
+    kept = f"kept {len(whole)} finished run{'s'[: len(whole) > 1]} in"
+    older = kind_of(draft.out)
+    if older not in (None, KEPT):
+        _remove(entry for entry in draft.folder.iterdir() if entry.name != RUNS)
+        kept = f"{kept} {draft.folder}, where the same command takes them over"
+        return f"{kept}; {draft.out} is as it was"
+    if older is KEPT:
+        _remove([draft.out / RUNS])
     for run in whole:
         (draft.out / RUNS).mkdir(exist_ok=True)
         _move(run, draft.out / RUNS / run.name)
-    if not whole:
-        return f"nothing was kept in {draft.out}"
-    return f"kept {len(whole)} finished run{'s'[: len(whole) > 1]} in {draft.out / RUNS}"
+    return f"{kept} {draft.out / RUNS}"
+
+
+def _remove(entries: Iterable[Path]) -> None:
+    for entry in entries:
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink(missing_ok=True)
 
 
 def _move(source: Path, target: Path) -> None:
@@ -174,13 +531,7 @@ def _move(source: Path, target: Path) -> None:
     source.replace(target)
 
 
-def write_json(path: Path, value: object) -> None:
-    """Writes `value` as JSON that a person can read, through to the disk."""
-    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-    with path.open("w", encoding="utf-8") as file:
-        file.write(text + "\n")
-        file.flush()
-        os.fsync(file.fileno())
+# Reading one
 
 
 def read_run(directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -189,10 +540,32 @@ def read_run(directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     Raises:
         SpecError: it does not hold the whole result of one run.
     """
-    if not (directory / SCENARIO).is_file():
-        raise SpecError(str(directory), f"does not hold a whole result: it has no {SCENARIO}")
-    scenario = json.loads((directory / SCENARIO).read_text(encoding="utf-8"))
-    report = json.loads((directory / REPORT).read_text(encoding="utf-8"))
+    scenario, report = _read(directory)
     if "counters" not in report:
         raise SpecError(str(directory), f"holds a comparison; its runs are in {RUNS}/")
     return scenario, report
+
+
+def read_comparison(directory: Path) -> list[dict[str, Any]]:
+    """The runs of a comparison's result directory: ``scheme``, ``load``, ``seed``, ``scenario``.
+
+    Raises:
+        SpecError: it does not hold a whole comparison.
+    """
+    scenario, _ = _read(directory)
+    runs = scenario.get("runs")
+    if not isinstance(runs, list):
+        raise SpecError(str(directory), "holds one run, not a comparison")
+    return runs
+
+
+def _read(directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    if not (directory / SCENARIO).is_file():
+        raise SpecError(str(directory), f"does not hold a whole result: it has no {SCENARIO}")
+    found = []
+    for name in (SCENARIO, REPORT):
+        value = _object(directory / name)
+        if not value:
+            raise SpecError(str(directory / name), "cannot be read: it is no JSON object")
+        found.append(value)
+    return found[0], found[1]

@@ -35,10 +35,12 @@ def result(found: Result) -> RenderableType:
             *([row["traffic_class"]] if several else []),
             SIZE_CLASSES[row["class"]],
             _flows(row),
-            *(seconds(row[f"{s}_fct_s"]) for s in ("avg", "p50", "p99")),
-            *(plain(row[f"{s}_slowdown"]) for s in ("avg", "p50", "p99")),
+            *(_value(row, f"{s}_fct_s") for s in ("avg", "p50", "p99")),
+            *(_value(row, f"{s}_slowdown") for s in ("avg", "p50", "p99")),
         )
-    parts: list[RenderableType] = [_whole(table), *_window(found.extras["measured"])]
+    parts: list[RenderableType] = [_whole(table), *_bounds(found.summary)]
+    parts += _window(found.extras["measured"])
+    parts += _cut(found.extras, found.scenario)
     parts.append(_counters(found.scheme, found.engine, found.counters))
     parts += _extras(found.scheme, found.extras)
     parts.append(_speed(found.perf, found.engine, found.counters))
@@ -47,13 +49,13 @@ def result(found: Result) -> RenderableType:
 
 def comparison(found: Comparison) -> RenderableType:
     """Summary of a comparison: every size class under each scheme, one table per load."""
-    base, seeds = found.schemes[0], len(found.seeds)
+    base = found.schemes[0]
     several = found.summary["traffic_class"].n_unique() > 1
     parts: list[RenderableType] = []
     for load in found.loads:
         titles = [found.results[0].title]
         titles += [] if load is None else [f"load {load:g}"]
-        titles += [f"mean of {seeds} seeds ± 95% interval"] if seeds > 1 else []
+        titles += _sampling(found)
         table = _table(", ".join(filter(None, titles)))
         table.add_column("flow size", no_wrap=True)
         table.add_column("scheme", no_wrap=True)
@@ -77,12 +79,15 @@ def comparison(found: Comparison) -> RenderableType:
                     end_section=i == len(group) - 1,
                 )
         parts.append(_whole(table))
+    parts += _bounds(found.summary)
     if len(found.seeds) == 1:
         parts += _window(found.results[0].extras["measured"])
     for scheme in found.schemes:
         runs = [r for c, r in zip(found.cells, found.results, strict=True) if c.scheme == scheme]
         total = {k: sum(run.counters[k] for run in runs) for k in runs[0].counters}
-        parts.append(_counters(scheme, runs[0].engine, total))
+        cuts = [run.extras["cut"]["flows_not_started"] for run in runs if "cut" in run.extras]
+        words = scheme if len(runs) == 1 else f"{scheme}, {len(runs)} runs"
+        parts.append(_counters(words, runs[0].engine, total, sum(cuts)))
     if len(found.cells) == len(found.schemes):
         for run in found.results:
             parts += _extras(run.scheme, run.extras)
@@ -404,16 +409,23 @@ def _flows(row: dict[str, Any]) -> str:
     return f"{row['flows']:,}{unfinished}"
 
 
+def _value(row: dict[str, Any], metric: str) -> str:
+    text = seconds(row[metric]) if metric.endswith("_s") else plain(row[metric])
+    return f"> {text}" if row[f"{metric}_lower_bound"] else text
+
+
 def _estimate(row: dict[str, Any], metric: str) -> str:
     value, ci = row[metric], row[f"{metric}_ci95"]
-    text = seconds(value) if metric.endswith("_s") else plain(value)
+    text = _value(row, metric)
     return text if ci is None or not value else f"{text} ±{ci / value:.0%}"
 
 
 def _ratio(row: dict[str, Any], metric: str, base: str) -> str:
     value, ci = row[f"{metric}_ratio"], row[f"{metric}_ratio_ci95"]
-    if row["scheme"] == base or value is None:
+    if row["scheme"] == base:
         return ""
+    if value is None:
+        return "not known"
     return f"{value:.2f}x" if ci is None else f"{value:.2f}x ±{ci:.2f}"
 
 
@@ -421,19 +433,50 @@ _UNITS = {"packet": ("packet-hops", "packet_hops"), "model": ("steps of the mode
 """By engine, what its work is counted in."""
 
 
-def _counters(scheme: str, engine: str, counters: dict[str, int]) -> Text:
+def _sampling(found: Comparison) -> list[str]:
+    """What the seeds are a sample of."""
+    if not found.draws:
+        return []
+    if not found.one_trace:
+        return [f"mean of {found.draws} ± 95% interval"]
+    if found.same_under_every_seed:
+        return ["one trace, the same under every seed"]
+    return [f"one trace, {found.draws} ± 95% interval"]
+
+
+def _bounds(summary: pl.DataFrame) -> list[Text]:
+    """What ">" means, where it is."""
+    if not summary["unfinished"].sum():
+        return []
+    return [Text("> : at least; flows that had not finished when the run ended could raise it")]
+
+
+def _cut(extras: dict[str, Any], scenario: dict[str, Any]) -> list[Text]:
+    """What `measure.max_time` left undone."""
+    if "cut" not in extras:
+        return []
+    cut = extras["cut"]
+    about = "" if {"flows", "trace"} & scenario["traffic"].keys() else "about "
+    left = [f"{cut['flows_unfinished']:,} flows unfinished"] if cut["flows_unfinished"] else []
+    if missing := cut["flows_not_started"]:
+        left.append(f"{about}{missing:,} flows never started")
+    return [Text(f"cut at {seconds(cut['at_s'])} (measure.max_time): {', '.join(left)}")]
+
+
+def _counters(scheme: str, engine: str, counters: dict[str, int], not_started: int = 0) -> Text:
     names = ("data_packets", "retransmissions", "timeouts", "drops", "ecn_marks")
     parts = [f"{count(counters[name])} {name.replace('_', ' ')}" for name in names]
     if engine == "model":
         parts = ["on the functional model, no packets"]
     unfinished = counters["flows_started"] - counters["flows_finished"]
     parts += [f"{unfinished:,} flows unfinished"] if unfinished else []
+    parts += [f"{not_started:,} never started"] if not_started else []
     return Text(f"{scheme}: {', '.join(parts)}")
 
 
 def _extras(scheme: str, extras: dict[str, Any]) -> list[Text]:
     """A line per further summary that the scenario asked for."""
-    asked = {name: value for name, value in extras.items() if name != "measured"}
+    asked = {name: value for name, value in extras.items() if name not in ("measured", "cut")}
     return [Text(f"{scheme}, {name}: {_inline(value)}") for name, value in asked.items()]
 
 
@@ -451,12 +494,13 @@ def _inline(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, dict):
-        texts = {
-            key.removesuffix("_s"): seconds(inner)
-            if key.endswith("_s") and inner is not None
-            else _inline(inner)
-            for key, inner in value.items()
-        }
+        texts = {}
+        for key, inner in value.items():
+            if key.endswith("_lower_bound"):
+                continue
+            text = seconds(inner) if key.endswith("_s") and inner is not None else _inline(inner)
+            bound = value.get(f"{key}_lower_bound", False)
+            texts[key.removesuffix("_s")] = f"> {text}" if bound else text
         return ", ".join(f"{key.replace('_', ' ')} {text}" for key, text in texts.items() if text)
     if isinstance(value, list):
         return ", ".join(map(_inline, value))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,6 +13,22 @@ from rich.console import Console
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+
+def output(text: str) -> Path:
+    """The name of an output as typed."""
+    if not text:
+        raise typer.BadParameter("it is empty; give a name, or . for the working directory")
+    return Path(text)
+
+
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="Write over more runs, over files that the command reads, or where no result of "
+        "fctlab's is.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 WIDTH_OF_PIPES = 140

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -200,3 +201,58 @@ def test_sets_reach_the_tables_that_schemes_name() -> None:
     changed = scenario.set("schemes.mine.port.buffer", "30pkt").with_scheme("mine")
     assert changed.resolve()["scheme"]["port"]["buffer"] == "30pkt"
     assert scenario.with_scheme("mine").resolve()["scheme"]["port"]["buffer"] != "30pkt"
+
+
+def test_a_saved_comparison_loads_again(comparison: fctlab.Comparison, tmp_path: Path) -> None:
+    comparison.save(tmp_path / "saved")
+    for loaded in (fctlab.load(tmp_path / "saved"), fctlab.Comparison.load(tmp_path / "saved")):
+        assert isinstance(loaded, fctlab.Comparison)
+        assert loaded.cells == comparison.cells
+        assert_frame_equal(loaded.summary, comparison.summary)
+        assert_frame_equal(loaded.flows, comparison.flows)
+    one = fctlab.load(tmp_path / "saved" / "runs" / "dctcp-0.5-1")
+    assert isinstance(one, fctlab.Result)
+    with pytest.raises(fctlab.SpecError, match="holds one run, not a comparison"):
+        fctlab.Comparison.load(tmp_path / "saved" / "runs" / "dctcp-0.5-1")
+    with pytest.raises(fctlab.SpecError, match="holds a comparison"):
+        fctlab.Result.load(tmp_path / "saved")
+
+
+def test_results_travel_between_processes(
+    result: fctlab.Result, comparison: fctlab.Comparison, tmp_path: Path
+) -> None:
+    copy = pickle.loads(pickle.dumps(result))
+    assert_frame_equal(copy.flows, result.flows)
+    assert_frame_equal(copy.summary, result.summary)
+    again = pickle.loads(pickle.dumps(copy))
+    result.save(tmp_path / "first")
+    again.save(tmp_path / "second")
+    files = [tmp_path / d / "flows.parquet" for d in ("first", "second")]
+    assert files[0].read_bytes() == files[1].read_bytes()
+    assert_frame_equal(pickle.loads(pickle.dumps(comparison)).summary, comparison.summary)
+
+
+STAR = {
+    "topology": {"kind": "star", "senders": 4, "host_rate": "10Gbps", "link_delay": "1us"},
+    "scheme": "dctcp",
+}
+
+
+def test_a_trace_is_one_sample(tmp_path: Path) -> None:
+    rows = "".join(f"{i * 1e-5},{i % 3},{3 + i % 3},{1000 * (i % 90 + 1)}\n" for i in range(200))
+    (tmp_path / "trace.csv").write_text("start_s,src,dst,size_bytes\n" + rows)
+    traffic = {"traffic": {"trace": str(tmp_path / "trace.csv")}}
+    several = fctlab.compare(SMALL | traffic, ["dctcp", "tcp"], seeds=3)
+    assert several.one_trace and several.draws == "3 path draws"
+    row = several.summary.row(0, named=True)
+    assert (row["seeds"], row["flows"]) == (3, 200) and row["avg_fct_s_ci95"] > 0
+    assert "3 path draws pooled" in several.plot_fct_cdf().axes[0].get_ylabel()
+    to_one = "".join(f"{i * 1e-5},{i % 4},4,{1000 * (i % 90 + 1)}\n" for i in range(200))
+    (tmp_path / "trace.csv").write_text("start_s,src,dst,size_bytes\n" + to_one)
+    star = fctlab.compare(STAR | traffic, ["dctcp", "tcp"], seeds=3)
+    assert star.same_under_every_seed
+    for name in ("avg_fct_s", "p99_slowdown", "avg_fct_s_ratio"):
+        assert star.summary[f"{name}_ci95"].null_count() == len(star.summary)
+    assert star.summary["flows"].max() == 200
+    drawn = fctlab.compare(SMALL, ["dctcp"], seeds=2)
+    assert not drawn.one_trace and drawn.draws == "2 seeds" and not drawn.same_under_every_seed

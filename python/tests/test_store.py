@@ -13,7 +13,7 @@ import pytest
 
 import fctlab
 from fctlab import store
-from tests.conftest import PROGRAM, SMALL_TOML, Program
+from tests.conftest import PROGRAM, SCENARIOS, SMALL, SMALL_TOML, Program
 
 # Ends when it is told to.
 ENDLESS_TOML = SMALL_TOML.replace("flows = 300", 'duration = "100000s"')
@@ -35,14 +35,16 @@ def test_a_result_is_published_with_its_scenario_last(
 
     monkeypatch.setattr(store, "_move", watch)
     out = tmp_path / "new" / "out"
-    with store.writing(out, 0) as draft:
-        for name in ("scenario.json", "a", "z"):
+    with store.writing(out, 0, store.RUN) as draft:
+        for name in ("scenario.json", "report.json", "flows.parquet"):
             (draft.folder / name).write_text(name)
-    assert moved[-1] == "scenario.json" and names(out) == ["a", "scenario.json", "z"]
+    assert moved[-1] == "scenario.json"
+    assert names(out) == ["flows.parquet", "report.json", "scenario.json"]
 
 
 def test_nothing_is_left_of_a_failure(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), store.writing(tmp_path / "a" / "b", 0) as draft:
+    place = tmp_path / "a" / "b"
+    with pytest.raises(ZeroDivisionError), store.writing(place, 0, store.RUN) as draft:
         (draft.folder / "scenario.json").write_text("{}")
         raise ZeroDivisionError
     assert list(tmp_path.iterdir()) == []
@@ -51,19 +53,29 @@ def test_nothing_is_left_of_a_failure(tmp_path: Path) -> None:
 def test_a_failure_while_publishing_leaves_nothing_that_reads_as_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(source: Path, target: Path) -> None:
-        raise OSError(28, "No space left on device")
+    """And the next command that writes there moves into place what was whole."""
+    out = tmp_path / "out"
+    fctlab.run(SMALL, out=out)
+    move = store._move
 
-    (tmp_path / "scenario.json").write_text("{}")
+    def refuse(source: Path, target: Path) -> None:
+        if source.name == "scenario.json":
+            raise OSError(28, "No space left on device")
+        move(source, target)
+
     monkeypatch.setattr(store, "_move", refuse)
+    with pytest.raises(fctlab.OutputError, match=r"No space left on device; the next command"):
+        fctlab.run(SMALL, seed=2, out=out)
+    with pytest.raises(fctlab.SpecError, match="does not hold a whole result"):
+        fctlab.Result.load(out)
+    monkeypatch.undo()
     with (
-        pytest.raises(fctlab.OutputError, match="No space left on device; nothing was kept"),
-        store.writing(tmp_path, 0) as draft,
+        pytest.raises(ZeroDivisionError),
+        store.writing(out, 0, store.RUN),
     ):
-        (draft.folder / "flows.parquet").write_text("")
-    assert list(tmp_path.iterdir()) == []
-    with pytest.raises(fctlab.SpecError):
-        fctlab.Result.load(tmp_path)
+        assert fctlab.Result.load(out).scenario["seed"] == 2
+        raise ZeroDivisionError
+    assert not list(out.glob(".fctlab-*"))
 
 
 @pytest.fixture
@@ -158,3 +170,180 @@ def test_ctrl_c_without_output(tmp_path: Path) -> None:
         assert " flows, " in process.stderr.readline()
         said = interrupt(process, signal.SIGINT)
     assert said.endswith("interrupted: nothing was kept\n")
+
+
+LONG = SMALL_TOML.replace("flows = 300", "flows = 10_000")
+COMPARE = [PROGRAM, "compare", "long.toml", "--schemes", "dctcp,tcp", "--seeds", "20"]
+
+
+def begun(folder: Path, runs: int) -> subprocess.Popen[str]:
+    """A comparison into ``out`` that has done some of its runs."""
+    (folder / "long.toml").write_text(LONG)
+    process = subprocess.Popen(
+        [*COMPARE, "--workers", "1", "--out", "out"], cwd=folder, stderr=subprocess.PIPE, text=True
+    )
+    for _ in range(2400):
+        if len(list(folder.glob("out/.fctlab-*/runs/*/scenario.json"))) >= runs:
+            return process
+        time.sleep(0.02)
+    process.kill()
+    pytest.fail("no run comes to its end")
+
+
+def test_an_interrupted_comparison_leaves_an_older_result_as_it_was(tmp_path: Path) -> None:
+    fctlab.compare(SMALL, ["pfabric", "tcp"], out=tmp_path / "out")
+    before = {f: f.read_bytes() for f in (tmp_path / "out").rglob("*") if f.is_file()}
+    with begun(tmp_path, 2) as process:
+        said = interrupt(process, signal.SIGINT)
+    assert re.match(r"interrupted: kept \d+ finished runs? in out/\.fctlab-\w+, where the ", said)
+    for file, content in before.items():
+        assert file.read_bytes() == content, file
+    assert fctlab.load(tmp_path / "out").report["summary"]
+    # The same command takes the runs over.
+    kept = len(list(tmp_path.glob("out/.fctlab-*/runs/*")))
+    seen: set[str] = set()
+    comparison = fctlab.compare(
+        fctlab.load_scenario(tmp_path / "long.toml"),
+        ["dctcp", "tcp"],
+        seeds=20,
+        out=tmp_path / "out",
+        progress=lambda cell, progress: seen.add(cell.name),
+    )
+    assert 0 < len(seen) <= 40 - kept
+    assert len(comparison.results) == 40 and names(tmp_path / "out" / "runs")[0] == "dctcp-0.5-1"
+    assert len(names(tmp_path / "out" / "runs")) == 40
+    assert not list(tmp_path.rglob(".fctlab-*"))
+
+
+def test_what_a_killed_process_left_is_taken_over_or_cleaned(tmp_path: Path) -> None:
+    with begun(tmp_path, 2) as process:
+        process.kill()
+    (left,) = (tmp_path / "out").glob(".fctlab-*")
+    (whole, *_) = left.glob("runs/*/scenario.json")
+    whole.with_name("report.json").touch()
+    seen: set[str] = set()
+    few = fctlab.compare(
+        fctlab.load_scenario(tmp_path / "long.toml"),
+        ["dctcp", "tcp"],
+        out=tmp_path / "out",
+        progress=lambda cell, progress: seen.add(cell.name),
+    )
+    assert seen == {"tcp-0.5-1"} and [r.scheme for r in few.results] == ["dctcp", "tcp"]
+    assert not list(tmp_path.rglob(".fctlab-*"))
+    assert names(tmp_path / "out" / "runs") == ["dctcp-0.5-1", "tcp-0.5-1"]
+
+
+def test_drafts_of_processes_that_run_are_left_alone(tmp_path: Path) -> None:
+    with begun(tmp_path, 1) as process:
+        (draft,) = (tmp_path / "out").glob(".fctlab-*")
+        fctlab.run(SMALL, out=tmp_path / "out", force=True)
+        assert draft.is_dir() and list(draft.glob("runs/*"))
+        process.kill()
+    fctlab.run(SMALL, out=tmp_path / "out")
+    assert not list(tmp_path.rglob(".fctlab-*"))
+
+
+def test_a_result_is_replaced_whole(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    recorded = {**SMALL, "record": {"values": {}}}
+    fctlab.run(recorded, out=out)
+    assert (out / "recordings").is_dir()
+    (out / "notes.txt").write_text("mine")
+    fctlab.run(SMALL, seed=2, out=out)
+    assert not (out / "recordings").exists() and (out / "notes.txt").read_text() == "mine"
+    fctlab.compare(SMALL, ["dctcp", "tcp"], out=out)
+    with pytest.raises(fctlab.OutputError, match=r"holds 2 runs, more than the 1 .* --force"):
+        fctlab.run(SMALL, out=out)
+    assert len(fctlab.Comparison.load(out).results) == 2
+    fctlab.run(SMALL, out=out, force=True)
+    assert not (out / "runs").exists() and len(fctlab.Result.load(out).flows) == 300
+
+
+def test_what_is_no_result_and_what_is_read_is_not_overwritten(
+    program: Program, small: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    (place / "flows.parquet").write_text("mine")
+    for command in (["run"], ["compare", "--schemes", "dctcp"]):
+        done = program(*command, small, "--out", "place")
+        assert done.returncode == 2 and done.stderr.count("\n") == 1
+        assert "place: holds flows.parquet and no result of fctlab's" in done.stderr
+        assert names(place) == ["flows.parquet"]
+    assert program("run", small, "--out", "place", "--force").returncode == 0
+    # A trace and a scenario that the run reads.
+    before = {f: f.read_bytes() for f in place.iterdir()}
+    for arguments in (
+        ["place/scenario.json"],
+        [small, "--set", "traffic={trace='place/flows.parquet'}"],
+    ):
+        done = program("run", *arguments, "--out", "place")
+        assert done.returncode == 2, done
+        assert "this command reads" in done.stderr and "--force" in done.stderr
+        assert {f: f.read_bytes() for f in place.iterdir()} == before
+    done = program("run", small, "--out", "")
+    assert done.returncode == 2 and "it is empty" in done.stderr
+    with pytest.raises(fctlab.SpecError, match="out: is empty"):
+        fctlab.run(SMALL, out="")
+
+
+@pytest.mark.parametrize(
+    ("command", "ours"),
+    [
+        (["bigswitch", "draw", "figure-1", "--out"], "a.png"),
+        (["bigswitch", "worst-case", "fifo", "--theorem", "3", "--out"], "a.json"),
+    ],
+)
+def test_files_of_others_are_not_overwritten(
+    program: Program, tmp_path: Path, command: list[str], ours: str
+) -> None:
+    (tmp_path / ours).write_text("mine")
+    done = program(*command, ours)
+    assert done.returncode == 2 and "is there and not an older output" in done.stderr, done.stderr
+    assert (tmp_path / ours).read_text() == "mine"
+    assert program(*command, ours, "--force").returncode == 0
+    assert program(*command, ours).returncode == 0
+    assert names(tmp_path) == [ours]
+    assert "is a directory" in program(*command, ".").stderr or ours.endswith("png")
+
+
+LOG = "start_s,size_bytes,class\n" + "".join(f"{i * 0.001 + i % 7 * 0.0001},{1000 + i},web\n"
+                                              for i in range(500))  # fmt: skip
+
+
+def test_fit_leaves_nothing_on_a_full_disk_and_replaces_only_its_own(
+    program: Program, tmp_path: Path, small_disk: Path
+) -> None:
+    (tmp_path / "log.csv").write_text(LOG)
+    (small_disk / "filler").write_bytes(bytes(5_900_000))
+    done = program("fit", "log.csv", "--out", small_disk / "out")
+    assert done.returncode == 2 and "the disk has" in done.stderr, done
+    assert names(small_disk) == ["filler"]
+    assert program("fit", "log.csv", "--out", "out").returncode == 0
+    (tmp_path / "out" / "flows-mine.csv").write_text("mine")
+    (tmp_path / "log.csv").write_text(LOG.replace("web", "cache"))
+    assert program("fit", "log.csv", "--out", "out").returncode == 0
+    left = names(tmp_path / "out")
+    assert "sizes-cache.csv" in left and "sizes-web.csv" not in left and "flows-mine.csv" in left
+
+
+def test_a_file_on_a_full_disk_is_refused_before_the_work(
+    program: Program, small: Path, tmp_path: Path, small_disk: Path
+) -> None:
+    assert program("run", small, "--set", "record.values={}", "--out", "ran").returncode == 0
+    (small_disk / "filler").write_bytes(bytes(6 * 2**20))
+    for out in (small_disk / "map.json", tmp_path / "none" / "map.json", Path("/proc/map.json")):
+        done = program("mapping", "ran", "--out", out)
+        assert done.returncode == 2 and str(out) in done.stderr, done
+        assert done.stdout == "" and done.stderr.count("\n") == 1
+    assert names(small_disk) == ["filler"]
+    spec = SCENARIOS / "slo-two-classes.toml"
+    for command in (
+        ["whatif", spec, "--vary", "classes.rpc.load=0.1,0.2", "--out", small_disk / "out"],
+        ["calibrate", spec, "--scheme", "hpcc", "--out", small_disk / "cc.toml"],
+    ):
+        start = time.monotonic()
+        done = program(*command)
+        assert done.returncode == 2 and "the disk has" in done.stderr, done
+        assert time.monotonic() - start < 10
+    assert names(small_disk) == ["filler"]

@@ -80,9 +80,18 @@ impl Record {
             Fct::Finished(d) | Fct::Unfinished(d, _) => d,
         }
     }
-    /// FCT / ideal FCT; at least 1 for a finished flow.
+    /// FCT / ideal FCT; for an unfinished flow a lower bound, which is at least 1: no flow is
+    /// faster than alone.
     pub fn slowdown(&self) -> f64 {
-        self.fct().ps() as f64 / self.ideal.ps() as f64
+        let slowdown = self.fct().ps() as f64 / self.ideal.ps() as f64;
+        match self.fct {
+            Fct::Finished(_) => slowdown,
+            Fct::Unfinished(..) => slowdown.max(1.0),
+        }
+    }
+    /// Whether its times are known, and not lower bounds.
+    pub fn finished(&self) -> bool {
+        matches!(self.fct, Fct::Finished(_))
     }
 }
 
@@ -124,7 +133,7 @@ columns! {
     "fct_s", Float64, false, fct: Float64Builder, |r, c| Some(r.fct().as_secs_f64());
     "ideal_fct_s", Float64, false, ideal: Float64Builder, |r, c| Some(r.ideal.as_secs_f64());
     "slowdown", Float64, false, slowdown: Float64Builder, |r, c| Some(r.slowdown());
-    "finished", Boolean, false, finished: BooleanBuilder, |r, c| Some(matches!(r.fct, Fct::Finished(_)));
+    "finished", Boolean, false, finished: BooleanBuilder, |r, c| Some(r.finished());
     "unfinished_reason", Utf8, true, reason: StringBuilder, |r, c| match r.fct {
         Fct::Finished(_) => None,
         Fct::Unfinished(_, why) => Some(why.as_str()),

@@ -67,7 +67,8 @@ pub struct Outcome {
     pub flows: Vec<RecordBatch>,
     /// Files that recorders wrote, relative to `recordings_out`.
     pub recordings: Vec<String>,
-    /// Always `measured`, the window as resolved; then the extra summaries that
+    /// Always `measured`, the window as resolved; `cut`, what was under way or had yet to start
+    /// when `measure.max_time` ended the run, if it did; then the extra summaries that
     /// the scenario asked for (`goodput`, `jain`, `starvation`, `queries`) and
     /// `recordings`, what recorders of chosen flows left out or did not see.
     pub extras: Map<String, Value>,
@@ -84,8 +85,8 @@ pub struct SummaryRow {
     pub traffic_class: String,
     /// Measured flows, finished or not.
     pub flows: u64,
-    /// Measured flows that had not finished when the run ended; they enter
-    /// averages and percentiles as censored at the end time.
+    /// Measured flows that had not finished when the run ended. They enter averages and
+    /// percentiles with lower bounds: their age, and a slowdown of at least 1.
     pub unfinished: u64,
     /// Mean flow completion time in seconds.
     pub avg_fct_s: f64,
@@ -99,6 +100,18 @@ pub struct SummaryRow {
     pub p50_slowdown: f64,
     /// 99th percentile (nearest rank).
     pub p99_slowdown: f64,
+    /// Whether `avg_fct_s` is a lower bound, because of unfinished flows.
+    pub avg_fct_s_lower_bound: bool,
+    /// The same of `p50_fct_s`: unfinished flows could move it.
+    pub p50_fct_s_lower_bound: bool,
+    /// The same of `p99_fct_s`.
+    pub p99_fct_s_lower_bound: bool,
+    /// The same of `avg_slowdown`.
+    pub avg_slowdown_lower_bound: bool,
+    /// The same of `p50_slowdown`.
+    pub p50_slowdown_lower_bound: bool,
+    /// The same of `p99_slowdown`.
+    pub p99_slowdown_lower_bound: bool,
 }
 
 /// What a run counted, over the whole run (warm-up included).
@@ -177,7 +190,8 @@ pub fn run(scenario: &Scenario, mut options: RunOptions<'_>) -> Result<Outcome, 
         .build(&layout, &scenario.packet, scenario.seed());
     let traffic = traffic.map_err(|e| e.under("traffic"))?;
     let settings = settings(scenario, &fabric)?;
-    let window = settings.window;
+    let (window, end_at) = (settings.window, settings.end_at);
+    let expected = traffic.expected_flows();
     let recorders = Recorders::new(scenario, &fabric, window, options.recordings_out.as_deref())?;
     let classes = traffic.class_names().to_vec();
     check_classes(scenario, &classes)?;
@@ -246,6 +260,11 @@ pub fn run(scenario: &Scenario, mut options: RunOptions<'_>) -> Result<Outcome, 
     let found = recorders.finish(now)?;
     let mut extras = Map::new();
     extras.insert("measured".into(), measured(window, &summary[0]));
+    if now >= end_at
+        && let Some(cut) = cut(now, expected, &counters)
+    {
+        extras.insert("cut".into(), cut);
+    }
     extras.extend(found.extras);
     if let Some(queries) = queries {
         extras.insert("queries".into(), queries.report());
@@ -291,6 +310,21 @@ fn measured((from, until): (Time, Time), all: &SummaryRow) -> Value {
         "until_s": (until != Time::NEVER).then(|| until.as_secs_f64()),
         "flows": all.flows,
         "unfinished": all.unfinished,
+    })
+}
+
+/// What `measure.max_time` left undone, if anything. How many flows there are is an expectation
+/// where the traffic ends at a time.
+fn cut(now: Time, expected: Option<u64>, counters: &Counters) -> Option<Value> {
+    let started = counters.flows_started;
+    let not_started = expected.unwrap_or(started).saturating_sub(started);
+    let unfinished = started - counters.flows_finished;
+    (not_started + unfinished > 0).then(|| {
+        json!({
+            "at_s": now.as_secs_f64(),
+            "flows_not_started": not_started,
+            "flows_unfinished": unfinished,
+        })
     })
 }
 

@@ -1,8 +1,11 @@
 //! Averages and percentiles of the measured flows, by size class and traffic class.
+//!
+//! Flows that had not finished when the run ended enter with lower bounds of their times, and
+//! what rests on one of these is marked as a lower bound itself.
 
-use fctlab_core::stats::percentile;
+use fctlab_core::stats::{Bounded, Censored};
 
-use crate::records::{Fct, Record};
+use crate::records::Record;
 use crate::run::SummaryRow;
 
 /// Upper ends of the size classes in bytes, inclusive.
@@ -41,7 +44,7 @@ impl Summary {
                 fct_ps: record.fct().ps(),
                 slowdown: record.slowdown(),
                 size_class: class as u8,
-                finished: matches!(record.fct, Fct::Finished(_)),
+                finished: record.finished(),
                 traffic_class: record.flow.class,
             });
         }
@@ -77,24 +80,43 @@ impl Summary {
 }
 
 fn row(scheme: &str, class: &str, traffic_class: &str, samples: &[Sample]) -> SummaryRow {
-    let mut fcts: Vec<u64> = samples.iter().map(|s| s.fct_ps).collect();
-    fcts.sort_unstable();
-    let mut slowdowns: Vec<f64> = samples.iter().map(|s| s.slowdown).collect();
-    slowdowns.sort_unstable_by(f64::total_cmp);
+    let fcts = Censored::new(samples.iter().map(|s| (s.fct_ps, s.finished)), u64::cmp);
+    let slowdowns = samples.iter().map(|s| (s.slowdown, s.finished));
+    let slowdowns = Censored::new(slowdowns, f64::total_cmp);
     let n = samples.len() as f64;
-    let seconds = |ps: Option<u64>| ps.map_or(f64::NAN, |ps| ps as f64 / 1e12);
-    let total_fct: u128 = fcts.iter().map(|&ps| u128::from(ps)).sum();
+    let unfinished = fcts.unknown();
+    let fct = |p| {
+        let found = fcts.percentile(p);
+        found.map_or((f64::NAN, false), |b| {
+            (b.value as f64 / 1e12, b.lower_bound)
+        })
+    };
+    let slowdown = |p| {
+        let found: Option<Bounded<f64>> = slowdowns.percentile(p);
+        found.map_or((f64::NAN, false), |b| (b.value, b.lower_bound))
+    };
+    let (p50_fct_s, p50_fct_s_lower_bound) = fct(50.0);
+    let (p99_fct_s, p99_fct_s_lower_bound) = fct(99.0);
+    let (p50_slowdown, p50_slowdown_lower_bound) = slowdown(50.0);
+    let (p99_slowdown, p99_slowdown_lower_bound) = slowdown(99.0);
+    let total_fct: u128 = fcts.all().iter().map(|&ps| u128::from(ps)).sum();
     SummaryRow {
         scheme: scheme.into(),
         class: class.into(),
         traffic_class: traffic_class.into(),
         flows: samples.len() as u64,
-        unfinished: samples.iter().filter(|s| !s.finished).count() as u64,
+        unfinished: unfinished as u64,
         avg_fct_s: total_fct as f64 / 1e12 / n,
-        p50_fct_s: seconds(percentile(&fcts, 50.0)),
-        p99_fct_s: seconds(percentile(&fcts, 99.0)),
-        avg_slowdown: slowdowns.iter().sum::<f64>() / n,
-        p50_slowdown: percentile(&slowdowns, 50.0).unwrap_or(f64::NAN),
-        p99_slowdown: percentile(&slowdowns, 99.0).unwrap_or(f64::NAN),
+        p50_fct_s,
+        p99_fct_s,
+        avg_slowdown: slowdowns.all().iter().sum::<f64>() / n,
+        p50_slowdown,
+        p99_slowdown,
+        avg_fct_s_lower_bound: unfinished > 0,
+        p50_fct_s_lower_bound,
+        p99_fct_s_lower_bound,
+        avg_slowdown_lower_bound: unfinished > 0,
+        p50_slowdown_lower_bound,
+        p99_slowdown_lower_bound,
     }
 }

@@ -20,6 +20,7 @@ def study(
     mode: Mode = "quick",
     *,
     out: str | PathLike[str],
+    force: bool = False,
     seeds: int | None = None,
     only: Sequence[str] = (),
     workers: int | None = None,
@@ -34,6 +35,7 @@ def study(
         out: directory of the report; finished runs are kept in its ``cells/``, what takes long
             without cells in ``computed/``, and a study that is started again there goes on where
             it ended.
+        force: let `out` replace another result, or be a directory that holds something else.
         seeds: 5 (quick) or 10 (full) unless given.
         only: the claims whose ids start so, instead of all.
         workers: runs at once; one per core unless given.
@@ -41,7 +43,7 @@ def study(
 
     Raises:
         SpecError: an unknown study or a mistake in an argument; nothing has been simulated.
-        OutputError: `out` cannot be written.
+        OutputError: `out` cannot be written, or holds what is not overwritten without `force`.
         KeyboardInterrupt: on Ctrl-C, within a second; its text says what was kept.
     """
     begin = time.monotonic()
@@ -61,7 +63,7 @@ def study(
     size = runner.expected_bytes(cells, number)
     folders = (runner.CELLS, runner.INPUTS, memory.COMPUTED, FIGURES)
     with (
-        store.gathering(out, folders, size) as folder,
+        store.gathering(out, folders, size, chosen.name, force) as folder,
         memory.kept_in(folder / memory.COMPUTED),
     ):
         results = runner.run(cells, number, folder, workers or cores(), watch)

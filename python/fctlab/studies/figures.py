@@ -137,12 +137,14 @@ def _panel(
 ) -> None:
     heights: list[float] = []
     positions: dict[str, list[tuple[float, float, float]]] = {name: [] for name in names}
+    signs: dict[float, str] = {}
     ticks, left = [], 0.0
     for inside in groups.values():
         for place, (name, (cells, measure)) in enumerate(inside.items()):
-            values = results.measured(cells, measure)
+            values, bound = results.bounded(cells, measure)
             mean, half = mean_and_half_width([value * quantity.scale for value in values])
             positions[name].append((left + place, mean, half))
+            signs[left + place] = bound.mark
             heights.append(mean)
         ticks.append(left + (len(inside) - 1) / 2)
         left += len(inside) + 0.9
@@ -153,7 +155,7 @@ def _panel(
             look: dict[str, Any] = {"color": COLOURS[colour % len(COLOURS)], "label": name}
             ax.bar(x, y, width=0.86, yerr=error, error_kw={"ecolor": INK, "lw": 1}, **look)
         for at, mean, half in found:
-            text = _short(mean)
+            text = signs[at] + _short(mean)
             top = mean + (half if math.isfinite(half) else 0)
             ax.annotate(text, (at, top), (0, 2), textcoords="offset points", ha="center", size=7)
     if logarithmic:

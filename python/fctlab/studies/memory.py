@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from fctlab import store
-from fctlab.studies import runner
 
 COMPUTED = "computed"
 
@@ -46,7 +45,7 @@ def remembered(function: Callable[P, R]) -> Callable[P, R]:
         folder = _folder.get()
         if folder is None:
             return function(*args, **kwargs)
-        question: list[Any] = [runner.engine(), inspect.getsource(module), function.__name__]
+        question: list[Any] = [store.engine(), inspect.getsource(module), function.__name__]
         text = json.dumps([*question, args, kwargs], sort_keys=True)
         file = folder / f"{hashlib.sha256(text.encode()).hexdigest()}.json"
         if not file.exists():

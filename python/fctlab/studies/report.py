@@ -23,7 +23,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from fctlab import store, tables
-from fctlab.studies import figures, runner
+from fctlab.studies import figures
 from fctlab.studies.study import (
     Figure,
     Judged,
@@ -87,7 +87,7 @@ class Report:
             "seeds": self.seeds,
             "wall_s": self.wall_s,
             "command": self.command,
-            "engine": runner.engine(),
+            "engine": store.engine(),
             "runs": self.speed,
             "claims": [_claim_json(judged) for judged in self.judged],
             "checks": [
@@ -140,6 +140,10 @@ class Report:
     def save(self, out: Path) -> None:
         """Write every file of the report into `out`, which has a folder for figures."""
         drawn = [(figure, figure.draw(self.results)) for figure in self.plan.figures]
+        names = {f"{figure.id}.png" for figure in self.plan.figures}
+        for file in (out / FIGURES).iterdir():
+            if file.suffix == ".png" and file.name not in names:
+                file.unlink()  # of an earlier report with other claims
         for figure, drawing in drawn:
             store.write_whole(out / FIGURES / f"{figure.id}.png", figures.png(drawing))
         store.write_whole(out / MARKDOWN, markdown(self))
@@ -174,6 +178,7 @@ def _part_json(part: Part, finding: Finding) -> dict[str, Any]:
         "counts": part.counts,
         "here": effect(part, finding),
         "value": finding.estimate and finding.estimate.point,
+        "bound": {">": "lower", "<": "upper"}.get(finding.bound.value, finding.bound.value) or None,
         "ci95": _interval_json(part, finding),
         "interval": interval(part, finding),
         "seeds": finding.estimate.seeds if finding.estimate else 0,
@@ -293,7 +298,7 @@ def markdown(report: Report) -> str:
         lines += [f"### {figure.title}", "", f"![{figure.title}]({FIGURES}/{figure.id}.png)", ""]
         lines += [figure.caption, ""]
     lines += ["## How it was done", "", *(f"- {note}" for note in _notes(report))]
-    lines += [f"- {_run_data(report)}", f"- engine {runner.engine()}", ""]
+    lines += [f"- {_run_data(report)}", f"- engine {store.engine()}", ""]
     lines += ["```sh", report.command, "```", ""]
     return "\n".join(lines)
 
@@ -344,7 +349,7 @@ def page(report: Report, drawn: Sequence[tuple[Figure, Drawing]]) -> str:
         figures="\n".join(_figure_html(figure, drawing) for figure, drawing in drawn),
         notes="\n".join(f"<li>{_escaped(note)}</li>" for note in _notes(report)),
         runs=_escaped(_run_data(report)),
-        engine=_escaped(runner.engine()),
+        engine=_escaped(store.engine()),
         command=_escaped(report.command),
         date=time.strftime("%Y-%m-%d"),
     )

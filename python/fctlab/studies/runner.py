@@ -10,17 +10,15 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from fctlab import _native, store
+from fctlab import store
 from fctlab.errors import OutputError
 from fctlab.result import simulate
 from fctlab.scenario import Scenario
@@ -122,7 +120,6 @@ def _job(folder: Path, cell: Cell, seed: int, inputs: _Inputs) -> _Job:
                 "cell": cell.id,
                 "seed": seed,
                 "scenario": scenario,
-                "engine": engine(),
                 **result.report,
                 "kept": cell.keep(result) if cell.keep else {},
             }
@@ -137,8 +134,8 @@ def _workspace(scenario: Mapping[str, Any], folder: Path) -> Iterator[Path | Non
     if not any(scenario["record"].values()):
         yield None
         return
-    with tempfile.TemporaryDirectory(prefix=".fctlab-", dir=folder) as temporary:
-        yield Path(temporary)
+    with store.workspace(folder) as temporary:
+        yield temporary
 
 
 class _Inputs:
@@ -182,9 +179,9 @@ class _Inputs:
         first, *rest = files
 
         def work(alive: Callable[[object], None]) -> str:
-            with tempfile.TemporaryDirectory(prefix=".fctlab-", dir=self._folder) as temporary:
-                result = simulate(scenario, Path(temporary), alive)
-                result.write_tables(Path(temporary))
+            with store.workspace(self._folder) as temporary:
+                result = simulate(scenario, temporary, alive)
+                result.write_tables(temporary)
                 texts = {file: source.make(result) for file, source in files.items()}
             for file in rest:
                 store.write_whole(file, texts[file])
@@ -230,16 +227,8 @@ def _digest(text: str) -> str:
 
 
 def _key(*what: object) -> str:
-    text = json.dumps([FORMAT, engine(), *what], sort_keys=True)
+    text = json.dumps([FORMAT, store.engine(), *what], sort_keys=True)
     return _digest(text)[:24]
-
-
-@lru_cache
-def engine() -> str:
-    """Version and fingerprint of the engine: another build may find other numbers."""
-    assert _native.__file__ is not None
-    fingerprint = hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest()[:12]
-    return f"{_native.version()}+{fingerprint}"
 
 
 # Performing them

@@ -9,14 +9,16 @@ figures refer to; a cell that several refer to runs once.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fctlab.studies import verdict
 from fctlab.studies.likeness import Intended
-from fctlab.studies.verdict import Computed, Exact, Expectation, Finding, Verdict, Within
+from fctlab.studies.verdict import Bound, Computed, Exact, Expectation, Finding, Verdict, Within
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -82,6 +84,56 @@ class Cells:
         return made
 
 
+_bounds: ContextVar[Bounds | None] = ContextVar("bounds", default=None)
+
+
+class Bounds:
+    """Sees which cells' lower bounds are read while an effect is measured (see `seeing`).
+
+    Attributes:
+        seen: ids of cells of which a lower bound was read.
+        raised: of this cell lower bounds read as much larger values.
+    """
+
+    def __init__(self, raised: str | None = None) -> None:
+        self.seen: set[str] = set()
+        self.raised = raised
+
+    @contextmanager
+    def seeing(self) -> Iterator[None]:
+        """While this lasts."""
+        token = _bounds.set(self)
+        try:
+            yield
+        finally:
+            _bounds.reset(token)
+
+
+class Values(dict[str, Any]):
+    """Statistics of a run by name, nested as in its report.
+
+    ``x`` is a lower bound where ``x_lower_bound`` is true; reading it is noticed.
+    """
+
+    def __init__(self, cell: str, values: Mapping[str, Any]) -> None:
+        super().__init__(values)
+        self._cell = cell
+
+    def __getitem__(self, key: str) -> Any:
+        value = super().__getitem__(key)
+        if isinstance(value, dict):
+            return Values(self._cell, value)
+        bounds = _bounds.get()
+        if bounds and self.get(f"{key}_lower_bound"):
+            bounds.seen.add(self._cell)
+            return value * RAISED if bounds.raised == self._cell else value
+        return value
+
+
+RAISED = 2.0
+"""What lower bounds are multiplied with to see which way an effect then goes."""
+
+
 class Run:
     """What is remembered of one run of a cell."""
 
@@ -89,9 +141,9 @@ class Run:
         self.cell: str = record["cell"]
         self.seed: int = record["seed"]
         self.scenario: dict[str, Any] = record["scenario"]
-        self.summary: list[dict[str, Any]] = record["summary"]
+        self.summary: list[dict[str, Any]] = [Values(self.cell, row) for row in record["summary"]]
         self.counters: dict[str, int] = record["counters"]
-        self.extras: dict[str, Any] = record["extras"]
+        self.extras: dict[str, Any] = Values(self.cell, record["extras"])
         self.perf: dict[str, float] = record["perf"]
         self.kept: dict[str, Any] = record["kept"]
 
@@ -147,6 +199,22 @@ class Results:
         """`measure` of the cells' runs, seed by seed."""
         return [measure(*runs) for runs in zip(*map(self.of, cells), strict=True)]
 
+    def bounded(
+        self, cells: Sequence[Cell], measure: Callable[..., Any]
+    ) -> tuple[list[float], Bound]:
+        """`measure` seed by seed, and what that is if it rests on unfinished flows."""
+        bounds = Bounds()
+        with bounds.seeing():
+            effects: list[float] = self.measured(cells, measure)
+        found = Bound.NONE
+        for cell in sorted(bounds.seen):
+            with Bounds(raised=cell).seeing():
+                raised: list[float] = self.measured(cells, measure)
+            for before, after in zip(effects, raised, strict=True):
+                if after != before:
+                    found |= Bound.LOWER if after > before else Bound.UPPER
+        return effects, found
+
     def mean(self, cell: Cell, measure: Callable[[Run], float]) -> float:
         """Mean over the seeds."""
         values = self.measured([cell], measure)
@@ -185,7 +253,8 @@ class Part:
     def judge(self, results: Results) -> Finding:
         """What the runs say about it."""
         if self.cells:
-            return verdict.judge(results.measured(self.cells, self.measure), self.expected)
+            effects, bound = results.bounded(self.cells, self.measure)
+            return verdict.judge_bounds(effects, self.expected, bound)
         found = self.measure()
         effects = [found] if isinstance(found, float | int) else list(found)
         return verdict.judge(effects, self.expected)
@@ -306,17 +375,28 @@ class Judged:
     @property
     def why(self) -> str:
         """How the verdict comes about; empty where everything agrees, unless `Claim.told`."""
+        bounds = self._bounds()
         if self.verdict in (Verdict.AGREES, Verdict.COMPUTED):
             told = self.claim.why if self.claim.told else None
-            return told(self._results) if told else ""
+            return " ".join(filter(None, (bounds, told(self._results) if told else "")))
         part, finding = self.decisive
-        sentences = [self._decided_by(part, finding), self._likewise(part, finding)]
+        sentences = [bounds, self._decided_by(part, finding), self._likewise(part, finding)]
         if self.claim.why:
             sentences.append(self.claim.why(self._results))
         elif part.cells and finding.verdict is not Verdict.UNDECIDED:
             # Of many loads the last, which is the highest.
             sentences.append(compared(self._results, part.cells[-2:]))
         return " ".join(filter(None, sentences))
+
+    def _bounds(self) -> str:
+        """Which parts rest on flows that had not finished."""
+        names = [part.name for part, found in self.parts if found.bound is not Bound.NONE]
+        if not names:
+            return ""
+        what = ", ".join(names[:MOST_NAMED]) if len(self.parts) > 1 else "the effect"
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        words = "rests" if len(names) == 1 else "rest"
+        return f"{what}{more} {words} on lower bounds: flows had not finished."
 
     def _decided_by(self, part: Part, finding: Finding) -> str:
         """Which part it was, if there are several, and what would settle it."""
@@ -328,6 +408,7 @@ class Judged:
             found = f"{effect(part, finding)} {interval(part, finding)}".strip()
             sentence = f"{part.name}: {found}{paper}."
         settled = finding.verdict is not Verdict.UNDECIDED and finding.seeds_needed is None
+        settled |= finding.bound is not Bound.NONE  # more seeds would not finish the flows
         return sentence if settled else f"{sentence} {_needed(finding)}".strip()
 
     def _likewise(self, decisive: Part, finding: Finding) -> str:
@@ -351,14 +432,21 @@ def _needed(finding: Finding) -> str:
 
 
 def effect(part: Part, finding: Finding) -> str:
-    """The point estimate: ``"9.12x"``, or ``"+6.6%"``."""
-    return "-" if finding.estimate is None else written(part, finding.estimate.point)
+    """The point estimate: ``"9.12x"``, or ``"+6.6%"``; ``"> 9.12x"`` where it is a lower bound."""
+    if finding.estimate is None:
+        return "-"
+    if finding.bound is Bound.NOT_KNOWN:
+        return "not known"
+    sign: str = finding.bound.value
+    return f"{sign} {written(part, finding.estimate.point)}".strip()
 
 
 def interval(part: Part, finding: Finding) -> str:
-    """The 95% interval: ``"[8.31x, 10.0x]"``; empty for what was computed."""
+    """The 95% interval: ``"[8.31x, 10.0x]"``; empty for what was computed, and for a bound."""
     found = finding.estimate
-    if found is None or (part.is_number and found.low == found.high):
+    if found is None or finding.bound is not Bound.NONE:
+        return ""
+    if part.is_number and found.low == found.high:
         return ""
     return f"[{written(part, found.low)}, {written(part, found.high)}]"
 
@@ -389,11 +477,13 @@ def compared(results: Results, cells: Sequence[Cell]) -> str:
     sentences = []
     for cell in dict.fromkeys(cells):
         slowdown = results.mean(cell, SLOWDOWN)
+        _, bound = results.bounded([cell], SLOWDOWN)
         timeouts = results.mean(cell, lambda run: run.per_flow("timeouts"))
         again = results.mean(
             cell, lambda run: run.counters["retransmissions"] / run.counters["data_packets"]
         )
-        text = f"{cell.id}: slowdown {slowdown:.3g}, {timeouts:.2g} timeouts per flow, {again:.1%}"
+        at_least = f"{bound.value} {slowdown:.3g}".strip()
+        text = f"{cell.id}: slowdown {at_least}, {timeouts:.2g} timeouts per flow, {again:.1%}"
         unfinished = results.mean(cell, lambda run: run.of("all")["unfinished"])
         late = f", {unfinished:.0f} flows unfinished" if unfinished >= 0.5 else ""
         sentences.append(f"{text} of packets sent again{late}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 
@@ -123,6 +123,27 @@ class Estimate:
     seeds: int
 
 
+class Bound(str, Enum):
+    """What an effect is that rests on lower bounds: times of flows that had not finished."""
+
+    NONE = ""
+    LOWER = ">"
+    UPPER = "<"
+    NOT_KNOWN = "not known"
+
+    @property
+    def mark(self) -> str:
+        """For figures, before a number."""
+        return "?" if self is Bound.NOT_KNOWN else self.value
+
+    def __or__(self, other: object) -> Bound:
+        """That of what rests on both."""
+        if not isinstance(other, Bound):
+            return NotImplemented
+        either = {self, other} - {Bound.NONE}
+        return either.pop() if len(either) == 1 else Bound.NOT_KNOWN if either else Bound.NONE
+
+
 @dataclass(frozen=True)
 class Finding:
     """What was found, and what it says about the expectation."""
@@ -132,6 +153,8 @@ class Finding:
     """``None`` when there was nothing to estimate from."""
     seeds_needed: int | None = None
     """Seeds that would settle it if point and spread stay as they are; where it is not settled."""
+    bound: Bound = Bound.NONE
+    """What `estimate` is, if it rests on times of flows that had not finished."""
 
 
 def estimate(ratios: Sequence[float]) -> Estimate | None:
@@ -181,6 +204,31 @@ def judge(ratios: Sequence[float], expected: Expectation) -> Finding:
         verdict is Verdict.DIRECTION and not isinstance(expected, Band)
     )
     return Finding(verdict, found, None if settled else seeds_needed(ratios, border))
+
+
+FAR = 1e6
+"""Factor by which `judge_bounds` moves an effect that may lie anywhere further on."""
+
+
+def judge_bounds(effects: Sequence[float], expected: Expectation, bound: Bound) -> Finding:
+    """The verdict on effects that rest on lower bounds: one that holds wherever they really lie.
+
+    That is the verdict on the effects as measured if it is the same when all of them lie far
+    further on, to the side to which they may; **direction** when both have the right sign; else
+    **undecided**.
+    """
+    found = judge(effects, expected)
+    ways = {Bound.NONE: (), Bound.LOWER: (FAR,), Bound.UPPER: (1 / FAR,)}
+    verdicts = {found.verdict}
+    for factor in ways.get(bound, (FAR, 1 / FAR)):
+        # Towards infinity or nothing, whatever the sign of a number.
+        moved = [e * factor if e >= 0 else e / factor for e in effects]
+        verdicts.add(judge(moved, expected).verdict)
+    if bound is Bound.NONE or (len(verdicts) == 1 and bound is not Bound.NOT_KNOWN):
+        return replace(found, bound=bound)
+    right = verdicts <= {Verdict.AGREES, Verdict.DIRECTION} and bound is not Bound.NOT_KNOWN
+    verdict = Verdict.DIRECTION if right else Verdict.UNDECIDED
+    return Finding(verdict, found.estimate, None, bound)
 
 
 def weakest(verdicts: Iterable[Verdict]) -> Verdict:

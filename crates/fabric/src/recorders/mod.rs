@@ -37,7 +37,8 @@ mod tests;
 
 use std::path::Path;
 
-use fctlab_core::{SpecError, Time};
+use fctlab_core::stats::Bounded;
+use fctlab_core::{Duration, SpecError, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -49,6 +50,12 @@ use crate::packet::{FlowSlot, Packet};
 use crate::run::RunError;
 use crate::scenario::{Extra, Scenario};
 use crate::topology::Fabric;
+
+/// A statistic in seconds, and whether it is a lower bound.
+fn bounded_s(found: Option<Bounded<Duration>>) -> (Option<f64>, bool) {
+    let seconds = found.map(|b| b.value.as_secs_f64());
+    (seconds, found.is_some_and(|b| b.lower_bound))
+}
 
 /// What to record.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -1,16 +1,18 @@
 //! Completion times of queries (incast): from the start of a query's first
 //! flow until its last one is complete.
 //!
-//! Only measured flows count. A query with an unfinished flow is counted, as
-//! unfinished, and its time is in no average or percentile.
+//! Only measured flows count. A query with an unfinished flow enters averages and
+//! percentiles with the time that it had taken when the run ended, and what rests
+//! on it is marked as a lower bound.
 
 use std::collections::BTreeMap;
 
-use fctlab_core::stats::percentile;
+use fctlab_core::stats::Censored;
 use fctlab_core::{Duration, Time};
 use serde_json::{Value, json};
 
-use crate::records::{Fct, Record};
+use super::bounded_s;
+use crate::records::Record;
 
 struct Query {
     start: Time,
@@ -36,22 +38,27 @@ impl Queries {
         });
         query.start = query.start.min(start);
         query.end = query.end.max(end);
-        query.finished &= matches!(record.fct, Fct::Finished(_));
+        query.finished &= record.finished();
     }
 
-    /// `{count, unfinished, avg_s, p50_s, p99_s}`.
+    /// `{count, unfinished, avg_s, p50_s, p99_s}`, and for each of the latter whether it is a
+    /// lower bound (`avg_s_lower_bound`, ...).
     pub fn report(&self) -> Value {
-        let finished = self.0.values().filter(|q| q.finished);
-        let mut times: Vec<Duration> = finished.map(|q| q.end.since(q.start)).collect();
-        times.sort_unstable();
-        let total: f64 = times.iter().map(|t| t.as_secs_f64()).sum();
-        let seconds = |p| percentile(&times, p).map(Duration::as_secs_f64);
+        let times = self.0.values().map(|q| (q.end.since(q.start), q.finished));
+        let times = Censored::new(times, Duration::cmp);
+        let (count, unfinished) = (times.all().len(), times.unknown());
+        let total: f64 = times.all().iter().map(|t| t.as_secs_f64()).sum();
+        let (p50, p50_lower_bound) = bounded_s(times.percentile(50.0));
+        let (p99, p99_lower_bound) = bounded_s(times.percentile(99.0));
         json!({
-            "count": self.0.len(),
-            "unfinished": self.0.len() - times.len(),
-            "avg_s": (!times.is_empty()).then(|| total / times.len() as f64),
-            "p50_s": seconds(50.0),
-            "p99_s": seconds(99.0),
+            "count": count,
+            "unfinished": unfinished,
+            "avg_s": (count > 0).then(|| total / count as f64),
+            "p50_s": p50,
+            "p99_s": p99,
+            "avg_s_lower_bound": unfinished > 0,
+            "p50_s_lower_bound": p50_lower_bound,
+            "p99_s_lower_bound": p99_lower_bound,
         })
     }
 }

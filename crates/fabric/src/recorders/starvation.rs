@@ -3,12 +3,14 @@
 //! A flow has data to send from its start until its last byte has arrived. Its
 //! gaps are the times between its start, the arrivals of new payload at the
 //! receiver and, for a flow that is incomplete then, the end of the run; the
-//! longest counts, one number per measured flow.
+//! longest counts, one number per measured flow. That of an incomplete flow is a
+//! lower bound, and so is what rests on it.
 
-use fctlab_core::stats::percentile;
+use fctlab_core::stats::Censored;
 use fctlab_core::{Duration, Time};
 use serde_json::{Value, json};
 
+use super::bounded_s;
 use crate::engine::FlowState;
 use crate::packet::FlowSlot;
 
@@ -26,8 +28,8 @@ pub struct Recorder {
     window: (Time, Time),
     /// By slot.
     open: Vec<Option<Open>>,
-    /// Longest gaps of flows that are complete.
-    gaps: Vec<Duration>,
+    /// Longest gaps of flows, and whether each is complete.
+    gaps: Vec<(Duration, bool)>,
     /// The longest of all and its flow.
     worst: Option<(Duration, u64)>,
 }
@@ -65,29 +67,33 @@ impl Recorder {
         if flow.delivered_packets() == flow.total_packets() {
             let closed = *open;
             *place = None;
-            self.close(closed);
+            self.close(closed, true);
         }
     }
 
-    fn close(&mut self, Open { flow, longest, .. }: Open) {
-        self.gaps.push(longest);
+    fn close(&mut self, Open { flow, longest, .. }: Open, complete: bool) {
+        self.gaps.push((longest, complete));
         if self.worst.is_none_or(|(worst, _)| longest > worst) {
             self.worst = Some((longest, flow));
         }
     }
 
-    /// `{max_s, max_flow, p99_s, flows}`.
+    /// `{max_s, max_flow, p99_s, flows}`, and whether the times are lower bounds.
     pub(super) fn report(mut self, end: Time) -> Value {
         for mut open in std::mem::take(&mut self.open).into_iter().flatten() {
             open.longest = open.longest.max(end.since(open.last));
-            self.close(open);
+            self.close(open, false);
         }
-        self.gaps.sort_unstable();
+        let flows = self.gaps.len();
+        let gaps = Censored::new(self.gaps, Duration::cmp);
+        let (p99, p99_lower_bound) = bounded_s(gaps.percentile(99.0));
         json!({
             "max_s": self.worst.map(|(gap, _)| gap.as_secs_f64()),
             "max_flow": self.worst.map(|(_, flow)| flow),
-            "p99_s": percentile(&self.gaps, 99.0).map(Duration::as_secs_f64),
-            "flows": self.gaps.len(),
+            "p99_s": p99,
+            "flows": flows,
+            "max_s_lower_bound": gaps.unknown() > 0,
+            "p99_s_lower_bound": p99_lower_bound,
         })
     }
 }

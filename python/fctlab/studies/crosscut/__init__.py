@@ -37,7 +37,7 @@ from fctlab.studies.study import (
     Study,
     Table,
 )
-from fctlab.studies.verdict import Band, Expectation, Sign
+from fctlab.studies.verdict import Band, Bound, Expectation, Sign
 
 IDS = tuple(f"crosscut-{i}" for i in range(1, 9))
 
@@ -131,8 +131,11 @@ def _claims(lab: Lab) -> list[Claim]:
 
 
 def _cell_text(results: Results, cell: Cell, metric: Metric) -> str:
-    """``"0.123 ±0.004"``: mean and half-width of the 95% interval."""
-    mean, half = figures.mean_and_half_width(results.measured([cell], metric.of))
+    """``"0.123 ±0.004"``: mean and half-width of the 95% interval; ``"> 0.123"`` of a bound."""
+    values, bound = results.bounded([cell], metric.of)
+    mean, half = figures.mean_and_half_width(values)
+    if bound is not Bound.NONE:
+        return f"{bound.mark} {_digits(mean)}"
     return f"{_digits(mean)} ±{_digits(half)}"
 
 
