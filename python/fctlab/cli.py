@@ -23,7 +23,7 @@ from typer.core import TyperGroup
 import fctlab
 from fctlab import bigswitch, bigswitch_cli, planning, planning_cli, studies
 from fctlab.errors import InternalError, SpecError
-from fctlab.terminal import AsJson, say, show, show_json
+from fctlab.terminal import AsJson, say, say_warnings, show, show_json
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -298,6 +298,7 @@ def bench(
 
 def main() -> NoReturn:
     """Run the program; every error is one line on stderr."""
+    say_warnings()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # leaves no more behind than Ctrl-C
     try:
         code = app(standalone_mode=False) or 0

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+
+from fctlab.errors import SpecWarning
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -20,6 +23,16 @@ WIDTH_OF_PIPES = 140
 def say(message: str) -> None:
     """Writes a line to stderr."""
     print(message, file=sys.stderr)
+
+
+def say_warnings() -> None:
+    """From now on, what is warned of is a line on stderr."""
+
+    def line(message: Warning | str, *_: object, **__: object) -> None:
+        say("warning: " + " ".join(str(message).split()))
+
+    warnings.simplefilter("always", SpecWarning)
+    warnings.showwarning = line
 
 
 def show(table: RenderableType) -> None:
