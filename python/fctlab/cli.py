@@ -309,7 +309,9 @@ def main() -> NoReturn:
     except (SpecError, OSError) as error:
         code = _fail(str(error), 2)
     except typer.TyperException as error:
-        code = _fail(error.format_message(), error.exit_code)
+        # Without arguments the help has been shown, and there is nothing more to say.
+        message = error.format_message()
+        code = _fail(message, error.exit_code) if message.strip() else error.exit_code
     except InternalError as error:
         code = _fail(f"bug in fctlab {fctlab.__version__}, please report it: {error}", 1)
     sys.exit(code)

@@ -70,7 +70,9 @@ class Scenario:
             SpecError: there is no such scheme.
         """
         value = json.loads(_native.with_scheme(json.dumps(self.value), list(self.sets), name))
-        written = name in (self.value.get("schemes") or {})
+        written = name in (self.value.get("schemes") or {}) or any(
+            f"{path}.".startswith(f"schemes.{name}.") for path, _ in self.sets
+        )
         return replace(self, value=value, table=f"schemes.{name}" if written else "")
 
     def resolve(self) -> dict[str, Any]:
