@@ -14,7 +14,7 @@ from typing import Any
 from fctlab import _native, store
 from fctlab._native import Progress
 from fctlab.comparison import Cell, Comparison, compare
-from fctlab.errors import InternalError, OutputError, SpecError
+from fctlab.errors import InternalError, OutputError, SpecError, SpecWarning
 from fctlab.mapping import compute_mapping, save_mapping
 from fctlab.result import Result, run
 from fctlab.scenario import Scenario, load_scenario
@@ -30,6 +30,7 @@ __all__ = [
     "Result",
     "Scenario",
     "SpecError",
+    "SpecWarning",
     "__version__",
     "catalog",
     "compare",

@@ -24,7 +24,7 @@ import fctlab
 from fctlab import bigswitch, bigswitch_cli, planning, planning_cli, studies
 from fctlab import mapping as mapping_module
 from fctlab.errors import InternalError, SpecError
-from fctlab.terminal import AsJson, Force, output, say, show, show_json
+from fctlab.terminal import AsJson, Force, output, say, say_warnings, show, show_json
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -311,6 +311,7 @@ def bench(
 
 def main() -> NoReturn:
     """Run the program; every error is one line on stderr."""
+    say_warnings()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # leaves no more behind than Ctrl-C
     try:
         code = app(standalone_mode=False) or 0
@@ -321,7 +322,9 @@ def main() -> NoReturn:
     except (SpecError, OSError) as error:
         code = _fail(str(error), 2)
     except typer.TyperException as error:
-        code = _fail(error.format_message(), error.exit_code)
+        # Without arguments the help has been shown, and there is nothing more to say.
+        message = error.format_message()
+        code = _fail(message, error.exit_code) if message.strip() else error.exit_code
     except InternalError as error:
         code = _fail(f"bug in fctlab {fctlab.__version__}, please report it: {error}", 1)
     sys.exit(code)

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from fctlab import _native, store
 from fctlab.errors import SpecError
 from fctlab.result import Result, simulate
-from fctlab.scenario import Scenario, ScenarioLike, load_scenario
+from fctlab.scenario import Scenario, ScenarioLike, load_scenario, warn
 from fctlab.waiting import as_completed
 
 if TYPE_CHECKING:
@@ -312,6 +312,7 @@ def compare(
         workers = cores()
     elif workers < 1:
         raise SpecError("workers", f"{workers} is not at least 1")
+    warn(cell.scenario for cell in cells)
     if out is None:
         return Comparison(cells, _simulate_all(cells, None, workers, progress))
     counts = [cell.scenario["traffic"].get("flows") or 0 for cell in cells]
@@ -342,6 +343,8 @@ def _plan(
         if schemes or loads or seeds is not None or scenario.sets:
             raise SpecError("runs", "a saved comparison is run as it is; nothing can be changed")
         return _saved_plan(scenario)
+    if isinstance(schemes, str):
+        raise SpecError("schemes", f"{schemes!r} is text, not a list of names")
     schemes = schemes or list(scenario.value.get("schemes", {}))
     if not schemes:
         raise SpecError("schemes", "is missing; name one or more, such as dctcp,pfabric")

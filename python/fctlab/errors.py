@@ -20,6 +20,10 @@ class SpecError(ValueError):
         return f"{self.path}: {self.message}" if self.path else self.message
 
 
+class SpecWarning(UserWarning):
+    """Parts of an input that do not meet, or a load that is high; what is asked for is done."""
+
+
 class OutputError(OSError):
     """A result directory that cannot be written, found out before simulating."""
 

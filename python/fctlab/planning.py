@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fctlab import _native
-from fctlab.errors import SpecError
+from fctlab.errors import SpecError, SpecWarning
 from fctlab.scenario import read_tables
 
 if TYPE_CHECKING:
@@ -104,7 +105,9 @@ def predict(
         "why", "loss", "slis": [{"name", "attr", "value", "ci95", "ci99", "flows",
         "flows_needed", "count_error", "enough", "tight", "targets"}]}``, verdicts being about
         ``ci99``, which is open where ``flows`` are not ``enough``, and ``targets`` what the SLO
-        compares it with (``[{"below": 3.0}]`` or ``above``); ``flows``, ``simulated_s``, ``cost`` (``wall_s``, ``evaluations``, ``flows``) and the resolved ``spec``.
+        compares it with (``[{"below": 3.0}]`` or ``above``); ``warnings``; ``flows``,
+        ``simulated_s``, ``cost`` (``wall_s``, ``evaluations``, ``flows``) and the resolved
+        ``spec``.
 
     Raises:
         SpecError: a mistake in the specification.
@@ -114,19 +117,37 @@ def predict(
     resolved = load(spec)
     found: dict[str, Any] = ask("predict", spec=resolved, most_flows=most_flows)
     found["engine"] = engine
+    found["warnings"] = _unread(resolved)
     if engine == "model":
+        _warn(found)
         return found
     from fctlab import bottleneck
 
     if unused := bottleneck.unused(resolved):
         message = f"packets run the scheme {resolved['cc']['scheme']}, which has nothing of"
-        found.setdefault("warnings", []).append(f"{message} {', '.join(unused)}")
+        found["warnings"].append(f"{message} {', '.join(unused)}")
+    _warn(found)
     until_s = found["simulated_s"]
     run, result = bottleneck.replay(resolved, flows(resolved, found["flows"], until_s=until_s))
     found["classes"] = judge(resolved, run, until_s)
     found["packet_hops"] = result.counters["packet_hops"]
     found["cost"]["wall_s"] += result.perf["wall_s"]
     return found
+
+
+def _unread(spec: dict[str, Any]) -> list[str]:
+    """Keys that say something and that nothing reads."""
+    queue = spec["queue"]["kind"]
+    weighted = [c["name"] for c in spec["classes"] if c["weight"] != 1]
+    if queue not in ("fifo", "priority") or not weighted:
+        return []
+    keys = ", ".join(f"classes.{name}.weight" for name in weighted)
+    return [f"{keys}: a queue of kind {queue} has no weights"]
+
+
+def _warn(found: dict[str, Any]) -> None:
+    for line in found["warnings"]:
+        warnings.warn(line, SpecWarning, stacklevel=3)
 
 
 def judge(spec: Spec, run: pl.DataFrame, until_s: float) -> list[dict[str, Any]]:
@@ -212,7 +233,8 @@ def plan(spec: Spec, *, most_flows: int | None = None) -> dict[str, Any]:
         that the weights were not chosen on, unless all are traces),
         ``baselines``, ``margin`` (of the worst class, as a share of its threshold), ``binding``,
         ``algorithm_1`` and ``search`` (how each ended), ``compared`` (from which weights those
-        were chosen, all on the same flows), ``off_forecast`` (loads and sigmas off by 20%, the worst first); ``cost``, ``spec``.
+        were chosen, all on the same flows), ``off_forecast`` (loads and sigmas off by 20%, the
+        worst first); ``cost``, ``spec``.
 
     Raises:
         SpecError: a mistake, a class without an SLO, or a queue without weights.

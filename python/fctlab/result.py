@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from fctlab import _native, store
 from fctlab.errors import SpecError
-from fctlab.scenario import ScenarioLike, load_scenario
+from fctlab.scenario import ScenarioLike, load_scenario, warn
 
 if TYPE_CHECKING:
     import polars as pl
@@ -74,9 +74,13 @@ class Result:
 
     @property
     def report(self) -> dict[str, Any]:
-        """``{"summary", "counters", "perf", "extras", "recordings", "engine"}`` as plain values.
+        """``{"summary", "offered", "warnings", "counters", "perf", "extras", "recordings", "engine"}``
+        as plain values.
 
-        ``extras["cut"]`` is there where ``measure.max_time`` ended the run before all was done:
+        ``offered`` is the load that traffic, pattern and topology put on the busiest link of
+        each tier, computed beforehand: shares of its rate (``load``, of which ``data``,
+        ``headers``, ``telemetry``, ``acks``); ``warnings`` are lines. ``extras["cut"]`` is there
+        where ``measure.max_time`` ended the run before all was done:
         ``{"at_s", "flows_not_started", "flows_unfinished"}``.
         """
         return self._report
@@ -270,6 +274,8 @@ def run(
 
     The interpreter is released meanwhile, so runs in several threads use several cores.
 
+    Parts of the scenario that do not meet are warned of (`SpecWarning`) before it starts.
+
     Args:
         scenario: a `Scenario`, a mapping with its tables, or a file.
         seed: instead of the scenario's.
@@ -279,7 +285,8 @@ def run(
         progress: called about ten times a second; what it raises ends the run.
 
     Raises:
-        SpecError: the scenario has a mistake.
+        SpecError: the scenario has a mistake, offers more than its links carry (unless
+            ``traffic.overload`` is true), or measures no flow.
         OutputError: `out` cannot be written, or holds what is not overwritten without `force`;
             nothing has been simulated.
         KeyboardInterrupt: on Ctrl-C, within a second; nothing is left of the result.
@@ -290,6 +297,7 @@ def run(
     if seed is not None:
         loaded = loaded.set("seed", seed)
     resolved = loaded.resolve()
+    warn([resolved])
     if out is None:
         return simulate(resolved, None, progress)
     directory = store.as_directory(out)

@@ -6,14 +6,15 @@ The rules are the engine's; nothing here knows what a valid scenario is.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from fctlab import _native, dhall
-from fctlab.errors import SpecError
+from fctlab.errors import SpecError, SpecWarning
 
 FORMATS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".json": "json", ".dhall": "dhall"}
 
@@ -33,6 +34,8 @@ class Scenario:
     """The tables and keys, as in the file."""
     base_dir: Path = Path()
     """Where relative file names (traces, size distributions) are taken from."""
+    table: str = ""
+    """Where its scheme is written, if not at ``scheme``: ``"schemes.NAME"``."""
     sets: tuple[tuple[str, str], ...] = ()
     """Changes ``(path, value)`` in the order in which they apply; values as TOML or bare text."""
     source: Path | None = None
@@ -69,7 +72,10 @@ class Scenario:
             SpecError: there is no such scheme.
         """
         value = json.loads(_native.with_scheme(json.dumps(self.value), list(self.sets), name))
-        return replace(self, value=value)
+        written = name in (self.value.get("schemes") or {}) or any(
+            f"{path}.".startswith(f"schemes.{name}.") for path, _ in self.sets
+        )
+        return replace(self, value=value, table=f"schemes.{name}" if written else "")
 
     def resolve(self) -> dict[str, Any]:
         """Fill in every default and validate.
@@ -80,9 +86,18 @@ class Scenario:
         Raises:
             SpecError: the first mistake, with its path, the value and what is allowed.
         """
-        resolved: dict[str, Any] = json.loads(
-            _native.resolve(json.dumps(self.value), list(self.sets), self.base_dir)
-        )
+        value = json.dumps(self.value)
+        try:
+            resolved: dict[str, Any] = json.loads(
+                _native.resolve(value, list(self.sets), self.base_dir)
+            )
+        except SpecError as error:
+            key, rest = error.path[: len("scheme")], error.path[len("scheme") :]
+            # What --set changed is at ``scheme``, where it was changed.
+            changed = any(error.path.startswith(path) for path, _ in self.sets)
+            if not self.table or changed or key != "scheme" or rest[:1] not in ("", "."):
+                raise
+            raise SpecError(self.table + rest, error.message) from None
         return resolved
 
 
@@ -131,6 +146,20 @@ def read_tables(file: str | PathLike[str]) -> dict[str, Any]:
     except SpecError as error:
         raise SpecError(name, str(error)) from None
     return tables
+
+
+def warn(scenarios: Iterable[Mapping[str, Any]]) -> None:
+    """Say what is to be said of resolved scenarios before they are simulated, each line once."""
+    lines: dict[str, set[str]] = {}
+    names = set()
+    for scenario in scenarios:
+        name = scenario["scheme"]["name"]
+        names.add(name)
+        for line in _native.warnings(json.dumps(scenario)):
+            lines.setdefault(line, set()).add(name)
+    for line, said_of in lines.items():
+        of = "" if said_of == names else f" ({', '.join(sorted(said_of))})"
+        warnings.warn(line + of, SpecWarning, stacklevel=3)
 
 
 def _toml(value: object) -> str:

@@ -41,6 +41,7 @@ def result(found: Result) -> RenderableType:
     parts: list[RenderableType] = [_whole(table), *_bounds(found.summary)]
     parts += _window(found.extras["measured"])
     parts += _cut(found.extras, found.scenario)
+    parts += _offered("", found.report)
     parts.append(_counters(found.scheme, found.engine, found.counters))
     parts += _extras(found.scheme, found.extras)
     parts.append(_speed(found.perf, found.engine, found.counters))
@@ -79,6 +80,8 @@ def comparison(found: Comparison) -> RenderableType:
                     end_section=i == len(group) - 1,
                 )
         parts.append(_whole(table))
+        first = next(r for c, r in zip(found.cells, found.results, strict=True) if c.load == load)
+        parts += _offered("" if load is None else f" at load {load:g}", first.report)
     parts += _bounds(found.summary)
     if len(found.seeds) == 1:
         parts += _window(found.results[0].extras["measured"])
@@ -119,7 +122,12 @@ def thresholds(found: dict[str, Any]) -> RenderableType:
     pairs = zip(found["thresholds_bytes"], found["thresholds_packets"], strict=True)
     for i, (size, packets) in enumerate(pairs, start=1):
         table.add_row(str(i), f"{size:,}", f"{packets:,}")
-    return Group(_whole(table), Text(f"objective: {found['objective']:.4f} mean service times"))
+    lines = [f"objective: {found['objective']:.4f} mean service times"]
+    if empty := found["empty_queues"]:
+        lines.append(f"{empty} of {found['queues']} queues would stay empty and are left out")
+    cuts = ", ".join(f'"{cut}"' for cut in found["thresholds"])
+    lines.append(f"in a scenario: scheme.port.discipline.thresholds = [{cuts}]")
+    return Group(_whole(table), *map(Text, lines))
 
 
 def mapping(found: dict[str, Any]) -> RenderableType:
@@ -478,6 +486,13 @@ def _extras(scheme: str, extras: dict[str, Any]) -> list[Text]:
     """A line per further summary that the scenario asked for."""
     asked = {name: value for name, value in extras.items() if name not in ("measured", "cut")}
     return [Text(f"{scheme}, {name}: {_inline(value)}") for name, value in asked.items()]
+
+
+def _offered(when: str, report: dict[str, Any]) -> list[Text]:
+    """The load of each tier of links, expected beforehand."""
+    tiers = report.get("offered") or []  # results saved before it was computed do not have it
+    loads = ", ".join(f"{tier['tier']} {tier['load']:.1%}" for tier in tiers)
+    return [Text(f"offered to the busiest links{when}: {loads}", style="dim")] if loads else []
 
 
 def _window(measured: dict[str, Any]) -> list[Text]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+
+from fctlab.errors import SpecWarning
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -37,6 +40,16 @@ WIDTH_OF_PIPES = 140
 def say(message: str) -> None:
     """Writes a line to stderr."""
     print(message, file=sys.stderr)
+
+
+def say_warnings() -> None:
+    """From now on, what is warned of is a line on stderr."""
+
+    def line(message: Warning | str, *_: object, **__: object) -> None:
+        say("warning: " + " ".join(str(message).split()))
+
+    warnings.simplefilter("always", SpecWarning)
+    warnings.showwarning = line
 
 
 def show(table: RenderableType) -> None:

@@ -117,8 +117,10 @@ def pias(
         folder: where relative file names of the workload are taken from.
 
     Returns:
-        ``thresholds_bytes`` (one less than queues, ascending), ``thresholds_packets`` (of 1460
-        B), ``objective`` (mean service times) and what was asked.
+        ``thresholds_bytes`` (increasing; one less than queues, or fewer where more queues would
+        stay empty), ``thresholds_packets`` (of 1460 B), ``empty_queues`` (how many that are),
+        ``thresholds`` (as a scenario takes them), ``objective`` (mean service times) and what was
+        asked.
 
     Raises:
         SpecError: a parameter is out of range, or the workload has a mistake.
@@ -131,12 +133,14 @@ def pias(
         sizes = Sizes(workload, folder)
     except SpecError as error:
         raise SpecError(".".join(filter(None, ("workload", error.path))), error.message) from None
-    found = solve(sizes, load, queues)
+    found = sorted(set(solve(sizes, load, queues)))
     return {
         "scheme": "pias",
         "workload": workload,
         "load": load,
         "queues": queues,
+        "thresholds": [f"{cut}B" for cut in found],
+        "empty_queues": queues - 1 - len(found),
         "thresholds_bytes": found,
         "thresholds_packets": [round(cut / PAYLOAD_BYTES) for cut in found],
         "objective": pias_objective(sizes, load, found),

@@ -145,7 +145,7 @@ def schemes() -> Iterator[Case]:
     yield Case("QueueSpec[priority].thresholds", on(queues), PLACE + "thresholds", [50_000])
     yield Case("QueueSpec[srpt].starvation_prevention", on(pfabric), PLACE + STARVES, False)
     ascc = {"transport": "ascc", "tagger": "complete", "port": {**PORT, "discipline": "ascc"}}
-    spaced = on(ascc, traffic={**WEB, "spacing": 1.0, "load": 0.9})
+    spaced = on(ascc, traffic={**WEB, "spacing": 1.0, "load": 0.9, "overload": True})
     yield Case("QueueSpec[ascc].starvation_prevention", spaced, PLACE + STARVES, False)
     weights = {"weights": [1, 3]}
     for table, key, value in (
@@ -237,6 +237,8 @@ def traffic() -> Iterator[Case]:
         ("classes", [{"class": "a"}]),
     ):
         yield Case(f"TrafficSpec.{key}", on("dctcp"), f"traffic.{key}", value)
+    narrow = on("dctcp", {**LEAF_SPINE, "fabric_rate": "1Gbps"}, {**WEB, "overload": True})
+    yield Case("TrafficSpec.overload", narrow, "traffic.overload", False)
     mix = [{"class": "a", "share": 1.0, "workload": "cache"}, {"class": "b"}]
     classes = on("dctcp", traffic={**WEB, "classes": mix})
     yield Case("TrafficSpec.share_of", classes, "traffic.share_of", "flows")
@@ -313,6 +315,7 @@ def settings() -> Iterator[Case]:
     yield Case("record", usual, "record", {"values": {}})
     for key, value in (("payload", "700B"), ("header", "90B"), ("ack", "100B")):
         yield Case(f"PacketFormat.{key}", usual, f"packet.{key}", value)
+    any_load = {**WEB, "overload": True}
     scaled = on("dctcp", {k: v for k, v in LEAF_SPINE.items() if k != "base_rtt"})
     scaled["topology"] |= {"link_delay": "1us"}
     fat = {"kind": "fat-tree", "k": 4, "host_rate": "10Gbps", "link_delay": "1us"}
@@ -326,7 +329,7 @@ def settings() -> Iterator[Case]:
     ):
         for key, value in changes:
             name = f"TopologySpec[{topology['kind']}].{key}"
-            yield Case(name, on("dctcp", topology), f"topology.{key}", value)
+            yield Case(name, on("dctcp", topology, any_load), f"topology.{key}", value)
     for topology in (LEAF_SPINE, STAR, {**fat, "base_rtt": "30us"}):
         topology = {key: value for key, value in topology.items() if key != "link_delay"}
         name = f"TopologySpec[{topology['kind']}].base_rtt"
@@ -336,8 +339,9 @@ def settings() -> Iterator[Case]:
     yield Case("BaseRtt.value", tabled, "topology.base_rtt.value", "30us")
     yield Case("BaseRtt.includes", tabled, "topology.base_rtt.includes", "propagation")
     slow = [{"links": ["leaf 0 -> host 0"], "changes": [{"at": "0s", "rate": "1Gbps"}]}]
-    less = {**usual, "capacity": slow}
-    yield Case("capacity", usual, "capacity", slow)
+    whole = {**usual, "traffic": any_load}
+    less = {**whole, "capacity": slow}
+    yield Case("capacity", whole, "capacity", slow)
     yield Case("Spec.links", less, "capacity.0.links", ["leaf 0 -> host 1"])
     yield Case("Spec.changes", less, "capacity.0.changes", [{"at": "0s", "rate": "2Gbps"}])
     yield Case("Change.at", less, "capacity.0.changes.0.at", "1ms")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,7 +56,7 @@ def test_no_objective_is_above_that_of_the_published_thresholds(workload: str) -
     for load, packets in PUBLISHED[workload].items():
         found = thresholds.pias(workload, load)
         cuts = found["thresholds_bytes"]
-        assert len(cuts) == 7 and cuts == sorted(cuts)
+        assert len(cuts) + found["empty_queues"] == 7 and cuts == sorted(set(cuts))
         published = [p * thresholds.PAYLOAD_BYTES for p in packets]
         assert found["objective"] <= thresholds.pias_objective(sizes, load, published)
 
@@ -122,3 +123,32 @@ def test_a_mix_has_as_many_bytes_of_each() -> None:
     web, mining = (thresholds.Sizes(name) for name in ("websearch", "datamining"))
     both = thresholds.Sizes.mixed([web, mining])
     assert both.mean == pytest.approx(2 / (1 / web.mean + 1 / mining.mean), rel=1e-3)
+
+
+def test_what_is_printed_is_what_scenarios_take() -> None:
+    found = thresholds.pias("websearch", 0.6, 4)
+    numbers, units = found["thresholds_bytes"], found["thresholds"]
+
+    def run(cuts: list[Any], **scheme: Any) -> fctlab.Result:
+        port = {"discipline": {"kind": "priority", "thresholds": cuts}}
+        return fctlab.run(SMALL | {"scheme": {"preset": "pias", "port": port, **scheme}})
+
+    assert run(units).flows.equals(run(numbers).flows)
+    assert run(units).scenario == run(numbers).scenario
+    in_time = run(["120us", "360us"], tagger="remaining-time")
+    assert in_time.flows.equals(run([120_000, 360_000], tagger="remaining-time").flows)
+    for cuts, tagger, error in (
+        (["120us"], "sent", "'120us'"),
+        (["10KB"], "remaining-time", "'10KB'"),
+        (["10KB", "10KB"], "sent", "thresholds must increase"),
+        (["9GB"], "sent", "'9GB' is not a threshold"),
+    ):
+        with pytest.raises(fctlab.SpecError, match=error.replace("'", '"')):
+            run(cuts, tagger=tagger)
+
+
+def test_queues_that_would_stay_empty_are_left_out_and_told() -> None:
+    found = thresholds.pias({"kind": "fixed", "size": "2KB"}, 0.5, 8)
+    cuts = found["thresholds_bytes"]
+    assert cuts == sorted(set(cuts)) and len(cuts) + found["empty_queues"] == 7
+    assert found["empty_queues"] > 0

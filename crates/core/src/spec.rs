@@ -77,6 +77,68 @@ pub fn read<T: DeserializeOwned>(value: Value) -> Result<T, SpecError> {
     })
 }
 
+/// What a file holds, as a JSON value: numbers that JSON lacks (`nan`, `inf`) become text, so
+/// that an error shows what was written.
+#[derive(Debug)]
+pub struct Plain(pub Value);
+
+impl<'de> Deserialize<'de> for Plain {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        d.deserialize_any(PlainVisitor).map(Plain)
+    }
+}
+
+struct PlainVisitor;
+
+impl<'de> serde::de::Visitor<'de> for PlainVisitor {
+    type Value = Value;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        let number = serde_json::Number::from_f64(value).map(Value::Number);
+        Ok(number.unwrap_or_else(|| value.to_string().to_lowercase().into()))
+    }
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+    fn visit_some<D: serde::Deserializer<'de>>(self, d: D) -> Result<Value, D::Error> {
+        d.deserialize_any(self)
+    }
+    fn visit_newtype_struct<D: serde::Deserializer<'de>>(self, d: D) -> Result<Value, D::Error> {
+        d.deserialize_any(self)
+    }
+    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+        let mut found = Vec::new();
+        while let Some(Plain(value)) = list.next_element()? {
+            found.push(value);
+        }
+        Ok(found.into())
+    }
+    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut found = serde_json::Map::new();
+        while let Some((key, Plain(value))) = map.next_entry::<String, _>()? {
+            found.insert(key, value);
+        }
+        Ok(found.into())
+    }
+}
+
 /// Turns serde's message into ours.
 fn explain(path: String, message: &str) -> SpecError {
     if let Some(rest) = message.strip_prefix(MARK)

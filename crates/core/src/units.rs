@@ -82,6 +82,17 @@ impl Duration {
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PS_PER_S as f64
     }
+    /// As a person writes it, to three digits and never less than it is: `"32.2 us"`.
+    pub fn rounded(self) -> String {
+        let unit = TIME_UNITS.iter().rfind(|unit| self.0 >= unit.scale);
+        let unit = unit.unwrap_or(&TIME_UNITS[0]);
+        // In the largest unit, in steps of the third digit.
+        let digits = (self.0 / unit.scale).max(1).ilog10() + 1;
+        let step = (unit.scale / 10u64.pow(3u32.saturating_sub(digits))).max(1);
+        let step = step * 10u64.pow(digits.saturating_sub(3));
+        let value = self.0.div_ceil(step) as f64 * step as f64 / unit.scale as f64;
+        format!("{value} {}", unit.suffix)
+    }
 }
 
 impl Add<Duration> for Time {
@@ -334,7 +345,7 @@ text_unit!(
 text_unit!(
     Rate,
     RATE_UNITS,
-    "a rate above zero: write a number with bps, Kbps, Mbps, Gbps or Tbps, such as \"10Gbps\"",
+    "a rate above zero and at most 8Tbps: write a number with bps, Kbps, Mbps, Gbps or Tbps, such as \"10Gbps\"",
     "^[0-9.]+ ?(bps|Kbps|Mbps|Gbps|Tbps)$",
     |v| v > 0 && v <= 8 * PS_PER_S
 );

@@ -65,6 +65,21 @@ impl Schedule {
         u64::MAX
     }
 
+    /// Bits per second available on average before `until`.
+    pub fn mean_rate(&self, until: Time) -> f64 {
+        let until = until.ps();
+        let ends = self.intervals.iter().skip(1).map(|next| next.0);
+        let parts = self.intervals.iter().zip(ends.chain([u64::MAX]));
+        let bits = parts.map(|(&(from, rate), end)| {
+            let length = end.min(until).saturating_sub(from);
+            length as f64 * rate as f64
+        });
+        match until {
+            0 => self.rate(Time::ZERO) as f64,
+            _ => bits.sum::<f64>() / until as f64,
+        }
+    }
+
     /// Bits per second available at `now`.
     pub fn rate(&self, now: Time) -> u64 {
         let after = self
@@ -151,6 +166,8 @@ mod tests {
         assert_eq!(schedule.end(MS - 5 * us, 1250), 3 * MS + 10 * us);
         assert_eq!(schedule.end(2 * MS, 1250), 3 * MS + 20 * us);
         assert_eq!(schedule.end(4 * MS, 1250), 4 * MS + 20 * us);
+        let mean = schedule.mean_rate(Time::from_ps(4 * MS));
+        assert!((mean / 0.375e9 - 1.0).abs() < 1e-12, "{mean}");
         let rates = [0, MS - 1, MS, 3 * MS, 9 * MS].map(|at| schedule.rate(Time::from_ps(at)));
         assert_eq!(
             rates,

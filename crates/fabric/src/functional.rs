@@ -24,7 +24,7 @@ use crate::engine::{End, Settings};
 use crate::ideal::Ideal;
 use crate::records::{Fct, Record, Unfinished};
 use crate::run::{Counters, Progress};
-use crate::scenario::{Extra, FctEnds, Scenario, Stop};
+use crate::scenario::{Extra, Scenario, Stop};
 use crate::scheme::{self, SchemeSpec};
 use crate::topology::{self, Fabric};
 use crate::transports::RuleSpec;
@@ -289,26 +289,27 @@ pub(crate) fn run(
     let mut now = Time::ZERO;
     let mut interrupted = false;
     let mut ends = vec![Time::NEVER; flows.len()];
-    let early = match settings.fct_ends {
-        FctEnds::Ack => Duration::ZERO,
-        FctEnds::Delivery => way_back(fabric, settings),
-    };
-    // The model counts transmissions at the bottleneck only; the first packet's at the
-    // sender comes before them.
-    let at_sender = |flow: &Flow| {
-        let format = &settings.format;
-        let first = flow.size.get().min(format.payload.get()) + format.header.get();
-        setup.link.rate.transmission_time(first)
-    };
+    let ideal = Ideal::new(&settings.format, false, settings.fct_ends);
     let arrivals = flows.iter().map(|flow| Arrival {
         start_s: flow.start.as_secs_f64(),
         size_bytes: flow.size.get() as f64,
         class: *places.get(usize::from(flow.class)).unwrap_or(&flow.class),
     });
     let steps = fctlab_link::simulate(&setup, arrivals, |done| {
-        let fct = Duration::from_secs_f64(done.fct_s).unwrap_or(early);
         let index = done.index as usize;
-        ends[index] = flows[index].start + (fct + at_sender(&flows[index]) - early);
+        let flow = &flows[index];
+        // What comes on top of the ideal is rounded, and nothing else: a flow alone takes the
+        // ideal to the picosecond. It is below zero only where the model has smaller headers.
+        let alone = ideal.fct(fabric, flow.src, flow.dst, flow.size);
+        let wire = settings.format.wire_bytes(flow.size);
+        let more_s = done.fct_s - setup.link.ideal_s(wire as f64);
+        let more = Duration::from_secs_f64(more_s.abs()).unwrap_or(Duration::ZERO);
+        ends[index] = flow.start
+            + if more_s < 0.0 {
+                alone - more
+            } else {
+                alone + more
+            };
         now = now.max(ends[index]);
         counters.flows_finished += 1;
         interrupted = counters.flows_finished.is_multiple_of(4096)
@@ -331,7 +332,6 @@ pub(crate) fn run(
         now = last.map(|(_, end)| end).max().unwrap_or(until).max(until);
     }
     now = now.min(settings.end_at);
-    let ideal = Ideal::new(&settings.format, false, settings.fct_ends);
     (counters.flows_started, counters.flows_finished) = (0, 0);
     for (flow, end) in found().take_while(|(flow, _)| flow.start <= now) {
         counters.flows_started += 1;
@@ -363,17 +363,6 @@ fn progress(now: Time, counters: &Counters) -> Progress {
         flows_expected: Some(counters.flows_started),
         packet_hops: 0,
     }
-}
-
-/// The time that an ACK takes from the receiver to a sender.
-fn way_back(fabric: &Fabric, settings: &Settings) -> Duration {
-    let path = fabric
-        .routes
-        .path(fabric, 0, fabric.sink.unwrap_or_default());
-    let links = path.iter().map(|&(link, _)| &fabric.links[link as usize]);
-    links.fold(Duration::ZERO, |sum, link| {
-        sum + link.delay + link.rate.transmission_time(settings.format.ack.get())
-    })
 }
 
 /// The model's link and what it serves.

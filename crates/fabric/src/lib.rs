@@ -18,6 +18,7 @@
 //! file of its own behind a one-line registry. When a flow is done its
 //! [`records`] and [`ideal`] completion time make the [`summary`];
 //! [`recorders`] see inside while it runs. [`functional`] runs the scenario without packets.
+//! Before that, [`offered`] computes the load of the links, and [`warnings`] names parts that do not meet.
 
 pub mod capacity;
 pub mod disciplines;
@@ -25,6 +26,7 @@ pub mod engine;
 pub mod functional;
 pub mod ideal;
 pub mod mappings;
+pub mod offered;
 pub mod packet;
 pub mod recorders;
 pub mod records;
@@ -36,3 +38,4 @@ pub mod summary;
 pub mod taggers;
 pub mod topology;
 pub mod transports;
+pub mod warnings;

@@ -15,12 +15,14 @@ use serde_json::{Map, Value, json};
 
 use crate::engine::{End, Engine, NO_LIMIT, Settings};
 use crate::functional;
+use crate::offered::{self, Tier};
 use crate::recorders::Recorders;
 use crate::recorders::queries::Queries;
 use crate::records::{Record, Records};
 use crate::scenario::{EngineSpec, Extra, Scenario};
 use crate::summary::Summary;
 use crate::topology::Fabric;
+use crate::warnings::warnings;
 
 /// Sees how far a run has come and says whether to go on.
 pub type Observer<'a> = dyn FnMut(&Progress) -> ControlFlow<()> + 'a;
@@ -59,6 +61,10 @@ pub struct Progress {
 pub struct Outcome {
     /// One row per size class and, where there are several, traffic class.
     pub summary: Vec<SummaryRow>,
+    /// The load of each tier of links, as expected; empty for a trace of few flows.
+    pub offered: Vec<Tier>,
+    /// Parts of the scenario that do not meet, and a load that is high: a line each.
+    pub warnings: Vec<String>,
     /// What was counted.
     pub counters: Counters,
     /// How fast it went.
@@ -192,6 +198,8 @@ pub fn run(scenario: &Scenario, mut options: RunOptions<'_>) -> Result<Outcome, 
     let settings = settings(scenario, &fabric)?;
     let (window, end_at) = (settings.window, settings.end_at);
     let expected = traffic.expected_flows();
+    let offered = offered::tiers(scenario, &fabric, &settings, &traffic);
+    let warnings = warnings(scenario, &fabric, &settings, &offered);
     let recorders = Recorders::new(scenario, &fabric, window, options.recordings_out.as_deref())?;
     let classes = traffic.class_names().to_vec();
     check_classes(scenario, &classes)?;
@@ -209,7 +217,9 @@ pub fn run(scenario: &Scenario, mut options: RunOptions<'_>) -> Result<Outcome, 
         .extras
         .contains(&Extra::Queries)
         .then(Queries::default);
+    let mut last_start = Time::ZERO;
     let mut sink = |record: &Record| {
+        last_start = last_start.max(record.flow.start);
         summary.push(record);
         if let Some(queries) = &mut queries {
             queries.push(record);
@@ -257,6 +267,9 @@ pub fn run(scenario: &Scenario, mut options: RunOptions<'_>) -> Result<Outcome, 
     }
     let flows = records.finish().map_err(|e| io(&options.flows_out, e))?;
     let summary = summary.rows(&scenario.scheme.name, &classes);
+    if summary[0].flows == 0 {
+        return Err(nothing_measured(scenario, window, &counters, last_start).into());
+    }
     let found = recorders.finish(now)?;
     let mut extras = Map::new();
     extras.insert("measured".into(), measured(window, &summary[0]));
@@ -271,6 +284,8 @@ pub fn run(scenario: &Scenario, mut options: RunOptions<'_>) -> Result<Outcome, 
     }
     Ok(Outcome {
         summary,
+        offered,
+        warnings,
         counters,
         perf: Perf {
             wall_s,
@@ -283,6 +298,44 @@ pub fn run(scenario: &Scenario, mut options: RunOptions<'_>) -> Result<Outcome, 
         recordings: found.files,
         extras,
     })
+}
+
+/// Why no flow counts.
+fn nothing_measured(
+    scenario: &Scenario,
+    (from, until): (Time, Time),
+    counters: &Counters,
+    last_start: Time,
+) -> SpecError {
+    let measure = &scenario.measure;
+    let flows = counters.flows_started;
+    let start = last_start.since(Time::ZERO).rounded();
+    match (flows, measure.max_time) {
+        (0, Some(end)) => {
+            let message = format!("{end}: no flow has started by then, so that none is measured");
+            SpecError::new("measure.max_time", message)
+        }
+        (0, None) => SpecError::new("traffic", "no flow starts, so that none is measured"),
+        _ if last_start < from => {
+            let message = format!(
+                "{}: no flow is measured; the last of {flows} starts at {start}",
+                measure.warmup
+            );
+            SpecError::new("measure.warmup", message)
+        }
+        _ => {
+            let key = if measure.window.is_some() {
+                "window"
+            } else {
+                "cooldown"
+            };
+            let until = until.since(Time::ZERO).rounded();
+            let from = from.since(Time::ZERO).rounded();
+            let message =
+                format!("no flow is measured: none of {flows} starts from {from} to {until}");
+            SpecError::new(key, message).under("measure")
+        }
+    }
 }
 
 /// Checks that ports that serve traffic classes know all of them.

@@ -7,15 +7,17 @@
 use std::path::Path;
 
 use fctlab_core::random::Seed;
+use fctlab_core::spec::Plain;
 use fctlab_core::{Duration, PacketFormat, SpecError, Time, parts, spec};
 use fctlab_workload::{ArrivalsSpec, PatternSpec, SizesSpec, TrafficSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::capacity;
-use crate::disciplines::QueueSpec;
+use crate::disciplines::{QueueSpec, published};
 use crate::functional;
 use crate::mappings::MappingPolicy;
+use crate::offered;
 use crate::recorders::RecordSpec;
 use crate::routing::RoutingSpec;
 use crate::scheme::{self, SchemeSpec};
@@ -230,17 +232,17 @@ pub enum Format {
 /// A syntax error, with its line.
 pub fn parse(text: &str, format: Format) -> Result<Value, SpecError> {
     let read = match format {
-        Format::Json => serde_json::from_str(text).map_err(|e| e.to_string()),
-        Format::Toml => toml::from_str(text).map_err(|e: toml::de::Error| {
+        Format::Json => serde_json::from_str::<Plain>(text).map_err(|e| e.to_string()),
+        Format::Toml => toml::from_str::<Plain>(text).map_err(|e: toml::de::Error| {
             let start = e.span().map_or(0, |s| s.start);
             let line = text
                 .get(..start)
                 .map_or(1, |before| before.matches('\n').count() + 1);
             format!("line {line}: {}", e.message())
         }),
-        Format::Yaml => serde_yaml_ng::from_str(text).map_err(|e| e.to_string()),
+        Format::Yaml => serde_yaml_ng::from_str::<Plain>(text).map_err(|e| e.to_string()),
     };
-    let value: Value = read.map_err(|e| SpecError::new("", e))?;
+    let Plain(value) = read.map_err(|e| SpecError::new("", e))?;
     if value.is_object() {
         Ok(value)
     } else {
@@ -273,6 +275,9 @@ pub fn resolve(
         return Err(not_a_table(&value));
     };
     map.shift_remove("schemes");
+    if let Some(written) = map.get("version") {
+        check_version(written).map_err(|e| e.under("version"))?;
+    }
     // A resolved scenario is resolved anew, by this version.
     map.insert("version".into(), version().into());
     let given = map.get_mut("scheme").map(Value::take);
@@ -283,7 +288,9 @@ pub fn resolve(
         );
         SpecError::new("scheme", message)
     })?;
-    map["scheme"] = scheme::expand(given).map_err(|e| e.under("scheme"))?;
+    map["scheme"] = scheme::expand(given)
+        .and_then(|scheme| published::check_units(&scheme).map(|()| scheme))
+        .map_err(|e| e.under("scheme"))?;
     let cc = map.get_mut("engine").and_then(functional::take_cc);
     let mut scenario: Scenario = spec::read(value)?;
     check_format(&scenario.packet)?;
@@ -311,7 +318,32 @@ pub fn resolve(
         let resolved = spec.resolve(cc, &scenario, &settings, &fabric)?;
         scenario.engine = EngineSpec::Model(resolved);
     }
+    if scenario.traffic.trace.is_none() {
+        let traffic = scenario
+            .traffic
+            .build(&fabric.layout(), &scenario.packet, scenario.seed())
+            .map_err(|e| e.under("traffic"))?;
+        let tiers = offered::tiers(&scenario, &fabric, &settings, &traffic);
+        offered::check(&scenario, &tiers)?;
+    }
     Ok(scenario)
+}
+
+/// Refuses what a later version has resolved: its keys may mean something else.
+fn check_version(written: &Value) -> Result<(), SpecError> {
+    let numbers = |text: &str| {
+        let parts: Result<Vec<u32>, _> = text.split('.').map(str::parse).collect();
+        parts.ok().filter(|parts| parts.len() == 3)
+    };
+    let (this, text) = (version(), written.as_str().unwrap_or_default());
+    let message = match numbers(text) {
+        None => format!("{written} is not a version such as {this:?}"),
+        Some(later) if Some(&later) > numbers(&this).as_ref() => {
+            format!("{text} is later than this fctlab ({this}); leave it out to read it as it is")
+        }
+        Some(_) => return Ok(()),
+    };
+    Err(SpecError::new("", message))
 }
 
 fn check_format(format: &PacketFormat) -> Result<(), SpecError> {
@@ -332,9 +364,8 @@ fn check_format(format: &PacketFormat) -> Result<(), SpecError> {
 
 /// What a person typed after `path=`: TOML where it is, else the text itself.
 fn bare_value(text: &str) -> Value {
-    let table: Result<Map<String, Value>, _> = toml::from_str(&format!("value = {text}"));
-    match table {
-        Ok(mut table) if table.len() == 1 => table["value"].take(),
+    match toml::from_str(&format!("value = {text}")) {
+        Ok(Plain(Value::Object(mut table))) if table.len() == 1 => table["value"].take(),
         _ => Value::String(text.to_owned()),
     }
 }

@@ -57,7 +57,7 @@ fn traffic() -> impl Strategy<Value = Value> {
     (sizes, arrivals, 0.1f64..0.95, 1u64..40, spacing).prop_map(
         |(workload, arrivals, load, flows, spacing)| {
             json!({
-                "workload": workload, "arrivals": arrivals, "load": load, "flows": flows,
+                "workload": workload, "arrivals": arrivals, "load": load, "overload": true, "flows": flows,
                 "spacing": spacing,
             })
         },

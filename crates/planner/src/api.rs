@@ -84,6 +84,11 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
         } => {
             let spec = read(&spec)?;
             let classes = spec.classes()?;
+            if classes.iter().all(|class| class.slis.is_empty()) {
+                let message = "no class has an SLI to predict; write slis, such as \
+                               [{ name = \"p99\", metric = \"p99\" }]";
+                return Err(SpecError::new("classes", message));
+            }
             let candidate = Candidate::of(&spec, &classes);
             let most = most_flows.unwrap_or(MOST_FLOWS);
             let length = match fixed {

@@ -1,6 +1,7 @@
 //! What-if: changes of one key, such as `classes.web.load=+20%`.
 
 use fctlab_core::SpecError;
+use fctlab_core::spec::Plain;
 use serde_json::{Map, Value, json};
 
 /// Sets `path` (keys with dots between; a class by its name or place) to `text`:
@@ -69,9 +70,8 @@ fn scaled(value: &Value, factor: f64) -> Option<Value> {
 
 /// What a person typed after `path=`: TOML where it is, else the text itself.
 fn bare(text: &str) -> Value {
-    let table: Result<Map<String, Value>, _> = toml::from_str(&format!("value = {text}"));
-    match table {
-        Ok(mut table) if table.len() == 1 => table["value"].take(),
+    match toml::from_str(&format!("value = {text}")) {
+        Ok(Plain(Value::Object(mut table))) if table.len() == 1 => table["value"].take(),
         _ => Value::String(text.to_owned()),
     }
 }

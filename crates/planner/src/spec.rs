@@ -188,7 +188,8 @@ impl Spec {
     /// # Errors
     /// The first mistake, with its path, the value and what is allowed.
     pub fn read(value: Value, base_dir: &Path) -> Result<Self, SpecError> {
-        let mut spec: Spec = spec::read(value)?;
+        let names = names(&value);
+        let mut spec: Spec = spec::read(value).map_err(|e| by_name(e, &names))?;
         for class in &mut spec.classes {
             if let Some(sizes) = &mut class.flowsizes {
                 sizes.resolve(base_dir);
@@ -198,7 +199,7 @@ impl Spec {
                 *file = std::path::absolute(&joined).unwrap_or(joined);
             }
         }
-        spec.classes()?;
+        spec.classes().map_err(|e| by_name(e, &names))?;
         Ok(spec)
     }
 
@@ -391,6 +392,29 @@ pub fn schema() -> Value {
     schema
 }
 
+/// What the classes are called, where they say it.
+fn names(spec: &Value) -> Vec<Option<String>> {
+    let classes = spec["classes"].as_array().into_iter().flatten();
+    let name = |class: &Value| class["name"].as_str().map(str::to_owned);
+    classes.map(name).collect()
+}
+
+/// An error at `classes[0]` as one at `classes.NAME`, the path that changes it.
+fn by_name(mut error: SpecError, names: &[Option<String>]) -> SpecError {
+    let place = error
+        .path
+        .strip_prefix("classes[")
+        .and_then(|rest| rest.split_once(']'));
+    let found = place.and_then(|(i, rest)| {
+        let name = names.get(i.parse::<usize>().ok()?)?.as_ref()?;
+        Some(format!("classes.{name}{rest}"))
+    });
+    if let Some(path) = found.filter(|path| !path.ends_with(".name")) {
+        error.path = path;
+    }
+    error
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -464,27 +488,27 @@ pub(crate) mod tests {
         );
         assert_eq!(
             error(|v| v["classes"][0]["load"] = json!(1.2)),
-            "classes[0].load: 1.2 is not in (0, 1)"
+            "classes.web.load: 1.2 is not in (0, 1)"
         );
         assert_eq!(
             error(|v| v["classes"][0]["slo"] = json!("smal < 3")),
-            "classes[0].slo: \"smal\" is not an SLI of the class; did you mean \"small\"? known: small, large"
+            "classes.web.slo: \"smal\" is not an SLI of the class; did you mean \"small\"? known: small, large"
         );
         assert_eq!(
             error(|v| v["classes"][0]["weight"] = json!(0)),
-            "classes[0].weight: 0 is not in (0, inf)"
+            "classes.web.weight: 0 is not in (0, inf)"
         );
         assert_eq!(
             error(|v| v["classes"][0]["weight"] = json!(1e-5)),
-            "classes[0].weight: 0.00001 is less than a 10,000th of 1"
+            "classes.web.weight: 0.00001 is less than a 10,000th of 1"
         );
         assert_eq!(
             error(|v| v["classes"][0]["interarrivals"]["sigma"] = json!(-1)),
-            "classes[0].interarrivals.sigma: -1 is not in (0, inf)"
+            "classes.web.interarrivals.sigma: -1 is not in (0, inf)"
         );
         assert_eq!(
             error(|v| v["classes"][0]["slis"][0]["metric"] = json!("p99.9999999")),
-            "classes[0].slis[0].metric: is beyond what a simulation supports: it takes more than 100,000,000 flows"
+            "classes.web.slis[0].metric: is beyond what a simulation supports: it takes more than 100,000,000 flows"
         );
         assert_eq!(
             error(|v| v["classes"][1]["name"] = json!("web")),
@@ -492,14 +516,14 @@ pub(crate) mod tests {
         );
         assert_eq!(
             error(|v| v["classes"][1]["load"] = json!(0.1)),
-            "classes[1].rate: has no meaning beside load; give one of the two"
+            "classes.rpc.rate: has no meaning beside load; give one of the two"
         );
         assert_eq!(
             error(|v| v["classes"][0]["slis"][1]["from"] = json!("1GB")),
-            "classes[0].slis[1]: names a range of sizes in which the class has no flows"
+            "classes.web.slis[1]: names a range of sizes in which the class has no flows"
         );
         let unknown = error(|v| v["classes"][0]["wieght"] = json!(2));
-        let expected = "classes[0].wieght: unknown key; did you mean \"weight\"?";
+        let expected = "classes.web.wieght: unknown key; did you mean \"weight\"?";
         assert!(unknown.starts_with(expected), "{unknown}");
         assert_eq!(
             error(|v| v["network"]["link"] = json!("fast"))

@@ -35,10 +35,12 @@ pub struct RunOutcome(Outcome);
 #[pymethods]
 impl RunOutcome {
     /// Everything except the flow records, as JSON:
-    /// `{"summary", "counters", "perf", "extras", "recordings"}`.
+    /// `{"summary", "offered", "warnings", "counters", "perf", "extras", "recordings"}`.
     fn report(&self) -> String {
         let Outcome {
             summary,
+            offered,
+            warnings,
             counters,
             perf,
             extras,
@@ -47,6 +49,8 @@ impl RunOutcome {
         } = &self.0;
         json!({
             "summary": summary,
+            "offered": offered,
+            "warnings": warnings,
             "counters": counters,
             "perf": perf,
             "extras": extras,
@@ -63,6 +67,16 @@ impl RunOutcome {
             .map_or_else(|| records::schema(false), |b| b.schema());
         Table::new(schema, batches)
     }
+}
+
+/// What to say about a resolved scenario before it is simulated: a line each.
+#[pyfunction]
+pub fn warnings(resolved_json: &str) -> PyResult<Vec<String>> {
+    guarded(|| {
+        let scenario = scenario::resolve(value(resolved_json)?, &[], Path::new(""));
+        let scenario = scenario.map_err(spec_error)?;
+        fctlab_fabric::warnings::of(&scenario).map_err(spec_error)
+    })
 }
 
 /// Runs a resolved scenario on the calling thread, with the interpreter released.

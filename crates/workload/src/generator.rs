@@ -5,6 +5,7 @@ use rand_pcg::Pcg64;
 
 use crate::arrivals::Arrivals;
 use crate::classes::Part;
+use crate::demand::Matrix;
 use crate::patterns::Pattern;
 use crate::spec::LoadCounts;
 use crate::{ClassSpec, Flow, HostLayout, Offered, PatternSpec, SizeDistribution};
@@ -41,6 +42,16 @@ impl Sizes {
         }
     }
 
+    /// Mean packets of a flow.
+    fn mean_packets(&self, format: &PacketFormat) -> f64 {
+        let counting = PacketFormat {
+            header: Bytes::new(1),
+            ..*format
+        };
+        let (payload, with_packets) = self.means(&counting);
+        with_packets - payload
+    }
+
     /// Mean payload bytes and mean wire bytes of a flow.
     fn means(&self, format: &PacketFormat) -> (f64, f64) {
         match self {
@@ -75,6 +86,7 @@ pub(crate) struct Draft {
     /// Mean payload bytes, mean wire bytes, and those of the two that the load counts.
     means: (f64, f64),
     counted: f64,
+    mean_packets: f64,
 }
 
 impl Draft {
@@ -101,7 +113,7 @@ impl Draft {
             }
             (None, None) => return Err(SpecError::new("workload", "is missing")),
         };
-        let means = sizes.means(format);
+        let (means, mean_packets) = (sizes.means(format), sizes.mean_packets(format));
         let counted = match counts {
             LoadCounts::Wire => means.1,
             LoadCounts::Payload => means.0,
@@ -115,6 +127,7 @@ impl Draft {
             sizes,
             means,
             counted,
+            mean_packets,
         })
     }
 
@@ -148,6 +161,7 @@ impl Draft {
         let offered = Offered {
             mean_size_bytes: self.means.0,
             mean_wire_bytes: self.means.1,
+            mean_packets: self.mean_packets,
             flows_per_s,
         };
         (generator, offered)
@@ -155,6 +169,11 @@ impl Draft {
 }
 
 impl Generator {
+    /// The share of its flows of each pair of hosts.
+    pub fn shares(&self, layout: &HostLayout) -> Matrix {
+        Matrix::of(layout, |src, to| self.pattern.receivers(src, to))
+    }
+
     /// When its flows start: from, until.
     pub fn active(&self) -> (Time, Time) {
         (self.now, self.until)

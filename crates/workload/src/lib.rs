@@ -33,6 +33,7 @@ use fctlab_core::{Bytes, Rate, Time};
 
 pub mod arrivals;
 pub mod classes;
+pub mod demand;
 mod draw;
 mod generator;
 mod lines;
@@ -46,6 +47,7 @@ pub mod traffic;
 
 pub use arrivals::ArrivalsSpec;
 pub use classes::{ClassSpec, ShareOf};
+pub use demand::{Demand, Matrix};
 pub use patterns::PatternSpec;
 pub use sizes::{SizeDistribution, SizesSpec};
 pub use spacing::Spacing;

@@ -4,6 +4,7 @@ use fctlab_core::random::Seed;
 use fctlab_core::{PacketFormat, SpecError, Time};
 
 use crate::classes::Part;
+use crate::demand::Demand;
 use crate::generator::{Draft, Generator};
 use crate::{ClassSpec, Flow, HostLayout, Offered, ShareOf, TrafficSpec};
 
@@ -99,8 +100,21 @@ impl Mix {
         Offered {
             mean_size_bytes: mean(|o| o.mean_size_bytes),
             mean_wire_bytes: mean(|o| o.mean_wire_bytes),
+            mean_packets: mean(|o| o.mean_packets),
             flows_per_s,
         }
+    }
+
+    /// What each class is expected to send to whom.
+    pub fn demands(&self, layout: &HostLayout) -> Vec<Demand> {
+        let demand = |class: &Class| {
+            Demand::new(
+                class.active,
+                &class.generator.shares(layout),
+                &class.offered,
+            )
+        };
+        self.classes.iter().map(demand).collect()
     }
 
     /// How many flows are expected to start before `until`; `None` when they never end.

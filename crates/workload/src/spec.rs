@@ -53,6 +53,10 @@ pub struct TrafficSpec {
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "spacing")]
     #[schemars(range(min = 0))]
     pub spacing: Option<f64>,
+    /// Whether a link may be offered more than it carries, as in studies of incast; queues then
+    /// grow for as long as flows arrive, so that what is found depends on how long that is.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub overload: bool,
     /// Several streams of flows at once; each takes what it does not name from here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassSpec>,

@@ -2,13 +2,14 @@
 
 use fctlab_core::random::Seed;
 
-use fctlab_core::{PacketFormat, SpecError, Time};
+use fctlab_core::{Duration, PacketFormat, SpecError, Time};
 use rand::Rng;
 use rand_pcg::Pcg64;
 
+use crate::demand::Demand;
 use crate::mix::Mix;
 use crate::spec::TrafficSpec;
-use crate::trace::Trace;
+use crate::trace::{Summary, Trace};
 use crate::{Flow, HostLayout};
 
 /// Flows in order of start, one at a time.
@@ -36,6 +37,8 @@ pub struct Offered {
     pub mean_size_bytes: f64,
     /// Mean flow size in bytes on the wire, headers included.
     pub mean_wire_bytes: f64,
+    /// Mean number of data packets of a flow.
+    pub mean_packets: f64,
     /// Flows started per second, over all hosts.
     pub flows_per_s: f64,
 }
@@ -52,7 +55,7 @@ pub(crate) struct Limits {
 #[derive(Debug)]
 enum Source {
     Generated(Box<Mix>),
-    Trace(Box<Trace>),
+    Trace(Box<(Trace, Summary)>),
 }
 
 impl Traffic {
@@ -77,11 +80,8 @@ impl Traffic {
             Some(file) => {
                 let (trace, summary) =
                     Trace::open(file, spec.class.as_deref(), layout.hosts(), format, limits)?;
-                (
-                    Source::Trace(Box::new(trace)),
-                    summary.offered(),
-                    summary.flows,
-                )
+                let (offered, flows) = (summary.offered(), summary.flows);
+                (Source::Trace(Box::new((trace, summary))), offered, flows)
             }
             None => {
                 let mix = Mix::new(spec, layout, format, seed)?;
@@ -106,7 +106,7 @@ impl Traffic {
     pub fn class_names(&self) -> &[String] {
         match &self.source {
             Source::Generated(mix) => mix.class_names(),
-            Source::Trace(trace) => trace.class_names(),
+            Source::Trace(trace) => trace.0.class_names(),
         }
     }
 
@@ -119,6 +119,23 @@ impl Traffic {
     /// What the stream offers to the network.
     pub fn offered(&self) -> Offered {
         self.offered
+    }
+
+    /// What each class is expected to send to whom; of a trace, what its flows are over the
+    /// time in which they start, and nothing where they are too few to be a load.
+    pub fn demands(&self, layout: &HostLayout) -> Vec<Demand> {
+        match &self.source {
+            Source::Generated(mix) => mix.demands(layout),
+            Source::Trace(trace) => trace.1.demand(layout).into_iter().collect(),
+        }
+    }
+
+    /// About when the last flow starts.
+    pub fn span(&self) -> Time {
+        let rate = self.offered.flows_per_s;
+        let by_number = Duration::from_secs_f64(self.expected_flows as f64 / rate);
+        let by_number = by_number.map_or(Time::NEVER, |d| Time::ZERO + d);
+        by_number.min(self.limits.until)
     }
 
     /// Why the stream ended early: a trace whose file changed while it was replayed.
@@ -136,7 +153,7 @@ impl Iterator for Traffic {
         }
         let mut flow = match &mut self.source {
             Source::Generated(mix) => mix.next()?,
-            Source::Trace(trace) => match trace.next() {
+            Source::Trace(trace) => match trace.0.next() {
                 Ok(flow) => flow?,
                 Err(error) => {
                     self.error = Some(error);

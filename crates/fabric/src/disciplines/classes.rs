@@ -123,6 +123,8 @@ impl<S: Schedule> ByClass<S> {
 }
 
 impl<S: Schedule> Discipline for ByClass<S> {
+    const READS_TAGS: bool = false;
+
     /// Every packet is part of its class's share, one that waits for nobody too.
     const REMEMBERS: bool = true;
 

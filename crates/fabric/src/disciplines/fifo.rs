@@ -66,6 +66,8 @@ impl DisciplineSpec for Spec {
 }
 
 impl Discipline for Fifo {
+    const READS_TAGS: bool = false;
+
     #[inline]
     fn enqueue(&mut self, packet: Packet, _: Time) {
         self.push(packet);

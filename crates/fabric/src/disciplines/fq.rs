@@ -75,6 +75,8 @@ impl Fq {
 }
 
 impl Discipline for Fq {
+    const READS_TAGS: bool = false;
+
     const EVICTS: Option<DropPolicy> = Some(DropPolicy::LongestQueue);
     const REMEMBERS: bool = true;
 

@@ -37,6 +37,9 @@ pub trait Discipline {
     /// The largest tag that it can tell from smaller ones.
     const LARGEST_TAG: u64 = u32::MAX as u64;
 
+    /// Whether it goes by tags.
+    const READS_TAGS: bool = true;
+
     /// Whether it remembers packets that have left. If so it takes in every
     /// packet, even one that finds the port idle and leaves at once.
     const REMEMBERS: bool = false;
@@ -139,6 +142,10 @@ macro_rules! disciplines {
             /// See [`Discipline::LARGEST_TAG`].
             pub fn largest_tag(&self) -> u64 {
                 match self { $( QueueSpec::$variant(_) => <$file::Spec as DisciplineSpec>::State::LARGEST_TAG ),+ }
+            }
+            /// See [`Discipline::READS_TAGS`].
+            pub fn reads_tags(&self) -> bool {
+                match self { $( QueueSpec::$variant(_) => <$file::Spec as DisciplineSpec>::State::READS_TAGS ),+ }
             }
             /// See [`Discipline::REMEMBERS`].
             pub fn remembers(&self) -> bool {

@@ -18,7 +18,8 @@ use crate::packet::Packet;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// The thresholds between queues, increasing, in the tag's unit (bytes);
+    /// The thresholds between queues, increasing, in the tag's unit (bytes, or
+    /// nanoseconds where the tag is a time), or with a unit of their own (`"10KB"`, `"120us"`);
     /// there is one queue more than thresholds. Or the name of a set that PIAS
     /// published: `"websearch@0.6"`, `"datamining@0.8"`.
     #[serde(deserialize_with = "published::thresholds")]

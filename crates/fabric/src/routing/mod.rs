@@ -185,6 +185,18 @@ impl Routes {
         *at(&self.ports, first + chosen)
     }
 
+    /// The port that leads from its switch to host `dst`.
+    pub fn to_host(&self, dst: Node) -> u32 {
+        self.host[dst as usize].1
+    }
+
+    /// The ports of switch `switch` on shortest paths to the switch of host `dst`; none there.
+    pub fn toward(&self, switch: u32, dst: Node) -> &[u32] {
+        let rack = self.host[dst as usize].0;
+        let Group { first, count } = self.groups[(switch * self.racks + rack) as usize];
+        &self.ports[first as usize..(first + count) as usize]
+    }
+
     /// A shortest path from `src` to `dst`, NIC first, as (link, number of
     /// links that shortest paths have at this distance); of equal ones the first.
     pub fn path(&self, fabric: &Fabric, src: Node, dst: Node) -> Vec<(u32, u32)> {

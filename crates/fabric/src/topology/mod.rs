@@ -282,8 +282,9 @@ impl Fabric {
                 };
                 if base.value < least {
                     let message = format!(
-                        "{} is less than transmissions and host delays take ({least})",
-                        base.value
+                        "{} is less than transmissions and host delays take ({})",
+                        base.value,
+                        least.rounded()
                     );
                     return Err(SpecError::new("base_rtt", message));
                 }

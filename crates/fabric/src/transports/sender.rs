@@ -20,7 +20,9 @@ use crate::packet::Stamp;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SenderSpec {
-    /// Window at the start of a flow.
+    /// Window at the start of a flow. `dctcp-rate` sets a rate and no window: there it is the
+    /// most that is in flight, in proportion to the rate, a cap that never grows (`"1pkt"`: one
+    /// packet per round trip for ever).
     pub initial_window: DataLength,
     /// Largest window, or `"none"`.
     #[serde(with = "spec::or_none")]

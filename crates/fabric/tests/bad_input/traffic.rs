@@ -11,11 +11,11 @@ fn loads_and_lengths() {
         let message = format!("traffic.load: {load} is not in (0, 1)");
         assert_eq!(with(&[("traffic.load", load)]), message);
     }
-    // JSON has no NaN; TOML does, and it is read as null.
+    // JSON has no NaN; TOML does, and it is read as text.
     let nan = toml("topology = \"x\"\nscheme = \"tcp\"\ntraffic = { load = nan }");
     let message =
         error(json!({"topology": good()["topology"], "traffic": nan["traffic"], "scheme": "tcp"}));
-    assert_eq!(message, "traffic.load: null is not in (0, 1)");
+    assert_eq!(message, "traffic.load: \"nan\" is not in (0, 1)");
     assert_eq!(
         with(&[("traffic.flows", json!(0))]),
         "traffic.flows: 0 is not a whole number above 0"

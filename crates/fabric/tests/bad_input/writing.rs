@@ -147,7 +147,7 @@ fn names() {
 #[test]
 fn units() {
     let time = "is not a time: write a number with ps, ns, us, ms or s, such as \"85.2us\"";
-    let rate = "is not a rate above zero: write a number with bps, Kbps, Mbps, Gbps or Tbps, such as \"10Gbps\"";
+    let rate = "is not a rate above zero and at most 8Tbps: write a number with bps, Kbps, Mbps, Gbps or Tbps, such as \"10Gbps\"";
     let length =
         "is not a length of data: write a number with pkt, bdp, B, KB or MB, such as \"14pkt\"";
     let size =

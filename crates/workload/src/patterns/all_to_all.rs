@@ -1,10 +1,12 @@
 //! All-to-all: sender uniform, receiver uniform over the other hosts.
 
+use std::ops::Range;
+
 use fctlab_core::SpecError;
 use rand_pcg::Pcg64;
 use serde::{Deserialize, Serialize};
 
-use super::{Draw, Endpoints, Part, other};
+use super::{Draw, Endpoints, Part, all_others, other};
 use crate::{HostLayout, draw::below};
 
 /// Any host to any other, all pairs equally likely.
@@ -31,6 +33,10 @@ impl Draw for Pattern {
     fn next(&mut self, rng: &mut Pcg64) -> Endpoints {
         let src = below(rng, self.hosts);
         Endpoints::pair(src, other(below(rng, self.hosts - 1), src))
+    }
+    fn receivers(&self, src: u32, to: &mut dyn FnMut(Range<u32>, f64)) {
+        let pairs = f64::from(self.hosts) * f64::from(self.hosts - 1);
+        all_others(self.hosts, src, pairs, to);
     }
     fn links(&self) -> u32 {
         self.hosts

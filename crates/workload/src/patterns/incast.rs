@@ -4,11 +4,13 @@
 //! and `fanin` distinct senders, whose flows all start at that instant and
 //! carry the query's number. A limit on flows may cut the last query short.
 
+use std::ops::Range;
+
 use fctlab_core::{Bytes, SpecError, spec};
 use rand_pcg::Pcg64;
 use serde::{Deserialize, Serialize};
 
-use super::{Draw, Endpoints, Part, other, receiver};
+use super::{Draw, Endpoints, Part, all_others, other, receiver};
 use crate::sizes::{allowed, not_a_flow_size};
 use crate::{HostLayout, draw::below};
 
@@ -107,6 +109,14 @@ impl Draw for Pattern {
             dst: self.receiver,
             query: Some(self.query),
             place,
+        }
+    }
+    fn receivers(&self, src: u32, to: &mut dyn FnMut(Range<u32>, f64)) {
+        let others = f64::from(self.hosts - 1);
+        match self.fixed_receiver {
+            Some(receiver) if receiver == src => {}
+            Some(receiver) => to(receiver..receiver + 1, 1.0 / others),
+            None => all_others(self.hosts, src, f64::from(self.hosts) * others, to),
         }
     }
     fn links(&self) -> u32 {

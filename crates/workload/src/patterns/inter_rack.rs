@@ -24,6 +24,8 @@ pub(crate) struct Pattern {
     by_rack: Vec<u32>,
     /// For each place in `by_rack`, the places of its rack.
     rack: Vec<Range<u32>>,
+    /// The place of each host in `by_rack`.
+    place: Vec<u32>,
 }
 
 impl Part for Spec {
@@ -46,7 +48,15 @@ impl Part for Spec {
                 "inter-rack needs at least 2 racks; the topology has 1",
             ));
         }
-        Ok(Pattern { by_rack, rack })
+        let mut place = vec![0; by_rack.len()];
+        for (i, &host) in (0..).zip(&by_rack) {
+            place[host as usize] = i;
+        }
+        Ok(Pattern {
+            by_rack,
+            rack,
+            place,
+        })
     }
 }
 
@@ -58,6 +68,18 @@ impl Draw for Pattern {
         let i = below(rng, self.links() - size);
         let dst = if i < own.start { i } else { i + size };
         Endpoints::pair(self.by_rack[src as usize], self.by_rack[dst as usize])
+    }
+    fn receivers(&self, src: u32, to: &mut dyn FnMut(Range<u32>, f64)) {
+        let hosts = self.links();
+        let own = self.rack[self.place[src as usize] as usize].clone();
+        let share = 1.0 / f64::from(hosts) / f64::from(hosts - (own.end - own.start));
+        // The hosts of a rack are in ascending order; the others lie between them.
+        let mut from = 0;
+        for &host in &self.by_rack[own.start as usize..own.end as usize] {
+            to(from..host, share);
+            from = host + 1;
+        }
+        to(from..hosts, share);
     }
     fn links(&self) -> u32 {
         self.by_rack.len() as u32

@@ -1,5 +1,7 @@
 //! Many-to-one: one receiver, senders uniform over the other hosts (D-SRTF, figure 2).
 
+use std::ops::Range;
+
 use fctlab_core::SpecError;
 use rand_pcg::Pcg64;
 use serde::{Deserialize, Serialize};
@@ -45,6 +47,14 @@ impl Draw for Pattern {
             other(below(rng, self.senders), self.receiver),
             self.receiver,
         )
+    }
+    fn receivers(&self, src: u32, to: &mut dyn FnMut(Range<u32>, f64)) {
+        if src != self.receiver {
+            to(
+                self.receiver..self.receiver + 1,
+                1.0 / f64::from(self.senders),
+            );
+        }
     }
     fn links(&self) -> u32 {
         1

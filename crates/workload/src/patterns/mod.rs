@@ -12,6 +12,8 @@ pub mod many_to_one;
 pub mod permutation;
 pub mod triangle;
 
+use std::ops::Range;
+
 use fctlab_core::{Bytes, SpecError};
 use rand_pcg::Pcg64;
 
@@ -46,6 +48,9 @@ impl Endpoints {
 trait Draw {
     /// The endpoints of the next flow.
     fn next(&mut self, rng: &mut Pcg64) -> Endpoints;
+    /// Who gets flows of `src`: ranges of hosts, and the share of all flows that each host
+    /// of a range gets of this sender's. The shares of all pairs add up to 1.
+    fn receivers(&self, src: u32, to: &mut dyn FnMut(Range<u32>, f64));
     /// Receiving host links that the load is spread over.
     fn links(&self) -> u32;
     /// Flows that start together at each arrival.
@@ -104,6 +109,10 @@ macro_rules! patterns {
             pub(crate) fn next(&mut self, rng: &mut Pcg64) -> Endpoints {
                 match self { $(Pattern::$Part(p) => p.next(rng)),+ }
             }
+            /// See [`Draw::receivers`].
+            pub(crate) fn receivers(&self, src: u32, to: &mut dyn FnMut(Range<u32>, f64)) {
+                match self { $(Pattern::$Part(p) => p.receivers(src, to)),+ }
+            }
             /// Receiving host links that the load is spread over.
             pub(crate) fn links(&self) -> u32 {
                 match self { $(Pattern::$Part(p) => p.links()),+ }
@@ -152,6 +161,12 @@ fn receiver(host: u32, layout: &HostLayout) -> Result<u32, SpecError> {
         layout.hosts() - 1
     );
     Err(SpecError::new("receiver", message))
+}
+
+/// Every host but `src` gets the same share: 1 / `parts`.
+fn all_others(hosts: u32, src: u32, parts: f64, to: &mut dyn FnMut(Range<u32>, f64)) {
+    to(0..src, 1.0 / parts);
+    to(src + 1..hosts, 1.0 / parts);
 }
 
 /// The `i`-th host when `left_out` is not counted.

@@ -1,5 +1,7 @@
 //! Permutation: every host sends to one fixed other host and receives from one.
 
+use std::ops::Range;
+
 use fctlab_core::SpecError;
 use rand_pcg::Pcg64;
 use serde::{Deserialize, Serialize};
@@ -45,6 +47,10 @@ impl Draw for Pattern {
     fn next(&mut self, rng: &mut Pcg64) -> Endpoints {
         let src = below(rng, self.links());
         Endpoints::pair(src, self.receiver_of[src as usize])
+    }
+    fn receivers(&self, src: u32, to: &mut dyn FnMut(Range<u32>, f64)) {
+        let dst = self.receiver_of[src as usize];
+        to(dst..dst + 1, 1.0 / f64::from(self.links()));
     }
     fn links(&self) -> u32 {
         self.receiver_of.len() as u32

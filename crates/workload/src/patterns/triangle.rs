@@ -5,6 +5,8 @@
 //! another. Host i of n is the receiver of i pairs of the upper half, so one
 //! half alone loads the hosts unevenly; `load` is the mean over all of them.
 
+use std::ops::Range;
+
 use fctlab_core::SpecError;
 use rand_pcg::Pcg64;
 use serde::{Deserialize, Serialize};
@@ -55,6 +57,13 @@ impl Draw for Pattern {
         match self.half {
             Half::Upper => Endpoints::pair(a.min(b), a.max(b)),
             Half::Lower => Endpoints::pair(a.max(b), a.min(b)),
+        }
+    }
+    fn receivers(&self, src: u32, to: &mut dyn FnMut(Range<u32>, f64)) {
+        let pairs = f64::from(self.hosts) * f64::from(self.hosts - 1);
+        match self.half {
+            Half::Upper => to(src + 1..self.hosts, 2.0 / pairs),
+            Half::Lower => to(0..src, 2.0 / pairs),
         }
     }
     fn links(&self) -> u32 {

@@ -59,7 +59,7 @@ impl SizeDistribution {
     ///
     /// # Errors
     /// When there is no point, a size is not in [0, [`MAX_SIZE`]], a probability is not in
-    /// [0, 1], either decreases, or the last probability is not 1.
+    /// [0, 1] or above 0 at size 0, either decreases, or the last probability is not 1.
     pub fn new(points: Vec<Point>, interpolation: Interpolation) -> Result<Self, PointError> {
         let mut before = Point {
             size: 0.0,
@@ -71,6 +71,10 @@ impl SizeDistribution {
                 format!("size_bytes {size} is not in [0, {}]", MAX_SIZE.get())
             } else if !(0.0..=1.0).contains(&probability) {
                 format!("cumulative_probability {probability} is not in [0, 1]")
+            } else if size == 0.0 && probability > 0.0 {
+                format!(
+                    "cumulative_probability {probability} at size 0: no flow is empty, so it must be 0 there"
+                )
             } else if size < before.size {
                 format!(
                     "size_bytes {size} is below the {} before it; sizes must not decrease",
@@ -304,6 +308,11 @@ mod tests {
                 &[(1.0, 1.5)],
                 Some(0),
                 "cumulative_probability 1.5 is not in [0, 1]",
+            ),
+            (
+                &[(0.0, 0.3), (2.0, 1.0)],
+                Some(0),
+                "cumulative_probability 0.3 at size 0: no flow is empty, so it must be 0 there",
             ),
             (
                 &[(2.0, 0.5), (1.0, 1.0)],

@@ -17,6 +17,8 @@ pub(super) struct Reader {
     record: StringRecord,
     file: PathBuf,
     columns: Columns,
+    /// Columns that the first line names.
+    fields: usize,
 }
 
 impl Reader {
@@ -36,8 +38,10 @@ impl Reader {
                 COLUMNS.join(", ")
             ));
         }
-        let columns = Columns::find(|name| header.iter().position(|h| h == name))?;
+        let columns = Columns::find(header.iter())?;
+        let fields = header.len();
         Ok(Reader {
+            fields,
             reader,
             record: StringRecord::new(),
             file: file.to_owned(),
@@ -61,6 +65,13 @@ impl Reader {
             .map_err(|e| format!("cannot be read: {e}"))?
         {
             return Ok(false);
+        }
+        if self.record.len() > self.fields {
+            return Err(format!(
+                "has {} values; the first line names {} columns (numbers have no commas in them)",
+                self.record.len(),
+                self.fields
+            ));
         }
         let field = |i: usize| {
             let missing = || format!("has no value for {}", COLUMNS[i]);

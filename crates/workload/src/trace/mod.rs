@@ -22,15 +22,19 @@ use std::path::{Path, PathBuf};
 
 use fctlab_core::{Bytes, PacketFormat, SpecError, Time};
 
-use crate::Flow;
+use crate::demand::{Demand, Matrix};
 use crate::sizes::{MAX_SIZE, allowed};
 use crate::spec::DEFAULT_CLASS;
 use crate::traffic::{Limits, Offered};
+use crate::{Flow, HostLayout};
 
 /// The columns that a trace must have.
 const COLUMNS: [&str; 4] = ["start_s", "src", "dst", "size_bytes"];
 /// Names of the column of traffic classes.
 const CLASS_COLUMNS: [&str; 2] = ["traffic_class", "class"];
+
+/// Flows from which on a trace has a load.
+const LEAST_FLOWS: u64 = 1_000;
 
 /// A row as it is in the file.
 #[derive(Debug, Default)]
@@ -92,16 +96,27 @@ struct Columns {
 }
 
 impl Columns {
-    /// Looks up every column with `find`.
-    fn find(mut find: impl FnMut(&str) -> Option<usize>) -> Result<Self, String> {
+    /// Looks up every column in a header.
+    fn find<'a>(header: impl Iterator<Item = &'a str> + Clone) -> Result<Self, String> {
+        let find = |name: &str| {
+            let mut places = header
+                .clone()
+                .enumerate()
+                .filter(|(_, column)| *column == name);
+            match (places.next(), places.next()) {
+                (Some(_), Some(_)) => Err(format!("names the column {name} twice")),
+                (first, _) => Ok(first.map(|(place, _)| place)),
+            }
+        };
         let mut places = [0; 4];
         for (place, name) in places.iter_mut().zip(COLUMNS) {
             let missing = || format!("has no column {name}; needed: {}", COLUMNS.join(", "));
-            *place = find(name).ok_or_else(missing)?;
+            *place = find(name)?.ok_or_else(missing)?;
         }
-        let class = CLASS_COLUMNS
-            .into_iter()
-            .find_map(|name| Some((name, find(name)?)));
+        let mut class = None;
+        for name in CLASS_COLUMNS {
+            class = class.or(find(name)?.map(|place| (name, place)));
+        }
         Ok(Columns { places, class })
     }
 }
@@ -171,6 +186,9 @@ pub(crate) struct Summary {
     pub flows: u64,
     payload_bytes: u128,
     wire_bytes: u128,
+    packets: u128,
+    /// Payload bytes and packets by sender and receiver.
+    pairs: BTreeMap<(u32, u32), (u64, u64)>,
     first_start: Time,
     last_start: Time,
 }
@@ -183,7 +201,31 @@ impl Summary {
         self.flows += 1;
         self.payload_bytes += u128::from(flow.size.get());
         self.wire_bytes += u128::from(format.wire_bytes(flow.size));
+        let packets = format.packets(flow.size);
+        self.packets += u128::from(packets);
+        let pair = self.pairs.entry((flow.src, flow.dst)).or_default();
+        pair.0 = pair.0.saturating_add(flow.size.get());
+        pair.1 = pair.1.saturating_add(packets);
         self.last_start = flow.start;
+    }
+
+    /// What the flows send to whom, per second of the time in which they start; `None` for a
+    /// list of fewer than [`LEAST_FLOWS`], which is a burst rather than a load.
+    pub fn demand(&self, layout: &HostLayout) -> Option<Demand> {
+        let span_s = self.last_start.as_secs_f64() - self.first_start.as_secs_f64();
+        if self.flows < LEAST_FLOWS || span_s <= 0.0 {
+            return None;
+        }
+        let of = |count: fn(&(u64, u64)) -> u64| {
+            let pairs = self.pairs.iter();
+            let rates = pairs.map(|(&(src, dst), pair)| (src, dst, count(pair) as f64 / span_s));
+            Matrix::of_pairs(layout, rates)
+        };
+        Some(Demand {
+            active: (Time::ZERO, Time::NEVER),
+            payload: of(|pair| pair.0),
+            packets: of(|pair| pair.1),
+        })
     }
 
     /// Means over the flows; the rate is that between the first and the last start.
@@ -194,6 +236,7 @@ impl Summary {
         Offered {
             mean_size_bytes: ratio(self.payload_bytes as f64, flows),
             mean_wire_bytes: ratio(self.wire_bytes as f64, flows),
+            mean_packets: ratio(self.packets as f64, flows),
             flows_per_s: ratio(flows - 1.0, span_s),
         }
     }

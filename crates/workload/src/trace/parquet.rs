@@ -62,8 +62,8 @@ impl Reader {
         let file = File::open(file).map_err(|e| unreadable(&e))?;
         let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| unreadable(&e))?;
         let schema = builder.schema();
-        let find = |name: &str| schema.fields().iter().position(|f| f.name() == name);
-        let Columns { places, class } = Columns::find(find)?;
+        let names = schema.fields().iter().map(|f| f.name().as_str());
+        let Columns { places, class } = Columns::find(names)?;
         let wanted = places.into_iter().chain(class.map(|(_, place)| place));
         let mask = ProjectionMask::roots(builder.parquet_schema(), wanted);
         let reader = builder.with_projection(mask).with_batch_size(BATCH).build();

@@ -15,7 +15,7 @@ use fctlab_core::random::Seed;
 use tempfile::TempDir;
 
 use super::*;
-use crate::{HostLayout, Traffic, TrafficSpec};
+use crate::{Traffic, TrafficSpec};
 
 /// A folder for one trace.
 struct Folder(TempDir);
@@ -359,12 +359,20 @@ fn csv_mistakes_name_line_value_and_what_is_allowed() {
             "size_bytes \"-5\" is not a whole number of at least 0",
         ),
         ("1,0,1", "has no value for size_bytes"),
+        (
+            "1,0,1,1,000,000",
+            "has 6 values; the first line names 4 columns (numbers have no commas in them)",
+        ),
     ] {
         assert_eq!(bad(row), format!("line 3: {error}"));
     }
     assert_eq!(
         csv_error("start_s,src,dst,size_bytes\r\n# x\r\n\r\n0,0,1,10\r\n1,0,9,10"),
         "line 5: dst 9 is not a host; hosts are 0 to 7"
+    );
+    assert_eq!(
+        csv_error("start_s,src,dst,size_bytes,src\n0,0,1,10,2\n"),
+        "names the column src twice"
     );
     assert_eq!(
         csv_error("start_s,src,dst\n"),

@@ -1,0 +1,228 @@
+//! Parts of a scenario that do not meet: each is fine by itself, and its input is what no other
+//! part gives. One line each, with the path of the part; a run goes on.
+
+use fctlab_core::SpecError;
+
+use crate::engine::Settings;
+use crate::engine::port::{EcnAt, PortSpec};
+use crate::offered;
+use crate::scenario::{EngineSpec, Scenario};
+use crate::taggers::Tagger;
+use crate::taggers::remaining_time::Bandwidth;
+use crate::topology::Fabric;
+use crate::transports::sender::Rto;
+
+/// What to say about `scenario` before it is simulated; see [`warnings`].
+///
+/// # Errors
+/// A mistake in the scenario or a file that it names.
+pub fn of(scenario: &Scenario) -> Result<Vec<String>, SpecError> {
+    let fabric = scenario.fabric()?;
+    let settings = crate::run::settings(scenario, &fabric)?;
+    let traffic = &scenario.traffic;
+    let traffic = traffic.build(&fabric.layout(), &scenario.packet, scenario.seed());
+    let traffic = traffic.map_err(|e| e.under("traffic"))?;
+    let tiers = offered::tiers(scenario, &fabric, &settings, &traffic);
+    Ok(warnings(scenario, &fabric, &settings, &tiers))
+}
+
+/// What to say about a scenario: parts whose input nobody gives, and a load that is high.
+pub(crate) fn warnings(
+    scenario: &Scenario,
+    fabric: &Fabric,
+    settings: &Settings,
+    tiers: &[offered::Tier],
+) -> Vec<String> {
+    let mut found: Vec<SpecError> = offered::warning(scenario, tiers).into_iter().collect();
+    // The model has neither buffers nor timers nor tags.
+    if matches!(scenario.engine, EngineSpec::Packet(_)) {
+        found.extend(of_ports(scenario, settings));
+        found.extend(of_tags(scenario, settings));
+        found.extend(of_timers(scenario, settings, fabric));
+    }
+    found.iter().map(SpecError::to_string).collect()
+}
+
+fn at(path: &str, message: String) -> SpecError {
+    SpecError::new(path, message).under("scheme")
+}
+
+/// Thresholds and buffers, and who reacts to marks.
+fn of_ports(scenario: &Scenario, settings: &Settings) -> Vec<SpecError> {
+    let (scheme, scale) = (&scenario.scheme, &settings.scale);
+    let (transport, reacts) = (scheme.transport.rule.kind(), scheme.transport.rule.ecn());
+    let of_port = |key: &str, port: &PortSpec| {
+        let (mut found, buffer) = (Vec::new(), port.buffer.bytes(scale));
+        if let Some(threshold) = port.ecn_threshold {
+            let key = format!("{key}.ecn_threshold");
+            if !reacts {
+                let message = format!("{threshold}: {transport} does not react to marks");
+                found.push(at(&key, message));
+            } else if port.ecn_at != EcnAt::Departures && threshold.bytes(scale) >= buffer {
+                let message = format!(
+                    "{threshold} is not below the buffer ({}): no packet is ever marked",
+                    port.buffer
+                );
+                found.push(at(&key, message));
+            }
+        }
+        found
+    };
+    let mut found = of_port("port", &scheme.port);
+    let (own, nic) = (&scheme.port, &scheme.nic.port);
+    // What a NIC has from the port is said once.
+    if (nic.ecn_threshold, nic.buffer) != (own.ecn_threshold, own.buffer) {
+        found.extend(of_port("nic", nic));
+    }
+    let bdp = scale.host_rate.bytes_in(scale.base_rtt).get();
+    if own.buffer.bytes(scale) < bdp {
+        let message = format!(
+            "{} is less than a bandwidth-delay product ({bdp}B)",
+            own.buffer
+        );
+        found.push(at("port.buffer", message));
+    }
+    if reacts && own.ecn_threshold.is_none() && nic.ecn_threshold.is_none() {
+        let message = format!("is \"none\": {transport} reacts to marks, and no port marks");
+        found.push(at("port.ecn_threshold", message));
+    }
+    found
+}
+
+/// Who reads tags, and what the tag is made of.
+fn of_tags(scenario: &Scenario, settings: &Settings) -> Vec<SpecError> {
+    let scheme = &scenario.scheme;
+    let mut found = Vec::new();
+    if let Tagger::None(_) = scheme.tagger {
+        let ports = [("port", &scheme.port), ("nic", &scheme.nic.port)];
+        let reader = ports.into_iter().find(|(_, p)| p.discipline.reads_tags());
+        if let Some((key, port)) = reader {
+            let message = format!(
+                "is \"none\": {} (scheme.{key}.discipline) goes by tags, and all are equal",
+                port.discipline.kind()
+            );
+            found.push(at("tagger", message));
+        }
+    }
+    if let Tagger::RemainingTime(spec) = &scheme.tagger {
+        let estimates = scheme.transport.rule.start(1.0, &settings.scale).alpha();
+        if spec.bandwidth == Bandwidth::Estimated && estimates.is_none() {
+            let message = format!(
+                "remaining-time divides by what alpha leaves of the link, and {} has no alpha: \
+                 it counts as 0",
+                scheme.transport.rule.kind()
+            );
+            found.push(at("tagger", message));
+        }
+    }
+    found
+}
+
+/// Timeouts that come before an ACK can.
+fn of_timers(scenario: &Scenario, settings: &Settings, fabric: &Fabric) -> Option<SpecError> {
+    let sender = &scenario.scheme.transport.sender;
+    let min_rto = sender.min_rto.resolve(&settings.scale);
+    if sender.rto != Rto::Fixed || min_rto >= fabric.base_rtt {
+        return None;
+    }
+    let message = format!(
+        "{} is the fixed timeout, and an ACK takes a base RTT ({}): packets are sent again that \
+         are not lost",
+        min_rto.rounded(),
+        fabric.base_rtt.rounded()
+    );
+    Some(at("transport.min_rto", message))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::scenario;
+    use crate::scheme::PRESETS;
+
+    fn said(scheme: Value, topology: Option<Value>) -> Vec<String> {
+        let usual = json!({"kind": "leaf-spine", "leaves": 3, "spines": 2, "hosts_per_leaf": 2,
+            "host_rate": "10Gbps", "fabric_rate": "40Gbps", "base_rtt": "25us"});
+        let value = json!({"topology": topology.unwrap_or(usual), "scheme": scheme,
+            "traffic": {"workload": "websearch", "load": 0.5, "flows": 10}});
+        of(&scenario::resolve(value, &[], std::path::Path::new("")).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn presets_meet() {
+        for preset in PRESETS {
+            assert_eq!(said(json!(preset), None), Vec::<String>::new(), "{preset}");
+        }
+    }
+
+    #[test]
+    fn parts_that_do_not_meet_are_named() {
+        let port = |port: Value| json!({"preset": "dctcp", "port": port});
+        let slow = json!({"kind": "star", "senders": 4, "host_rate": "7Gbps", "base_rtt": "1ms"});
+        for (scheme, topology, words) in [
+            (
+                port(json!({"ecn_threshold": "10MB"})),
+                None,
+                vec![
+                    "scheme.port.ecn_threshold: 10MB is not below the buffer (500KB): no packet is \
+                      ever marked",
+                ],
+            ),
+            (
+                json!({"preset": "tcp", "port": {"buffer": "20KB"}}),
+                None,
+                vec!["scheme.port.buffer: 20KB is less than a bandwidth-delay product (31249B)"],
+            ),
+            (
+                json!({"preset": "tcp", "port": {"ecn_threshold": "65pkt"}}),
+                None,
+                vec!["scheme.port.ecn_threshold: 65pkt: tcp does not react to marks"],
+            ),
+            (
+                port(json!({"ecn_threshold": "none"})),
+                None,
+                vec![
+                    "scheme.port.ecn_threshold: is \"none\": dctcp reacts to marks, and no port \
+                      marks",
+                ],
+            ),
+            (
+                json!({"preset": "pias", "tagger": "none"}),
+                None,
+                vec![
+                    "scheme.tagger: is \"none\": priority (scheme.port.discipline) goes by tags, \
+                      and all are equal",
+                ],
+            ),
+            (
+                json!({"preset": "pfabric", "tagger": "none"}),
+                None,
+                vec![
+                    "scheme.tagger: is \"none\": srpt (scheme.port.discipline) goes by tags, and \
+                      all are equal",
+                ],
+            ),
+            (
+                json!({"preset": "d-srtf", "transport": {"kind": "tcp"}, "port":
+                    {"ecn_threshold": "none"}}),
+                None,
+                vec![
+                    "scheme.tagger: remaining-time divides by what alpha leaves of the link, and \
+                      tcp has no alpha: it counts as 0",
+                ],
+            ),
+            (
+                json!({"preset": "pfabric", "port": {"buffer": "2MB"}}),
+                Some(slow),
+                vec![
+                    "scheme.transport.min_rto: 45 us is the fixed timeout, and an ACK takes a base \
+                      RTT (1 ms): packets are sent again that are not lost",
+                ],
+            ),
+        ] {
+            assert_eq!(said(scheme, topology), words);
+        }
+    }
+}
