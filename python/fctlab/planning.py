@@ -20,7 +20,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from fctlab import _native
+from fctlab import _native, plain
 from fctlab.errors import SpecError
 from fctlab.scenario import read_tables
 
@@ -42,7 +42,7 @@ def ask(question: str, **arguments: Any) -> Any:
         KeyboardInterrupt: on Ctrl-C; nothing is kept.
     """
     given = {key: value for key, value in arguments.items() if value is not None}
-    return json.loads(_native.planning(json.dumps({"ask": question, **given})))
+    return json.loads(_native.planning(plain.dumps({"ask": question, **given})))
 
 
 def load(spec: Spec, sets: Iterable[str] = ()) -> dict[str, Any]:
@@ -69,6 +69,7 @@ def load(spec: Spec, sets: Iterable[str] = ()) -> dict[str, Any]:
         if not equals or not path.strip():
             raise SpecError("--set", f"{assignment!r} is not an assignment; write path=value")
         pairs.append((path.strip(), text.strip()))
+    plain.dumps(value)  # a mistake is told with its path in the specification
     found: dict[str, Any] = ask("resolve", spec=value, sets=pairs, base_dir=str(folder))
     return found
 
@@ -102,8 +103,10 @@ def predict(
     Returns:
         ``classes``: ``{"name", "verdict" ("met", "violated", "undecided"; None without an SLO),
         "why", "loss", "slis": [{"name", "attr", "value", "ci95", "ci99", "flows",
-        "flows_needed", "tight"}]}``, verdicts being about ``ci99``; ``flows``, ``simulated_s``,
-        ``cost`` (``wall_s``, ``evaluations``, ``flows``) and the resolved ``spec``.
+        "flows_needed", "tight"}]}``, verdicts being about ``ci99``; ``load`` (``payload``, ``wire``
+        and ``used``, shares of the link, and ``classes``); ``flows``, ``simulated_s``,
+        ``cost`` (``wall_s``, ``evaluations``, ``flows``) and the resolved ``spec``; ``warnings``
+        where there are any.
 
     Raises:
         SpecError: a mistake in the specification.
@@ -236,7 +239,9 @@ def provision(
 
     Returns:
         ``strategies``: ``{"strategy", "capacity_bps" (None when 64 times the offered load does
-        not do), "load", "weights", "tried"}``; ``cost``, ``spec``.
+        not do), "capacity_ci95" (from where every SLO is violated for all values inside the 95%
+        intervals to where all are met for all of them; an end may be None), "load", "weights",
+        "tried"}``; ``cost``, ``spec``.
 
     Raises:
         SpecError: a mistake, an unknown strategy, or a class without an SLO.

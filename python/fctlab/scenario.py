@@ -12,7 +12,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from fctlab import _native, dhall
+from fctlab import _native, dhall, plain
 from fctlab.errors import SpecError
 
 FORMATS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".json": "json", ".dhall": "dhall"}
@@ -66,7 +66,7 @@ class Scenario:
         Raises:
             SpecError: there is no such scheme.
         """
-        value = json.loads(_native.with_scheme(json.dumps(self.value), list(self.sets), name))
+        value = json.loads(_native.with_scheme(plain.dumps(self.value), list(self.sets), name))
         return replace(self, value=value)
 
     def resolve(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class Scenario:
             SpecError: the first mistake, with its path, the value and what is allowed.
         """
         resolved: dict[str, Any] = json.loads(
-            _native.resolve(json.dumps(self.value), list(self.sets), self.base_dir)
+            _native.resolve(plain.dumps(self.value), list(self.sets), self.base_dir)
         )
         return resolved
 

@@ -183,6 +183,23 @@ def write_json(path: Path, value: object) -> None:
         os.fsync(file.fileno())
 
 
+def _read_json(file: Path) -> dict[str, Any]:
+    """What a file of a result holds.
+
+    Raises:
+        SpecError: it is not there, cannot be read, or is no JSON object.
+    """
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SpecError(str(file), f"cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise SpecError(str(file), f"is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise SpecError(str(file), f"holds no object but {type(found).__name__}")
+    return found
+
+
 def read_run(directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The resolved scenario and the report of a run's result directory.
 
@@ -191,8 +208,7 @@ def read_run(directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """
     if not (directory / SCENARIO).is_file():
         raise SpecError(str(directory), f"does not hold a whole result: it has no {SCENARIO}")
-    scenario = json.loads((directory / SCENARIO).read_text(encoding="utf-8"))
-    report = json.loads((directory / REPORT).read_text(encoding="utf-8"))
+    scenario, report = (_read_json(directory / name) for name in (SCENARIO, REPORT))
     if "counters" not in report:
         raise SpecError(str(directory), f"holds a comparison; its runs are in {RUNS}/")
     return scenario, report
