@@ -1,6 +1,7 @@
 //! One run of the model: flows and weights in, SLIs and losses out.
 
 use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use fctlab_core::{Duration, Rate, SpecError, Time};
@@ -30,7 +31,7 @@ pub struct Meter {
     /// Flows simulated.
     pub flows: AtomicU64,
     /// Set from outside to stop everything.
-    pub stop: AtomicBool,
+    pub stop: Arc<AtomicBool>,
 }
 
 impl Meter {
