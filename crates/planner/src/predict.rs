@@ -106,15 +106,18 @@ pub fn predict(
     };
     let mut tight_at = None;
     loop {
-        let flows = Flows::generate(classes, seed, seconds(until))?;
+        let flows = Flows::at_most(classes, seed, seconds(until), most as u64)?;
         let estimates = candidate.run(&flows, meter).estimates(classes);
-        let found = judge(classes, &estimates);
+        let mut found = judge(classes, &estimates);
+        if let Some(why) = flows.cut_short() {
+            found.iter_mut().for_each(|class| class.leave_open(why));
+        }
         let slis = found.iter().flat_map(|c| &c.slis);
         let widest = slis
             .filter(|s| !s.tight)
             .map(|s| s.half_width().max(TIGHT * 1.2))
             .fold(0.0, f64::max);
-        if meter.stopped() || per_s == 0.0 || until >= 0.999 * most / per_s {
+        if meter.stopped() || flows.is_cut() || per_s == 0.0 || until >= 0.999 * most / per_s {
             return Ok((found, flows));
         }
         if widest > 0.0 {
@@ -141,6 +144,16 @@ impl SliFound {
             }
             _ => f64::INFINITY,
         }
+    }
+}
+
+impl ClassFound {
+    /// Whatever the flows say, `why` they do not decide.
+    fn leave_open(&mut self, why: &str) {
+        if self.verdict.is_some() {
+            self.verdict = Some(Verdict::Undecided);
+        }
+        self.why = why.to_owned();
     }
 }
 
