@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::evaluate::{Candidate, Flows, Meter, horizon};
+use crate::load::Load;
 use crate::optimize::{Balance, Until, baselines, normalized};
 use crate::spec::Spec;
 
@@ -91,6 +92,7 @@ pub fn provision(
         false => Vec::new(),
     };
     let offered: f64 = classes.iter().map(|c| c.rate_bps).sum();
+    let needed = Load::of(spec, &classes).used * spec.network.link.bps() as f64;
     let base = Candidate::of(spec, &classes);
     let each = strategies.par_iter().map(|&strategy| {
         if strategy == Strategy::Static {
@@ -132,7 +134,7 @@ pub fn provision(
                 }
             }
         };
-        least(strategy, offered, &mut meets, meter)
+        least(strategy, (offered, needed), &mut meets, meter)
     });
     Ok(each.collect())
 }
@@ -151,8 +153,14 @@ fn each_alone(base: &Candidate, own: &[Flows], meter: &Meter) -> Provision {
             let losses = candidate.at_rate(bps).losses(flows, meter);
             (losses[0] < 0.0).then_some(None)
         };
-        let offered = candidate.classes[0].rate_bps;
-        least(Strategy::Static, offered, &mut meets, meter)
+        let class = &candidate.classes[0];
+        let needed = class.rate_bps * class.wire.per_byte;
+        least(
+            Strategy::Static,
+            (class.rate_bps, needed),
+            &mut meets,
+            meter,
+        )
     };
     let found: Vec<Provision> = own.par_iter().enumerate().map(alone).collect();
     let capacities: Option<Vec<f64>> = found.iter().map(|p| p.capacity_bps).collect();
@@ -170,12 +178,13 @@ fn each_alone(base: &Candidate, own: &[Flows], meter: &Meter) -> Provision {
 /// Bisection; a strategy that meets every SLO at some capacity is taken to do so at every larger one.
 fn least(
     strategy: Strategy,
-    offered: f64,
+    (offered, needed): (f64, f64),
     meets: &mut impl FnMut(f64) -> Option<Option<Vec<f64>>>,
     meter: &Meter,
 ) -> Provision {
     let mut tried = 0;
-    let (mut low, mut high) = (offered, offered / 0.4);
+    // At `needed` the link is overloaded, whatever the flows at hand say.
+    let (mut low, mut high) = (needed, offered / 0.4);
     let mut found = None;
     while !meter.stopped() {
         tried += 1;
