@@ -90,6 +90,20 @@ impl Look<'_> {
         }
     }
 
+    /// Judges `grid` on flows that nobody has seen, as it is.
+    ///
+    /// # Errors
+    /// Flows that cannot be made.
+    pub fn last(
+        &self,
+        grid: Vec<u32>,
+        each: Duration,
+        most: f64,
+    ) -> Result<(Vec<u32>, Judged), SpecError> {
+        let judged = self.number(LOOKS, &grid, each, most.clamp(1.0, SPANS) as u32)?;
+        Ok((grid, judged))
+    }
+
     /// A look: at one span, then at twice as many, until that decides. Where classes have something to spare
     /// for others, the first look is for seeing that, and only the last one goes on until it decides.
     fn number(

@@ -49,7 +49,7 @@ pub struct Plan {
     pub algorithm_1: Search,
     /// What the search comes to, before rounding.
     pub search: Search,
-    /// What rounding added to the worst loss, on the flows of the search.
+    /// What the integer weights add to the worst loss of those that the search came to, on its flows.
     pub rounding_cost: f64,
     /// What happens when a class's forecast is off, the worst first.
     pub off_forecast: Vec<OffForecast>,
@@ -130,7 +130,7 @@ pub fn plan(spec: &Spec, value: &Value, most_flows: u64, meter: &Meter) -> Resul
 
     let most = most_flows.min(MOST_FLOWS) as f64;
     let span = seconds(first_span_s(&classes, most)?);
-    let flows = Flows::generate(&classes, spec.seed, span)?;
+    let flows = Flows::at_most(&classes, spec.seed, span, most as u64)?;
     let best = balance.search(&rough.weights, ROUNDS.2, Until::Balanced(BALANCED), |w| {
         rounds += 1;
         losses(&flows, w)
@@ -147,14 +147,23 @@ pub fn plan(spec: &Spec, value: &Value, most_flows: u64, meter: &Meter) -> Resul
         grid = search_grid(grid, GRID_ROUNDS, |w| losses(&flows, w)).0;
         judged = look.at(&grid, &flows);
     }
-    let rounding_cost = judged.trial.worst() - best.worst();
+    let (rounded, on_its_flows) = (grid.clone(), judged.trial.worst());
 
     let per_s: f64 = classes.iter().map(|c| c.flows_per_s).sum();
     let drawn = per_s > 0.0; // Of traces there are no others.
-    if drawn && !judged.is_hopeless() {
-        let at_once = flows.until().as_secs_f64() * per_s;
-        (grid, judged) = look.afresh(grid, &balance, flows.until(), most_flows as f64 / at_once)?;
+    if drawn {
+        let each = flows.until();
+        let spans = most_flows as f64 / (each.as_secs_f64() * per_s);
+        (grid, judged) = match judged.is_hopeless() {
+            true => look.last(grid, each, spans)?,
+            false => look.afresh(grid, &balance, each, spans)?,
+        };
     }
+    let on_its_flows = match grid == rounded {
+        true => on_its_flows,
+        false => look.at(&grid, &flows).trial.worst(),
+    };
+    let rounding_cost = on_its_flows - best.worst();
     let (verdict, worst) = (judged.verdict(), judged.trial.worst());
     let binding = &classes[judged.trial.binding()];
     Ok(Plan {
