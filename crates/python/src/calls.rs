@@ -64,7 +64,8 @@ pub fn call_with<T: Send + 'static>(
         // Nobody takes it when the call has ended without it.
         let _ = answer.send(guarded(|| work(&heard)));
     };
-    let worker = thread::Builder::new().stack_size(STACK).spawn(worker);
+    let builder = thread::Builder::new().name("engine".into());
+    let worker = builder.stack_size(STACK).spawn(worker);
     worker.map_err(|e| no_thread(&e))?;
     py.detach(move || {
         let mut every = LISTEN_EVERY.0;
