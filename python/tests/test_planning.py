@@ -416,6 +416,21 @@ def test_numbers_that_are_none_are_named(value: float) -> None:
         planning.load(changed)
 
 
+def test_provision_has_an_interval() -> None:
+    def found(seed: int) -> list[dict[str, Any]]:
+        each = planning.provision(spec(seed=seed), ("fifo", "static", "weights"), precision=20)
+        rows: list[dict[str, Any]] = each["strategies"]
+        return rows
+
+    first, second = found(1), found(2)
+    for row, other in zip(first, second, strict=True):
+        low, high = row["capacity_ci95"]
+        assert low < row["capacity_bps"] < high < 1.5 * low, row
+        # Another seed's lies in its own interval, which is not far off.
+        assert other["capacity_ci95"][0] < high and low < other["capacity_ci95"][1], (row, other)
+        assert row["load"] < 1 and low > 4e9, row
+
+
 def test_no_slowdown_is_below_one() -> None:
     changed = spec()
     changed["classes"][0]["slo"] = "tail < 0.5"
