@@ -72,12 +72,18 @@ def interrupted(arguments: tuple[str, ...]) -> tuple[float, int, str]:
         process.kill()
 
 
+def busy_s() -> float:
+    """What the machine takes to start and end a program: a second more is a second on any."""
+    begin = time.monotonic()
+    subprocess.run([PROGRAM, "--help"], capture_output=True, check=True)
+    return time.monotonic() - begin
+
+
 @pytest.mark.parametrize("name", list(LONG))
 def test_ctrl_c_ends_every_long_command(name: str) -> None:
     took_s, code, said = interrupted(LONG[name])
     assert code == 130 and "interrupted" in said and "Traceback" not in said, said
-    # A second, and half of one for a busy machine to start and end threads.
-    assert took_s < 1.5, took_s
+    assert took_s < 1.0 + busy_s(), took_s
 
 
 def test_ctrl_c_ends_a_fit(tmp_path: Path) -> None:
@@ -89,4 +95,4 @@ def test_ctrl_c_ends_a_fit(tmp_path: Path) -> None:
     )
     took_s, code, said = interrupted(("fit", str(tmp_path / "log.csv")))
     assert code == 130 and "Traceback" not in said, said
-    assert took_s < 1.5, took_s
+    assert took_s < 1.0 + busy_s(), took_s
