@@ -47,8 +47,6 @@ def compute_mapping(
     Raises:
         SpecError: nothing was recorded, or a parameter makes no sense.
     """
-    import polars as pl
-
     if scope not in get_args(Scope):
         known = ", ".join(get_args(Scope))
         raise SpecError("--scope", f"{scope!r} is not a scope; known: {known}")
@@ -58,7 +56,7 @@ def compute_mapping(
     file = Path(result) / store.RECORDINGS / VALUES
     if not file.exists():
         raise SpecError(str(result), f"has no {VALUES}; run it with --set record.values={{}}")
-    values = pl.read_parquet(file)
+    values = _recorded(file)
     if not values["packets"].sum():
         raise SpecError(str(file), "is empty: no port has seen any data")
     text = json.dumps(policy)
@@ -73,14 +71,19 @@ def compute_mapping(
             str(name): _thresholds(part if part["packets"].sum() else values, queues, text)
             for (name,), part in parts.items()
         }
+    said = {}
+    for name in ("name", "topology", "seed"):
+        if name not in scenario:
+            raise SpecError(str(Path(result) / store.SCENARIO), f"has no {name}")
+        said[name] = scenario[name]
     return {
         "fctlab_mapping": 1,
         "queues": queues,
         "policy": policy,
         "scope": scope,
-        "scenario": scenario["name"],
-        "topology": scenario["topology"],
-        "seed": scenario["seed"],
+        "scenario": said["name"],
+        "topology": said["topology"],
+        "seed": said["seed"],
         "span_s": values["span_s"][0],
         "packets": int(values["packets"].sum()),
         "thresholds": thresholds,
@@ -107,6 +110,38 @@ def output(file: str | PathLike[str], *, force: bool = False) -> store.FileOutpu
 def as_json(mapping: dict[str, Any]) -> str:
     """What the file holds."""
     return json.dumps(mapping, indent=1) + "\n"
+
+
+COLUMNS = ("node", "port", "value", "packets", "rate_bps", "span_s")
+
+
+def _recorded(file: Path) -> pl.DataFrame:
+    """The values that ports have seen.
+
+    Raises:
+        SpecError: the file cannot be read, or lacks a column or a number.
+    """
+    import polars as pl
+    from polars.exceptions import PolarsError
+
+    try:
+        values = pl.read_parquet(file)
+    except (PolarsError, OSError) as error:
+        message = (str(error).splitlines() or ["unreadable"])[0]
+        raise SpecError(str(file), f"cannot be read as Parquet: {message}") from None
+    for name in COLUMNS:
+        if name not in values.columns:
+            raise SpecError(str(file), f"has no column {name}; it has {', '.join(values.columns)}")
+        if values[name].null_count():
+            raise SpecError(str(file), f"column {name} has empty values")
+    for name in COLUMNS[2:]:
+        if not values[name].dtype.is_numeric():
+            kind = values[name].dtype
+            raise SpecError(str(file), f"column {name} holds {kind}, not numbers")
+    low: Any = values["value"].min()
+    if len(values) and low < 0:
+        raise SpecError(str(file), f"column value has {low}; values are 0 and more")
+    return values
 
 
 def _thresholds(values: pl.DataFrame, queues: int, policy: str) -> list[int]:

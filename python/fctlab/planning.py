@@ -21,7 +21,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from fctlab import _native
+from fctlab import _native, plain
 from fctlab.errors import SpecError, SpecWarning
 from fctlab.scenario import read_tables
 
@@ -43,7 +43,7 @@ def ask(question: str, **arguments: Any) -> Any:
         KeyboardInterrupt: on Ctrl-C; nothing is kept.
     """
     given = {key: value for key, value in arguments.items() if value is not None}
-    return json.loads(_native.planning(json.dumps({"ask": question, **given})))
+    return json.loads(_native.planning(plain.dumps({"ask": question, **given})))
 
 
 def load(spec: Spec, sets: Iterable[str] = ()) -> dict[str, Any]:
@@ -70,6 +70,7 @@ def load(spec: Spec, sets: Iterable[str] = ()) -> dict[str, Any]:
         if not equals or not path.strip():
             raise SpecError("--set", f"{assignment!r} is not an assignment; write path=value")
         pairs.append((path.strip(), text.strip()))
+    plain.dumps(value)  # a mistake is told with its path in the specification
     found: dict[str, Any] = ask("resolve", spec=value, sets=pairs, base_dir=str(folder))
     return found
 
@@ -105,9 +106,9 @@ def predict(
         "why", "loss", "slis": [{"name", "attr", "value", "ci95", "ci99", "flows",
         "flows_needed", "count_error", "enough", "tight", "targets"}]}``, verdicts being about
         ``ci99``, which is open where ``flows`` are not ``enough``, and ``targets`` what the SLO
-        compares it with (``[{"below": 3.0}]`` or ``above``); ``warnings``; ``flows``,
-        ``simulated_s``, ``cost`` (``wall_s``, ``evaluations``, ``flows``) and the resolved
-        ``spec``.
+        compares it with (``[{"below": 3.0}]`` or ``above``); ``load`` (``payload``, ``wire`` and
+        ``used``, shares of the link, and ``classes``); ``warnings``; ``flows``, ``simulated_s``,
+        ``cost`` (``wall_s``, ``evaluations``, ``flows``) and the resolved ``spec``.
 
     Raises:
         SpecError: a mistake in the specification.
@@ -117,7 +118,7 @@ def predict(
     resolved = load(spec)
     found: dict[str, Any] = ask("predict", spec=resolved, most_flows=most_flows)
     found["engine"] = engine
-    found["warnings"] = _unread(resolved)
+    found["warnings"] = [*found.get("warnings", []), *_unread(resolved)]
     if engine == "model":
         _warn(found)
         return found
@@ -259,7 +260,9 @@ def provision(
 
     Returns:
         ``strategies``: ``{"strategy", "capacity_bps" (None when 64 times the offered load does
-        not do), "load", "weights", "tried"}``; ``cost``, ``spec``.
+        not do), "capacity_ci95" (from where every SLO is violated for all values inside the 95%
+        intervals to where all are met for all of them; an end may be None), "load", "weights",
+        "tried"}``; ``cost``, ``spec``.
 
     Raises:
         SpecError: a mistake, an unknown strategy, or a class without an SLO.

@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fctlab import _native, store
+from fctlab import _native, memory, store
 from fctlab.errors import SpecError
 from fctlab.scenario import ScenarioLike, load_scenario, warn
 
@@ -250,6 +250,9 @@ def simulate(
     scenario: dict[str, Any], folder: Path | None, progress: ProgressCallback | None
 ) -> Result:
     """Run a resolved scenario; flows and recordings go into `folder`, if there is one."""
+    held = scenario["traffic"].get("flows") or 0
+    if folder is None or scenario["engine"]["kind"] == "model":
+        memory.check("traffic.flows", held, "flows", memory.BYTES_PER_FLOW)
     recordings = folder and folder / store.RECORDINGS
     if recordings:
         recordings.mkdir(parents=True)

@@ -13,7 +13,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from fctlab import _native, dhall
+from fctlab import _native, dhall, plain
 from fctlab.errors import SpecError, SpecWarning
 
 FORMATS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".json": "json", ".dhall": "dhall"}
@@ -71,7 +71,7 @@ class Scenario:
         Raises:
             SpecError: there is no such scheme.
         """
-        value = json.loads(_native.with_scheme(json.dumps(self.value), list(self.sets), name))
+        value = json.loads(_native.with_scheme(plain.dumps(self.value), list(self.sets), name))
         written = name in (self.value.get("schemes") or {}) or any(
             f"{path}.".startswith(f"schemes.{name}.") for path, _ in self.sets
         )
@@ -86,7 +86,7 @@ class Scenario:
         Raises:
             SpecError: the first mistake, with its path, the value and what is allowed.
         """
-        value = json.dumps(self.value)
+        value = plain.dumps(self.value)
         try:
             resolved: dict[str, Any] = json.loads(
                 _native.resolve(value, list(self.sets), self.base_dir)

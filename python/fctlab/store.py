@@ -534,6 +534,23 @@ def _move(source: Path, target: Path) -> None:
 # Reading one
 
 
+def _read_json(file: Path) -> dict[str, Any]:
+    """What a file of a result holds.
+
+    Raises:
+        SpecError: it is not there, cannot be read, or is no JSON object.
+    """
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SpecError(str(file), f"cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise SpecError(str(file), f"is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise SpecError(str(file), f"holds no object but {type(found).__name__}")
+    return found
+
+
 def read_run(directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The resolved scenario and the report of a run's result directory.
 
@@ -562,10 +579,4 @@ def read_comparison(directory: Path) -> list[dict[str, Any]]:
 def _read(directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     if not (directory / SCENARIO).is_file():
         raise SpecError(str(directory), f"does not hold a whole result: it has no {SCENARIO}")
-    found = []
-    for name in (SCENARIO, REPORT):
-        value = _object(directory / name)
-        if not value:
-            raise SpecError(str(directory / name), "cannot be read: it is no JSON object")
-        found.append(value)
-    return found[0], found[1]
+    return _read_json(directory / SCENARIO), _read_json(directory / REPORT)

@@ -147,7 +147,19 @@ def prediction(found: dict[str, Any]) -> RenderableType:
     table = _classes(found["spec"]["name"] or "prediction", found["classes"])
     simulated = seconds(found["simulated_s"])
     note = f"{count(found['flows'])} flows over {simulated}, 95% intervals; {_cost(found['cost'])}"
-    return Group(_whole(table), Text(note, style="dim"))
+    return Group(_whole(table), *_load(found), Text(note, style="dim"))
+
+
+def _load(found: dict[str, Any]) -> list[Text]:
+    """The load on the link, and what to beware of."""
+    load = found["load"]
+    each = ", ".join(f"{c['name']} {c['wire']:.3f}" for c in load["classes"])
+    lines = [f"warning: {warning}" for warning in found.get("warnings", [])]
+    if each:
+        text = f"load on the link: {load['payload']:.3f} payload, {load['wire']:.3f} on the wire"
+        used = f", {load['used']:.3f} of what is used" if load["used"] > load["wire"] else ""
+        lines.append(f"{text}{used} ({each})")
+    return [Text(line) for line in lines]
 
 
 def plan(found: dict[str, Any]) -> RenderableType:
@@ -182,7 +194,7 @@ def plan(found: dict[str, Any]) -> RenderableType:
         off.add_row(what, loss, ", ".join(row["broken"]) or "none")
     parts: list[RenderableType] = [_whole(table), *map(Text, lines)]
     parts += [_whole(off)] if made["off_forecast"] else []
-    return Group(*parts, Text(_cost(found["cost"]), style="dim"))
+    return Group(*parts, *_load(found), Text(_cost(found["cost"]), style="dim"))
 
 
 def _loss(ended: dict[str, Any]) -> str:
@@ -243,13 +255,19 @@ def calibration(found: dict[str, Any]) -> RenderableType:
     return Group(_whole(table), Text(cc), Text(note, style="dim"))
 
 
+def _ends(ends: list[float | None]) -> str:
+    """Ends of an interval of rates, in Gbps."""
+    low, high = ("?" if end is None else f"{end / 1e9:.1f}" for end in ends)
+    return f"{low} to {high}"
+
+
 def provisions(found: dict[str, Any]) -> RenderableType:
     """The least capacity of each strategy."""
     rows = found["strategies"]
     base = next((r["capacity_bps"] for r in rows if r["strategy"] == "weights"), None)
     table = _table(found["spec"]["name"] or "least capacity")
     table.add_column("strategy", no_wrap=True)
-    _numbers(table, "Gbps", "load", "vs weights", "tried")
+    _numbers(table, "Gbps", "95% interval", "load", "vs weights", "tried")
     table.add_column("weights")
     names = [c["name"] for c in found["spec"]["classes"]]
     for row in rows:
@@ -258,6 +276,7 @@ def provisions(found: dict[str, Any]) -> RenderableType:
         table.add_row(
             row["strategy"],
             "none does" if capacity is None else f"{capacity / 1e9:.1f}",
+            _ends(row["capacity_ci95"]),
             "-" if capacity is None else f"{row['load']:.2f}",
             "-" if None in (capacity, base) else f"{capacity / base:.2f}x",
             str(row["tried"]),
@@ -273,7 +292,7 @@ def fit(found: dict[str, Any]) -> RenderableType:
     table.add_column("class", no_wrap=True)
     _numbers(table, "flows", "over", "rate", "mean size", "p99 size")
     table.add_column("gaps", no_wrap=True)
-    _numbers(table, "KS distance", "burstiness / fit")
+    _numbers(table, "KS distance", "burstiness / fit", "p99 of the log", "of the fit")
     lines = []
     for each in found["classes"]:
         gaps, sizes = each["interarrivals"], each["sizes"]
@@ -289,6 +308,8 @@ def fit(found: dict[str, Any]) -> RenderableType:
             gaps["family"] + sigma,
             f"{gaps['ks']:.3f}",
             f"{min(ratios):.2f} to {max(ratios):.2f}" if ratios else "-",
+            f"{each['tail']['log']:.3g}",
+            "{0:.3g} to {2:.3g}".format(*each["tail"]["drawn"]),
         )
         lines += [Text(f"{each['name']}: {warning}") for warning in each["warnings"]]
     return Group(_whole(table), *lines)

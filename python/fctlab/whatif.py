@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fctlab import planning
+from fctlab import memory, planning
 from fctlab.errors import SpecError
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 VERDICTS = ("met", "undecided", "violated")
 """From best to worst."""
 
+BYTES_PER_POINT = 2000
+"""Of a point's rows, a generous estimate."""
 
 NUMBER = re.compile(r"([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)([A-Za-z]*)")
 
@@ -68,7 +71,10 @@ def read(text: str) -> Varied:
         if ":" in listed:
             _, _, count = ranged
             first, last = numbers
+            memory.check("--vary", int(count), "points", BYTES_PER_POINT)
             numbers = np.linspace(first, last, int(count)).tolist()
+    except SpecError:
+        raise
     except (ValueError, TypeError):
         message = f"{text!r} is not PATH=FROM:TO:COUNT or PATH=A,B,C with numbers of one unit"
         raise SpecError("--vary", message) from None
@@ -108,6 +114,8 @@ def sweep(
 
     if not 1 <= len(vary) <= 2:
         raise SpecError("--vary", f"{len(vary)} values to vary; one or two can be drawn")
+    points = math.prod(len(each.numbers) for each in vary)
+    memory.check("--vary", points, "points", BYTES_PER_POINT)
     rows = []
     for point in itertools.product(*(each.numbers for each in vary)):
         here = {each.name: number for each, number in zip(vary, point, strict=True)}

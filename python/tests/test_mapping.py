@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any, cast
 
@@ -117,3 +118,26 @@ def test_mistakes_of_runs_and_files(seen: Path, tmp_path: Path) -> None:
     file.write_text("{}")
     with pytest.raises(fctlab.SpecError, match="thresholds: is missing"):
         fctlab.run(with_mapping({"kind": "static", "file": str(file)}))
+
+
+@pytest.mark.parametrize("name", ["scenario.json", "report.json", "recordings/values.parquet"])
+@pytest.mark.parametrize("content", [b"", b"{", b"[1, 2]", b"\xff\xfe", b"PAR1 but no more"])
+def test_a_broken_result_is_named(
+    seen: Path, tmp_path: Path, program: Program, name: str, content: bytes
+) -> None:
+    broken = tmp_path / "broken"
+    shutil.copytree(seen, broken)
+    (broken / name).write_bytes(content)
+    done = program("mapping", str(broken), "--queues", "4", "--out", str(tmp_path / "m.json"))
+    assert done.returncode == 2 and done.stderr.startswith("error: "), done.stderr
+    assert name in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("column", ["value", "packets", "port", "rate_bps", "span_s"])
+def test_a_recording_without_a_column_is_named(seen: Path, tmp_path: Path, column: str) -> None:
+    broken = tmp_path / "broken"
+    shutil.copytree(seen, broken)
+    file = broken / "recordings" / "values.parquet"
+    pl.read_parquet(file).drop(column).write_parquet(file)
+    with pytest.raises(fctlab.SpecError, match=f"values.parquet: has no column {column}"):
+        fctlab.compute_mapping(broken, 4)

@@ -28,7 +28,8 @@ pub enum Source {
         /// Payload bytes per second, as a rate.
         rate: Rate,
     },
-    /// Replayed from a file, as often as it takes; see `fctlab_workload::trace`.
+    /// Replayed from a file, see `fctlab_workload::trace`: where that names classes, the flows of the
+    /// class's name, else all.
     Trace(std::path::PathBuf),
 }
 
@@ -79,13 +80,26 @@ impl ClassTraffic {
         spec.build(&layout, &PacketFormat::default(), seed)
     }
 
-    /// The same as a list, of the class with this number.
+    /// The same as a list, of the class with this number; of drawn flows at most `most`.
     ///
     /// # Errors
-    /// As the stream, also of what comes after its start.
-    fn packed(&self, class: usize, seed: u64, until: Time) -> Result<Vec<Packed>, SpecError> {
+    /// As the stream, also of what comes after its start; a trace that names classes and not this one.
+    fn packed(
+        &self,
+        class: usize,
+        seed: u64,
+        until: Time,
+        most: usize,
+    ) -> Result<Vec<Packed>, SpecError> {
         let mut stream = self.stream(seed, until)?;
-        let flows = stream.by_ref().map(|flow| Packed {
+        let own = self.own_rows(&stream)?;
+        let most = match self.source {
+            Source::Drawn { .. } => most,
+            Source::Trace(_) => usize::MAX,
+        };
+        let flows = stream.by_ref().take(most);
+        let flows = flows.filter(|flow| own.is_none_or(|own| flow.class == own));
+        let flows = flows.map(|flow| Packed {
             start: flow.start,
             size_and_class: flow.size.get() | (class as u64) << 48,
         });
@@ -93,6 +107,28 @@ impl ClassTraffic {
         match stream.error() {
             Some(error) => Err(error.clone()),
             None => Ok(flows),
+        }
+    }
+}
+
+impl ClassTraffic {
+    /// The number that a trace has for the class; nothing where it does not tell classes apart.
+    fn own_rows(&self, stream: &Traffic) -> Result<Option<u16>, SpecError> {
+        let (Source::Trace(file), Some(column)) = (&self.source, stream.class_column()) else {
+            return Ok(None);
+        };
+        let names = stream.class_names();
+        match names.iter().position(|name| *name == self.name) {
+            Some(place) => Ok(u16::try_from(place).ok()),
+            None => {
+                let message = format!(
+                    "{}: column {column} has no row of {:?}; it names {}",
+                    file.display(),
+                    self.name,
+                    names.join(", ")
+                );
+                Err(SpecError::new("trace", message))
+            }
         }
     }
 }
@@ -105,32 +141,65 @@ struct Packed {
     size_and_class: u64,
 }
 
+impl Packed {
+    fn class(self) -> u16 {
+        (self.size_and_class >> 48) as u16
+    }
+}
+
 /// The flows of all classes, in order of start (ties: by class).
 #[derive(Clone, Debug, Default)]
 pub struct FlowList {
     flows: Vec<Packed>,
     counts: Vec<u64>,
+    cut_at: Option<Time>,
 }
 
 impl FlowList {
-    /// All flows of `classes` that start before `until`.
+    /// The flows of `classes` that start before `until`, or before more than `most` were drawn: gaps may
+    /// be so uneven that any number start at once. Traces are replayed whatever `most` is.
     ///
     /// # Errors
     /// As the class's stream, under `classes[i]`.
-    pub fn generate(classes: &[ClassTraffic], seed: u64, until: Time) -> Result<Self, SpecError> {
-        let drawn = classes.par_iter().enumerate().map(|(i, class)| {
-            let flows = class.packed(i, seed, until);
+    pub fn generate(
+        classes: &[ClassTraffic],
+        seed: u64,
+        until: Time,
+        most: u64,
+    ) -> Result<Self, SpecError> {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let each = classes.par_iter().enumerate().map(|(i, class)| {
+            // One more shows when the others are too many.
+            let flows = class.packed(i, seed, until, most.saturating_add(1));
             flows.map_err(|e| e.under(&format!("classes[{i}]")))
         });
-        let drawn: Vec<_> = drawn.collect();
-        let drawn = drawn.into_iter().collect::<Result<Vec<_>, SpecError>>()?;
-        let mut flows = drawn.concat();
+        let each: Vec<_> = each.collect();
+        let each = each.into_iter().collect::<Result<Vec<_>, SpecError>>()?;
+        let mut counts: Vec<u64> = each.iter().map(|class| class.len() as u64).collect();
+        let mut flows = each.concat();
         // Stable, and made for runs that are in order already.
         flows.sort_by_key(|f| f.start);
+        let is_drawn = |f: &Packed| {
+            let class = &classes[usize::from(f.class())];
+            matches!(class.source, Source::Drawn { .. })
+        };
+        let drawn = flows.iter().enumerate().filter(|(_, f)| is_drawn(f));
+        let first_too_many = drawn.map(|(place, f)| (place, f.start)).nth(most);
+        if let Some((place, _)) = first_too_many {
+            for flow in flows.drain(place..) {
+                counts[usize::from(flow.class())] -= 1;
+            }
+        }
         Ok(FlowList {
             flows,
-            counts: drawn.iter().map(|class| class.len() as u64).collect(),
+            counts,
+            cut_at: first_too_many.map(|(_, start)| start),
         })
+    }
+
+    /// When the first flow would have started that was one too many.
+    pub fn cut_at(&self) -> Option<Time> {
+        self.cut_at
     }
 
     /// How many there are.
@@ -159,7 +228,7 @@ impl FlowList {
         self.flows[part].iter().map(|f| Arrival {
             start_s: f.start.as_secs_f64(),
             size_bytes: (f.size_and_class & ((1 << 48) - 1)) as f64,
-            class: (f.size_and_class >> 48) as u16,
+            class: f.class(),
         })
     }
 }

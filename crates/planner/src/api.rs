@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::change;
 use crate::evaluate::{Candidate, Flows, MOST_FLOWS, Meter, span};
+use crate::load::Load;
 use crate::look::MOST_SEEN;
 use crate::plan::plan;
 use crate::predict::{Length, predict};
@@ -66,6 +67,15 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
             "flows": meter.flows.load(Ordering::Relaxed),
         })
     };
+    // Beside what was found: the load that it was found at.
+    let with_load = |spec: &Spec, mut found: Value| {
+        let load = Load::of(spec, &spec.classes()?);
+        if let Some(warning) = load.warning(spec) {
+            found["warnings"] = json!([warning]);
+        }
+        found["load"] = json!(load);
+        Ok(found)
+    };
     match question {
         Question::Resolve {
             mut spec,
@@ -96,19 +106,21 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
                 false => Length::UntilDecided(most),
             };
             let (found, flows) = predict(&candidate, spec.seed, length, meter)?;
-            Ok(json!({
+            let found = json!({
                 "spec": spec,
                 "classes": found,
                 "flows": flows.len(),
                 "simulated_s": flows.until().as_secs_f64(),
                 "cost": cost(),
-            }))
+            });
+            with_load(&spec, found)
         }
         Question::Plan { spec, most_flows } => {
             let resolved = read(&spec)?;
             let most = most_flows.unwrap_or(MOST_SEEN);
             let found = plan(&resolved, &spec, most, meter)?;
-            Ok(json!({"spec": resolved, "plan": found, "cost": cost()}))
+            let found = json!({"spec": resolved, "plan": found, "cost": cost()});
+            with_load(&resolved, found)
         }
         Question::Provision {
             spec,

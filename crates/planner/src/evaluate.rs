@@ -1,6 +1,7 @@
 //! One run of the model: flows and weights in, SLIs and losses out.
 
 use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use fctlab_core::{Duration, Rate, SpecError, Time};
@@ -29,7 +30,7 @@ pub struct Meter {
     /// Flows simulated.
     pub flows: AtomicU64,
     /// Set from outside to stop everything.
-    pub stop: AtomicBool,
+    pub stop: Arc<AtomicBool>,
 }
 
 impl Meter {
@@ -44,6 +45,7 @@ impl Meter {
 pub struct Flows {
     list: FlowList,
     until: Duration,
+    cut_short: Option<String>,
 }
 
 impl Flows {
@@ -52,6 +54,19 @@ impl Flows {
     /// # Errors
     /// A trace or table that cannot be read; more than [`MOST_FLOWS`].
     pub fn generate(classes: &[Class], seed: u64, until: Duration) -> Result<Self, SpecError> {
+        Flows::at_most(classes, seed, until, MOST_FLOWS)
+    }
+
+    /// The same, but not more than `most` drawn ones: then they are those that start first.
+    ///
+    /// # Errors
+    /// As [`Flows::generate`].
+    pub fn at_most(
+        classes: &[Class],
+        seed: u64,
+        until: Duration,
+        most: u64,
+    ) -> Result<Self, SpecError> {
         let expected: f64 =
             classes.iter().map(|c| c.flows_per_s).sum::<f64>() * until.as_secs_f64();
         if !fits(expected) {
@@ -62,12 +77,27 @@ impl Flows {
             return Err(SpecError::new("classes", message));
         }
         let traffic: Vec<_> = classes.iter().map(|c| c.traffic.clone()).collect();
-        let list = FlowList::generate(&traffic, seed, Time::ZERO + until)?;
+        let list = FlowList::generate(&traffic, seed, Time::ZERO + until, most.min(MOST_FLOWS))?;
         // A trace may be over long before.
         let drawn = classes.iter().all(|c| c.flows_per_s > 0.0);
         let over = list.last_start().since(Time::ZERO) + Duration::from_ps(1);
-        let until = if drawn { until } else { over };
-        Ok(Flows { list, until })
+        let is_whole = drawn && list.cut_at().is_none();
+        let cut_short = cut_short(classes, &list, until);
+        Ok(Flows {
+            list,
+            until: if is_whole { until } else { over },
+            cut_short,
+        })
+    }
+
+    /// Why these flows say little about the specification, where their number ended them early.
+    pub fn cut_short(&self) -> Option<&str> {
+        self.cut_short.as_deref()
+    }
+
+    /// Whether their number ended them.
+    pub fn is_cut(&self) -> bool {
+        self.list.cut_at().is_some()
     }
 
     /// The flows of each class by itself, over as long as [`horizon`] says for it.
@@ -97,6 +127,28 @@ impl Flows {
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
+}
+
+/// Flows that start in a smaller share of the time that so many take on average are not what the
+/// specification says.
+const AT_ONCE: f64 = 0.5;
+
+/// What is wrong with a list that ended before `until` because it would be too long.
+fn cut_short(classes: &[Class], list: &FlowList, until: Duration) -> Option<String> {
+    let per_s: f64 = classes.iter().map(|c| c.flows_per_s).sum();
+    let (cut_s, flows) = (list.cut_at()?.as_secs_f64(), list.len());
+    let usual_s = (flows as f64 / per_s).min(until.as_secs_f64());
+    if cut_s >= AT_ONCE * usual_s {
+        return None;
+    }
+    // Whose flows are the most beyond those that it has on average.
+    let beyond = |k: &usize| list.counts()[*k] as f64 - classes[*k].flows_per_s * cut_s;
+    let most = (0..classes.len()).max_by(|a, b| beyond(a).total_cmp(&beyond(b)))?;
+    Some(format!(
+        "the first {flows} flows, as many as may run, start within {cut_s:.3e} s, where so many take \
+         {usual_s:.3e} s on average: the gaps of {} are too uneven for a run of so few",
+        classes[most].name
+    ))
 }
 
 /// The time over which every SLI has at least `flows` flows for each that it

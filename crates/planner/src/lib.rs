@@ -2,6 +2,7 @@
 //!
 //! 1. [`spec`]: a network, traffic classes, their SLIs ([`sli`]) and SLOs
 //!    ([`slo`]); one type, one validator. [`change`] applies what-ifs to it.
+//!    [`load`]: whether the link can take it.
 //! 2. [`evaluate`]: one run of the functional model ([`fctlab_link`]) with given
 //!    weights, reduced to each SLI with its 95% interval and each class's loss.
 //! 3. [`predict`]: simulates until every interval is tight, or says that it is not.
@@ -16,6 +17,7 @@
 pub mod api;
 pub mod change;
 pub mod evaluate;
+pub mod load;
 mod look;
 pub mod optimize;
 pub mod plan;

@@ -115,17 +115,20 @@ pub fn predict(
     };
     let mut tight_at = None;
     for look in 1.. {
-        let flows = Flows::generate(classes, seed, seconds(until))?;
+        let flows = Flows::at_most(classes, seed, seconds(until), most as u64)?;
         let share = match length {
             Length::Exactly(_) => ONCE,
             Length::UntilDecided(_) if per_s == 0.0 => ONCE,
             Length::UntilDecided(_) => spent(look),
         };
         let estimates = candidate.run(&flows, meter).estimates(classes, share);
-        let found = judge(classes, &estimates);
+        let mut found = judge(classes, &estimates);
+        if let Some(why) = flows.cut_short() {
+            found.iter_mut().for_each(|class| class.leave_open(why));
+        }
         let slis = found.iter().flat_map(|c| &c.slis);
         let longer = slis.map(SliFound::longer).fold(0.0, f64::max);
-        if meter.stopped() || per_s == 0.0 || until >= 0.999 * most / per_s {
+        if meter.stopped() || flows.is_cut() || per_s == 0.0 || until >= 0.999 * most / per_s {
             return Ok((found, flows));
         }
         if longer > 0.0 {
@@ -225,6 +228,16 @@ impl SliFound {
             }
             _ => f64::INFINITY,
         }
+    }
+}
+
+impl ClassFound {
+    /// Whatever the flows say, `why` they do not decide.
+    fn leave_open(&mut self, why: &str) {
+        if self.verdict.is_some() {
+            self.verdict = Some(Verdict::Undecided);
+        }
+        self.why = why.to_owned();
     }
 }
 

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::evaluate::{Candidate, Flows, Meter, horizon};
+use crate::load::Load;
 use crate::optimize::{Balance, Until, baselines, normalized};
 use crate::spec::Spec;
 
@@ -55,6 +56,10 @@ pub struct Provision {
     /// The least rate that meets every SLO, to [`TOLERANCE`]; null when none up to
     /// 64 times the offered load does.
     pub capacity_bps: Option<f64>,
+    /// Between the largest rate at which some SLO is violated for all values inside the 95% intervals and the
+    /// least at which every one is met for all of them, with the weights as they are; an end that was not
+    /// found is null. It says what other flows would have; not how much the choice of weights gains from these.
+    pub capacity_ci95: [Option<f64>; 2],
     /// Offered payload as a share of it.
     pub load: Option<f64>,
     /// Weights that do, by class (sum 1), where there are any.
@@ -91,6 +96,7 @@ pub fn provision(
         false => Vec::new(),
     };
     let offered: f64 = classes.iter().map(|c| c.rate_bps).sum();
+    let needed = Load::of(spec, &classes).used * spec.network.link.bps() as f64;
     let base = Candidate::of(spec, &classes);
     let each = strategies.par_iter().map(|&strategy| {
         if strategy == Strategy::Static {
@@ -101,13 +107,7 @@ pub fn provision(
         let mut meets = |bps: f64| -> Option<Option<Vec<f64>>> {
             let candidate = base.at_rate(bps);
             let simple = |sharing| {
-                let mut candidate = candidate.clone();
-                candidate.discipline = Discipline {
-                    sharing,
-                    inside: Inside::Fifo,
-                    always_backlogged: 0.0,
-                };
-                let losses = candidate.losses(&flows, meter);
+                let losses = shared(&candidate, sharing).losses(&flows, meter);
                 losses.iter().all(|l| *l < 0.0).then_some(None)
             };
             match strategy {
@@ -132,27 +132,92 @@ pub fn provision(
                 }
             }
         };
-        least(strategy, offered, &mut meets, meter)
+        let mut found = least(strategy, (offered, needed), &mut meets, meter);
+        let served = match (strategy, &found.weights) {
+            (Strategy::WeightsFq, Some(weights)) => base.with_weights(weights, Inside::Fq),
+            (_, Some(weights)) => base.with_weights(weights, Inside::Fifo),
+            (Strategy::Priority, _) => shared(&base, Sharing::Priority),
+            _ => shared(&base, Sharing::One),
+        };
+        found.find_interval(&served, needed, &flows, meter);
+        found
     });
     Ok(each.collect())
+}
+
+/// A candidate whose link serves classes so, without weights.
+fn shared<'a>(candidate: &Candidate<'a>, sharing: Sharing) -> Candidate<'a> {
+    let mut candidate = candidate.clone();
+    candidate.discipline = Discipline {
+        sharing,
+        inside: Inside::Fifo,
+        always_backlogged: 0.0,
+    };
+    candidate
+}
+
+/// Where between `near` and `far` something begins that is so at `far`, to [`TOLERANCE`].
+fn bisect(mut near: f64, mut far: f64, meter: &Meter, mut is_so: impl FnMut(f64) -> bool) -> f64 {
+    while (near / far).ln().abs() > TOLERANCE && !meter.stopped() {
+        let middle = (near * far).sqrt();
+        match is_so(middle) {
+            true => far = middle,
+            false => near = middle,
+        }
+    }
+    far
+}
+
+impl Provision {
+    /// The interval of the capacity with which `served` was found to do.
+    fn find_interval(&mut self, served: &Candidate, needed: f64, flows: &Flows, meter: &Meter) {
+        let Some(capacity) = self.capacity_bps else {
+            return;
+        };
+        let mut tried = 0;
+        let mut decided = |bps: f64| {
+            tried += 1;
+            let classes = served.classes;
+            let estimates = served.at_rate(bps).run(flows, meter).estimates(classes);
+            let each = classes.iter().zip(&estimates);
+            let each = each.filter_map(|(class, found)| {
+                let intervals: Vec<_> = found.iter().map(|e| e.ci95).collect();
+                Some(class.slo.as_ref()?.decide(&intervals))
+            });
+            let each: Vec<_> = each.collect();
+            (
+                each.contains(&Some(false)),
+                each.iter().all(|d| *d == Some(true)),
+            )
+        };
+        let low = bisect(capacity, needed, meter, |bps| decided(bps).0);
+        let mut beyond = capacity;
+        let mut met = false;
+        while !met && beyond < 4.0 * capacity && !meter.stopped() {
+            beyond *= 1.2;
+            met = decided(beyond).1;
+        }
+        let high = met.then(|| bisect(capacity, beyond, meter, |bps| decided(bps).1));
+        self.capacity_ci95 = [Some(low), high];
+        self.tried += tried;
+    }
 }
 
 /// The sum of what each class needs on a link of its own.
 fn each_alone(base: &Candidate, own: &[Flows], meter: &Meter) -> Provision {
     let alone = |(k, flows): (usize, &Flows)| {
-        let mut candidate = base.clone();
+        let mut candidate = shared(base, Sharing::One);
         candidate.classes = &base.classes[k..=k];
-        candidate.discipline = Discipline {
-            sharing: Sharing::One,
-            inside: Inside::Fifo,
-            always_backlogged: 0.0,
-        };
         let mut meets = |bps: f64| {
             let losses = candidate.at_rate(bps).losses(flows, meter);
             (losses[0] < 0.0).then_some(None)
         };
-        let offered = candidate.classes[0].rate_bps;
-        least(Strategy::Static, offered, &mut meets, meter)
+        let class = &candidate.classes[0];
+        let offered = class.rate_bps;
+        let needed = offered * class.wire.per_byte;
+        let mut found = least(Strategy::Static, (offered, needed), &mut meets, meter);
+        found.find_interval(&candidate, needed, flows, meter);
+        found
     };
     let found: Vec<Provision> = own.par_iter().enumerate().map(alone).collect();
     let capacities: Option<Vec<f64>> = found.iter().map(|p| p.capacity_bps).collect();
@@ -161,6 +226,8 @@ fn each_alone(base: &Candidate, own: &[Flows], meter: &Meter) -> Provision {
     Provision {
         strategy: Strategy::Static,
         capacity_bps: total,
+        // As if all were at the same end at once: wider than it has to be.
+        capacity_ci95: [0, 1].map(|end| found.iter().map(|p| p.capacity_ci95[end]).sum()),
         load: total.map(|t| offered / t),
         weights: capacities.map(|c| normalized(&c)),
         tried: found.iter().map(|p| p.tried).sum(),
@@ -170,12 +237,13 @@ fn each_alone(base: &Candidate, own: &[Flows], meter: &Meter) -> Provision {
 /// Bisection; a strategy that meets every SLO at some capacity is taken to do so at every larger one.
 fn least(
     strategy: Strategy,
-    offered: f64,
+    (offered, needed): (f64, f64),
     meets: &mut impl FnMut(f64) -> Option<Option<Vec<f64>>>,
     meter: &Meter,
 ) -> Provision {
     let mut tried = 0;
-    let (mut low, mut high) = (offered, offered / 0.4);
+    // At `needed` the link is overloaded, whatever the flows at hand say.
+    let (mut low, mut high) = (needed, offered / 0.4);
     let mut found = None;
     while !meter.stopped() {
         tried += 1;
@@ -205,6 +273,7 @@ fn least(
     Provision {
         strategy,
         capacity_bps: found.as_ref().map(|_| high),
+        capacity_ci95: [None, None],
         load: found.as_ref().map(|_| offered / high),
         weights: found.flatten(),
         tried,

@@ -299,6 +299,10 @@ impl Parser<'_> {
             Attr::Throughput => text.parse::<Rate>().ok().map(|r| r.bps() as f64),
         };
         match threshold.filter(|t: &f64| *t > 0.0 && t.is_finite()) {
+            // Who is alone on the link has 1.
+            Some(threshold) if attr == Attr::Slowdown && threshold < 1.0 => Err(format!(
+                "{text} is below 1, the least slowdown that {name} can have"
+            )),
             Some(threshold) => Ok(Slo::Compare {
                 sli,
                 upper,
@@ -407,6 +411,10 @@ mod tests {
         assert_eq!(
             error("small < 3us"),
             "\"3us\" is not a number above 0, as small is compared with"
+        );
+        assert_eq!(
+            error("small < 0.5"),
+            "0.5 is below 1, the least slowdown that small can have"
         );
         assert_eq!(
             error("time < 3"),

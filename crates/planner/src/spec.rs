@@ -9,6 +9,7 @@ use fctlab_workload::{ArrivalsSpec, SizeDistribution, SizesSpec};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
+use crate::load::{Load, Wire};
 use crate::sli::SliSpec;
 use crate::slo::Slo;
 
@@ -172,6 +173,8 @@ pub struct Class {
     pub traffic: ClassTraffic,
     /// Payload offered, in bits per second; of a trace 0: it says so itself.
     pub rate_bps: f64,
+    /// What its payload comes to on the wire.
+    pub wire: Wire,
     /// Share of flows in each SLI's size range; of a trace 1.
     pub shares: Vec<f64>,
     /// Flows per second; of a trace 0.
@@ -232,7 +235,7 @@ impl Spec {
         }
         let mut classes: Vec<Class> = Vec::new();
         for (i, class) in self.classes.iter().enumerate() {
-            let checked = class.check(self.network.link);
+            let checked = class.check(&self.link(), &self.cc);
             let checked = checked.map_err(|e| e.under(&format!("classes[{i}]")))?;
             if classes.iter().any(|c| c.name == checked.name) {
                 let message = format!("{:?} is the name of two classes", checked.name);
@@ -248,31 +251,25 @@ impl Spec {
             let message = format!("{} is less than a 10,000th of {largest}", weights[i]);
             return Err(SpecError::new(format!("classes[{i}].weight"), message));
         }
-        let load = classes.iter().map(|c| c.rate_bps).sum::<f64>() / self.network.link.bps() as f64;
-        if load >= 1.0 {
-            let message = format!(
-                "the classes offer {load:.3} of the link ({}); less than 1 is needed",
-                self.network.link
-            );
-            return Err(SpecError::new("classes", message));
-        }
+        Load::of(self, &classes).check(self)?;
         Ok(classes)
     }
 }
 
 impl ClassSpec {
-    /// The class as it is simulated, of a bottleneck `link`.
-    fn check(&self, link: Rate) -> Result<Class, SpecError> {
+    /// The class as it is simulated, of a bottleneck `link` and flows that send as `control` says.
+    fn check(&self, link: &Link, control: &Control) -> Result<Class, SpecError> {
         self.check_names()?;
         let slo = self.slo.as_ref().map(|text| Slo::parse(text, &self.slis));
         let slo = slo.transpose().map_err(|e| SpecError::new("slo", e))?;
-        let class = |source, rate_bps, shares, flows_per_s| Class {
+        let class = |source, rate_bps, wire, shares, flows_per_s| Class {
             name: self.name.clone(),
             traffic: ClassTraffic {
                 name: self.name.clone(),
                 source,
             },
             rate_bps,
+            wire,
             shares,
             flows_per_s,
             slis: self.slis.clone(),
@@ -281,7 +278,8 @@ impl ClassSpec {
         if let Some(file) = &self.trace {
             self.nothing_beside_the_trace()?;
             let shares = vec![1.0; self.slis.len()];
-            return Ok(class(Source::Trace(file.clone()), 0.0, shares, 0.0));
+            let source = Source::Trace(file.clone());
+            return Ok(class(source, 0.0, Wire::UNKNOWN, shares, 0.0));
         }
         let sizes = self.flowsizes.clone().ok_or_else(|| {
             let known = SizesSpec::NAMES.join(", ");
@@ -290,7 +288,9 @@ impl ClassSpec {
         })?;
         let distribution = sizes.build().map_err(|e| e.under("flowsizes"))?;
         let mean = distribution.mean();
-        let rate_bps = self.rate_bps(link, mean)?;
+        let rate_bps = self.rate_bps(link.rate, mean)?;
+        let burst = control.initial_rate_on(link.bytes_per_s()) * link.rtt.as_secs_f64();
+        let wire = Wire::of(&distribution, control, burst);
         let shares = self.shares(&distribution)?;
         let process = self.interarrivals.as_ref().map(|given| &given.process);
         let source = Source::Drawn {
@@ -298,7 +298,7 @@ impl ClassSpec {
             arrivals: process.cloned().unwrap_or_default(),
             rate: Rate::from_bps(rate_bps.round() as u64),
         };
-        Ok(class(source, rate_bps, shares, rate_bps / 8.0 / mean))
+        Ok(class(source, rate_bps, wire, shares, rate_bps / 8.0 / mean))
     }
 
     /// Names of the class and its SLIs, and the SLIs themselves.
@@ -484,7 +484,7 @@ pub(crate) mod tests {
     fn mistakes_name_path_value_and_what_is_allowed() {
         assert_eq!(
             error(|v| v["classes"][0]["load"] = json!(0.95)),
-            "classes: the classes offer 1.050 of the link (100Gbps); less than 1 is needed"
+            "classes: the classes offer 1.050 of the link (100Gbps): web 0.950, rpc 0.100; less than 1 is needed"
         );
         assert_eq!(
             error(|v| v["classes"][0]["load"] = json!(1.2)),

@@ -15,7 +15,7 @@ use fctlab_link::{Arrival, Done};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::evaluate::{Candidate, Flows, Meter, span};
+use crate::evaluate::{Candidate, Flows, MOST_FLOWS, Meter, span};
 use crate::predict;
 use crate::sli::ONCE;
 use crate::spec::Spec;
@@ -47,7 +47,9 @@ pub fn flows(question: Value, meter: &Meter) -> Result<RecordBatch, SpecError> {
     let candidate = Candidate::of(&spec, &classes);
     let until = question.until_s.and_then(Duration::from_secs_f64);
     let until = until.unwrap_or_else(|| span(&classes, question.flows));
-    let flows = Flows::generate(&classes, spec.seed, until)?;
+    // Exactly the flows of a run of so many that its number has ended.
+    let most = question.until_s.map_or(MOST_FLOWS, |_| question.flows);
+    let flows = Flows::at_most(&classes, spec.seed, until, most)?;
     let mut done = candidate.flows(&flows, meter);
     done.sort_unstable_by_key(|d| d.index);
     let seconds = |of: &dyn Fn(&Done) -> f64| -> ArrayRef {

@@ -3,9 +3,9 @@
 //! A thin shim. Scenarios and reports cross as JSON text. Flows leave as an Arrow
 //! stream that nobody copies, and come in as Arrow IPC, which is read without
 //! unsafe code. The interpreter is released while an engine
-//! runs; about ten times a second the engine asks whether to go on, which is
-//! when Ctrl-C and the progress callback get their turn.
+//! runs ([`calls`]), and the thread that called listens to Ctrl-C.
 
+mod calls;
 mod errors;
 mod planning;
 mod run;
@@ -21,6 +21,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
 
+use crate::calls::call;
 use crate::errors::{guarded, spec_error, value};
 
 /// Simulation engines of fctlab; see the package `fctlab` for the interface meant for people.
@@ -69,22 +70,35 @@ fn build_profile() -> &'static str {
 #[pyfunction]
 #[pyo3(signature = (text, format, file=PathBuf::new()))]
 fn parse(py: Python<'_>, text: &str, format: &str, file: PathBuf) -> PyResult<String> {
-    let parsed = match format {
-        "toml" => guarded(|| Ok(scenario::parse(text, Format::Toml))),
-        "yaml" => guarded(|| Ok(scenario::parse(text, Format::Yaml))),
-        "json" => guarded(|| Ok(scenario::parse(text, Format::Json))),
-        "dhall" => py.detach(|| guarded(|| Ok(fctlab_dhall::read(text, &file)))),
+    let format = match format {
+        "toml" => Some(Format::Toml),
+        "yaml" => Some(Format::Yaml),
+        "json" => Some(Format::Json),
+        "dhall" => None,
         other => return Err(PyValueError::new_err(format!("unknown format {other:?}"))),
     };
-    Ok(parsed?.map_err(spec_error)?.to_string())
+    let text = text.to_owned();
+    call(py, move |_| {
+        let parsed = match format {
+            Some(format) => scenario::parse(&text, format),
+            None => fctlab_dhall::read(&text, &file),
+        };
+        Ok(parsed.map_err(spec_error)?.to_string())
+    })
 }
 
 /// Resolves a scenario given as JSON: applies `sets` in order, merges presets,
 /// fills in defaults and validates; returns JSON.
 #[pyfunction]
-fn resolve(json: &str, sets: Vec<(String, String)>, base_dir: PathBuf) -> PyResult<String> {
-    guarded(|| {
-        let resolved = scenario::resolve(value(json)?, &sets, &base_dir).map_err(spec_error)?;
+fn resolve(
+    py: Python<'_>,
+    json: &str,
+    sets: Vec<(String, String)>,
+    base_dir: PathBuf,
+) -> PyResult<String> {
+    let scenario = value(json)?;
+    call(py, move |_| {
+        let resolved = scenario::resolve(scenario, &sets, &base_dir).map_err(spec_error)?;
         Ok(json!(resolved).to_string())
     })
 }
@@ -114,9 +128,10 @@ fn catalog() -> PyResult<String> {
 
 /// A workload's flow sizes: `{"sizes_bytes", "probabilities", "interpolation", "mean_bytes"}`.
 #[pyfunction]
-fn size_distribution(workload_json: &str, base_dir: PathBuf) -> PyResult<String> {
-    guarded(|| {
-        let mut sizes: SizesSpec = spec::read(value(workload_json)?).map_err(spec_error)?;
+fn size_distribution(py: Python<'_>, workload_json: &str, base_dir: PathBuf) -> PyResult<String> {
+    let workload = value(workload_json)?;
+    call(py, move |_| {
+        let mut sizes: SizesSpec = spec::read(workload).map_err(spec_error)?;
         sizes.resolve(&base_dir);
         let sizes = sizes.build().map_err(spec_error)?;
         let points = sizes.points();
@@ -135,28 +150,27 @@ fn size_distribution(workload_json: &str, base_dir: PathBuf) -> PyResult<String>
 /// is how many the port could have sent meanwhile.
 #[pyfunction]
 fn map_values(
+    py: Python<'_>,
     packets: Vec<u64>,
     capacity: f64,
     queues: usize,
     policy_json: &str,
 ) -> PyResult<Vec<u32>> {
-    guarded(|| {
-        let policy: MappingPolicy = spec::read(value(policy_json)?).map_err(spec_error)?;
+    let policy = value(policy_json)?;
+    call(py, move |_| {
+        let policy: MappingPolicy = spec::read(policy).map_err(spec_error)?;
         policy.check().map_err(spec_error)?;
         let packets = &packets[..];
         Ok(policy.thresholds(&Histogram { packets, capacity }, queues))
     })
 }
 
-/// Answers a question about the slotted big switch: JSON in, JSON out. The
-/// interpreter is released meanwhile.
+/// Answers a question about the slotted big switch: JSON in, JSON out.
 #[pyfunction]
 fn bigswitch(py: Python<'_>, question_json: &str) -> PyResult<String> {
-    py.detach(|| {
-        guarded(|| {
-            let answer =
-                fctlab_bigswitch::api::answer(value(question_json)?).map_err(spec_error)?;
-            Ok(answer.to_string())
-        })
+    let question = value(question_json)?;
+    call(py, |_| {
+        let answer = fctlab_bigswitch::api::answer(question).map_err(spec_error)?;
+        Ok(answer.to_string())
     })
 }

@@ -2,6 +2,8 @@
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use fctlab_fabric::records;
 use fctlab_fabric::run::{self, Outcome, RunError, RunOptions};
@@ -10,11 +12,16 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use serde_json::json;
 
-use crate::errors::{guarded, os_error, spec_error, value};
+use crate::calls::{Stop, call_with};
+use crate::errors::{os_error, spec_error, value};
 use crate::table::Table;
+
+/// How often a callback is told.
+const TELL_EVERY: Duration = Duration::from_millis(90);
 
 /// How far a run has come.
 #[pyclass(frozen, get_all, module = "fctlab._native")]
+#[derive(Clone, Copy, Default)]
 pub struct Progress {
     /// Simulated time in seconds.
     now_s: f64,
@@ -26,6 +33,18 @@ pub struct Progress {
     flows_expected: Option<u64>,
     /// Packets that have crossed a link.
     packet_hops: u64,
+}
+
+impl From<&run::Progress> for Progress {
+    fn from(p: &run::Progress) -> Self {
+        Progress {
+            now_s: p.now.as_secs_f64(),
+            flows_started: p.flows_started,
+            flows_finished: p.flows_finished,
+            flows_expected: p.flows_expected,
+            packet_hops: p.packet_hops,
+        }
+    }
 }
 
 /// What a run found.
@@ -79,7 +98,8 @@ pub fn warnings(resolved_json: &str) -> PyResult<Vec<String>> {
     })
 }
 
-/// Runs a resolved scenario on the calling thread, with the interpreter released.
+/// Runs a resolved scenario with the interpreter released. About ten times a second, also while its input
+/// is read, the thread that called has `progress` told how far it has come.
 #[pyfunction]
 #[pyo3(name = "run", signature = (resolved_json, flows_out=None, recordings_out=None, progress=None))]
 pub fn run_scenario(
@@ -89,49 +109,42 @@ pub fn run_scenario(
     recordings_out: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<RunOutcome> {
-    let mut stopped = None;
-    let mut observe = |p: &run::Progress| {
-        let Err(error) = Python::attach(|py| listen(py, progress.as_ref(), p)) else {
-            return ControlFlow::Continue(());
+    let resolved = value(resolved_json)?;
+    let seen = Arc::new(Mutex::new(Progress::default()));
+    let tell = seen.clone();
+    let work = move |stop: &Stop| {
+        let scenario = scenario::resolve(resolved, &[], Path::new("")).map_err(spec_error)?;
+        let mut observe = |p: &run::Progress| {
+            *tell.lock().unwrap_or_else(PoisonError::into_inner) = Progress::from(p);
+            match stop.is_set() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
         };
-        stopped = Some(error);
-        ControlFlow::Break(())
+        let options = RunOptions {
+            flows_out,
+            recordings_out,
+            observer: Some(&mut observe),
+        };
+        run::run(&scenario, options).map_err(failure)
     };
-    let observer: &mut (dyn FnMut(&run::Progress) -> ControlFlow<()> + Send) = &mut observe;
-    let outcome = py.detach(|| {
-        guarded(|| {
-            let scenario =
-                scenario::resolve(value(resolved_json)?, &[], Path::new("")).map_err(spec_error)?;
-            let options = RunOptions {
-                flows_out,
-                recordings_out,
-                observer: Some(observer),
-            };
-            Ok(run::run(&scenario, options))
-        })
-    })?;
-    match outcome {
-        Ok(outcome) => Ok(RunOutcome(outcome)),
-        Err(RunError::Spec(error)) => Err(spec_error(error)),
-        Err(RunError::Io { path, source }) => Err(os_error(&path, &source)),
-        Err(error @ RunError::Interrupted { .. }) => {
-            Err(stopped.unwrap_or_else(|| PyRuntimeError::new_err(error.to_string())))
-        }
-    }
+    let mut told = Instant::now();
+    let listen = |py: Python<'_>| {
+        let Some(callback) = progress.as_ref().filter(|_| told.elapsed() >= TELL_EVERY) else {
+            return Ok(());
+        };
+        told = Instant::now();
+        let seen = *seen.lock().unwrap_or_else(PoisonError::into_inner);
+        callback.call1(py, (seen,)).map(drop)
+    };
+    call_with(py, work, listen).map(RunOutcome)
 }
 
-/// The turn of Ctrl-C and of the progress callback.
-fn listen(py: Python<'_>, callback: Option<&Py<PyAny>>, p: &run::Progress) -> PyResult<()> {
-    py.check_signals()?;
-    let Some(callback) = callback else {
-        return Ok(());
-    };
-    let seen = Progress {
-        now_s: p.now.as_secs_f64(),
-        flows_started: p.flows_started,
-        flows_finished: p.flows_finished,
-        flows_expected: p.flows_expected,
-        packet_hops: p.packet_hops,
-    };
-    callback.call1(py, (seen,)).map(drop)
+fn failure(error: RunError) -> PyErr {
+    match error {
+        RunError::Spec(error) => spec_error(error),
+        RunError::Io { path, source } => os_error(&path, &source),
+        // Nobody hears of it: the call ends with what has stopped it.
+        error @ RunError::Interrupted { .. } => PyRuntimeError::new_err(error.to_string()),
+    }
 }

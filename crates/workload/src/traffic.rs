@@ -110,6 +110,14 @@ impl Traffic {
         }
     }
 
+    /// The column of a trace that names them, where there is one.
+    pub fn class_column(&self) -> Option<&'static str> {
+        match &self.source {
+            Source::Generated(_) => None,
+            Source::Trace(trace) => trace.class_column(),
+        }
+    }
+
     /// How many flows the stream will have: exact for a trace and for a number
     /// of flows, the expectation for a duration. `None` when that is unknown.
     pub fn expected_flows(&self) -> Option<u64> {

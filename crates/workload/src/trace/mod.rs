@@ -300,6 +300,11 @@ impl Trace {
         &self.classes.names
     }
 
+    /// The column that names them, where there is one.
+    pub fn class_column(&self) -> Option<&'static str> {
+        self.reader.class_column()
+    }
+
     /// The next flow, checked; its id and path are the caller's to set.
     pub fn next(&mut self) -> Result<Option<Flow>, SpecError> {
         let flow = match self.reader.read(&mut self.row) {
