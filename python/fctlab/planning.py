@@ -104,7 +104,8 @@ def predict(
         "why", "loss", "slis": [{"name", "attr", "value", "ci95", "ci99", "flows",
         "flows_needed", "count_error", "enough", "tight", "targets"}]}``, verdicts being about
         ``ci99``, which is open where ``flows`` are not ``enough``, and ``targets`` what the SLO
-        compares it with (``[{"below": 3.0}]`` or ``above``); ``flows``, ``simulated_s``, ``cost`` (``wall_s``, ``evaluations``, ``flows``) and the resolved ``spec``.
+        compares it with (``[{"below": 3.0}]`` or ``above``); ``flows``, ``simulated_s``,
+        ``cost`` (``wall_s``, ``evaluations``, ``flows``) and the resolved ``spec``.
 
     Raises:
         SpecError: a mistake in the specification.
@@ -212,7 +213,8 @@ def plan(spec: Spec, *, most_flows: int | None = None) -> dict[str, Any]:
         that the weights were not chosen on, unless all are traces),
         ``baselines``, ``margin`` (of the worst class, as a share of its threshold), ``binding``,
         ``algorithm_1`` and ``search`` (how each ended), ``compared`` (from which weights those
-        were chosen, all on the same flows), ``off_forecast`` (loads and sigmas off by 20%, the worst first); ``cost``, ``spec``.
+        were chosen, all on the same flows), ``off_forecast`` (loads and sigmas off by 20%, the
+        worst first); ``cost``, ``spec``.
 
     Raises:
         SpecError: a mistake, a class without an SLO, or a queue without weights.
