@@ -176,9 +176,8 @@ def plan(found: dict[str, Any]) -> RenderableType:
     for name, key in (("algorithm 1", "algorithm_1"), ("search", "search")):
         ended = made[key]
         weights = ", ".join(f"{n} {w:.3f}" for n, w in zip(names, ended["weights"], strict=True))
-        lines.append(
-            f"{name}: worst loss {_loss(ended)} after {ended['rounds']} rounds ({weights})"
-        )
+        after = f"after {ended['rounds']} rounds ({weights})"
+        lines.append(f"{name}: worst loss {_loss(ended)} {after}")
     each = (f"{c['name']} {':'.join(map(str, c['weights']))} {_loss(c)}" for c in made["compared"])
     lines.append(f"chosen from, all on the same flows, by worst loss: {', '.join(each)}")
     needs = zip(names, made["baselines"], strict=True)

@@ -102,8 +102,9 @@ def sweep(
 
     Returns:
         A row per point and SLI: the values (columns named after the paths and units), ``class``,
-        ``sli``, ``attr``, ``value``, ``target`` (what the SLO compares it with; may be empty), ``low``,
-        ``high`` (95% interval; null for infinity), ``verdict`` of the class (null without SLO).
+        ``sli``, ``attr``, ``value``, ``target`` (what the SLO compares it with; may be empty),
+        ``low``, ``high`` (95% interval; null for infinity), ``verdict`` of the class (null
+        without SLO).
 
     Raises:
         SpecError: a mistake in the specification at some point, or not one or two paths.
