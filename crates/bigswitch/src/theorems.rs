@@ -52,9 +52,52 @@ pub fn ratio<P: Policy>(instance: &Instance, policy: &P, metric: Metric) -> Opti
     })
 }
 
-/// Theorem 2: whether the better of two schedules in FPT is the better in FCT.
-pub fn theorem2(a: &Metrics, b: &Metrics) -> bool {
-    a.fpt.cmp(&b.fpt) == a.fct.cmp(&b.fct)
+/// The two sides of theorem 2 for one schedule: its FPT as told, and its FCT counted from packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Theorem2 {
+    /// As [`Metrics`] has it.
+    pub fpt: u64,
+    /// Slot by slot, how many flows are in the switch: have arrived and not sent everything.
+    pub fct: u64,
+    /// What the proof says lies between: the slots before each flow's first, which no policy changes.
+    pub before: u64,
+}
+
+impl Theorem2 {
+    /// Of a policy.
+    pub fn of(instance: &Instance, policy: &PolicySpec) -> Self {
+        let (sent, ends) = schedule(instance, policy);
+        Theorem2::new(instance, &sent, &Metrics::new(instance, &ends))
+    }
+    /// Of the schedule that sends `(slot, flow)`, in order of slots, and is told to have these metrics.
+    fn new(instance: &Instance, sent: &[(u32, u32)], metrics: &Metrics) -> Self {
+        let mut left: Vec<u32> = instance.flows.iter().map(Flow::size).collect();
+        let mut packets = sent.iter().peekable();
+        let (mut fct, mut slot) = (0, 1);
+        while packets.peek().is_some() {
+            let flows = instance.flows.iter().zip(&left);
+            let inside = flows.filter(|(flow, left)| flow.arrival() <= slot && **left > 0);
+            fct += inside.count() as u64;
+            while let Some(&(_, flow)) = packets.next_if(|&&(at, _)| at == slot) {
+                left[flow as usize] -= 1;
+            }
+            slot += 1;
+        }
+        let arrivals = instance.flows.iter().map(Flow::arrival);
+        Theorem2 {
+            fpt: metrics.fpt,
+            fct,
+            before: arrivals.map(|slot| u64::from(slot - 1)).sum(),
+        }
+    }
+    /// Whether the two differ by what the proof says.
+    pub fn holds(&self) -> bool {
+        self.fpt == self.fct + self.before
+    }
+    /// Whether the better of two schedules of one instance in FPT is the better in FCT.
+    pub fn same_order(&self, other: &Theorem2) -> bool {
+        self.fpt.cmp(&other.fpt) == self.fct.cmp(&other.fct)
+    }
 }
 
 /// The numbers in the proof of theorem 8, of one instance.
@@ -62,8 +105,8 @@ pub fn theorem2(a: &Metrics, b: &Metrics) -> bool {
 pub struct Theorem8 {
     /// FPT of GA(A).
     pub ga: u64,
-    /// FPT of A on the residual flows.
-    pub residual: u64,
+    /// Packets of complete flows that GA(A) sends in another slot than A does on the residual flows.
+    pub moved: u64,
     /// The optimum of the residual flows.
     pub residual_optimum: u64,
     /// The optimum.
@@ -73,7 +116,7 @@ pub struct Theorem8 {
 impl Theorem8 {
     /// The first step: GA(A) is A on the residual flows.
     pub fn same_schedule(&self) -> bool {
-        self.ga == self.residual
+        self.moved == 0
     }
     /// The second step: their optimum is at most 3 times the optimum (2 on one port).
     pub fn at_most(&self, factor: u64) -> bool {
@@ -81,14 +124,41 @@ impl Theorem8 {
     }
 }
 
+/// The packets of a schedule that are not in another, by slot and flow.
+fn moved(mut one: Vec<(u32, u32)>, other: &[(u32, u32)]) -> u64 {
+    let mut other = other.to_vec();
+    other.sort_unstable();
+    one.sort_unstable();
+    // A flow sends at most one packet in a slot.
+    let stays = |packet: &&(u32, u32)| other.binary_search(packet).is_ok();
+    let (all, same) = (one.len().max(other.len()), one.iter().filter(stays).count());
+    (all - same) as u64
+}
+
+/// Whether a packet of the flow that leaves in `slot` is one of a complete flow.
+fn is_complete(instance: &Instance, &(slot, flow): &(u32, u32)) -> bool {
+    slot >= instance.flows[flow as usize].complete()
+}
+
 /// The flows that A sees in GA(A): each arrives whole with its last packet, less what
 /// `ga` has sent before.
 pub fn residual(instance: &Instance, ga: &PolicySpec) -> Instance {
+    residual_of(instance, &schedule(instance, ga).0)
+}
+
+/// What a policy sends, as slot and flow, and when each flow ends.
+fn schedule(instance: &Instance, policy: &PolicySpec) -> (Vec<(u32, u32)>, Vec<u32>) {
+    let mut sent = Vec::new();
+    let ends = policy.run(instance, |slot, flow| sent.push((slot, flow)));
+    (sent, ends)
+}
+
+/// The same, from what GA(A) has sent.
+fn residual_of(instance: &Instance, sent: &[(u32, u32)]) -> Instance {
     let mut sent_before = vec![0; instance.flows.len()];
-    ga.run(instance, |slot, flow| {
-        let before = slot < instance.flows[flow as usize].complete();
-        sent_before[flow as usize] += u32::from(before);
-    });
+    for packet in sent.iter().filter(|packet| !is_complete(instance, packet)) {
+        sent_before[packet.1 as usize] += 1;
+    }
     let flows = instance
         .flows
         .iter()
@@ -122,13 +192,16 @@ pub fn theorem8(
             format!("{:?} is not \"ga\"", ga.kind()),
         ));
     };
-    let flows = residual(instance, ga);
+    let (mut sent, ends) = schedule(instance, ga);
+    let flows = residual_of(instance, &sent);
+    sent.retain(|packet| is_complete(instance, packet));
+    let (alone, _) = schedule(&flows, &spec.policy);
     let best = optimum::optimum(instance, metric);
     let residual_best = optimum::optimum(&flows, metric);
     Ok(
         (best.is_exact() && residual_best.is_exact()).then(|| Theorem8 {
-            ga: metric.of(instance, &ga.ends(instance)),
-            residual: metric.of(&flows, &spec.policy.ends(&flows)),
+            ga: metric.of(instance, &ends),
+            moved: moved(sent, &alone),
             residual_optimum: residual_best.value,
             optimum: best.value,
         }),
@@ -167,6 +240,71 @@ mod tests {
         }
     }
 
+    /// What theorem 2 compares, with the metrics, the packets and the ends.
+    fn two_sides(
+        instance: &Instance,
+        policy: &PolicySpec,
+    ) -> (Theorem2, Vec<(u32, u32)>, Vec<u32>) {
+        let (sent, ends) = schedule(instance, policy);
+        let metrics = Metrics::new(instance, &ends);
+        (Theorem2::new(instance, &sent, &metrics), sent, ends)
+    }
+
+    #[test]
+    fn theorem_2_fails_with_a_wrong_slot() {
+        let shape = shape();
+        let rng = &mut shape.rng(2);
+        for _ in 0..200 {
+            let instance = random(rng, &shape);
+            let (found, sent, ends) = two_sides(&instance, &policy(json!("las")));
+            assert!(found.holds());
+            let told = |ends: &[u32]| Metrics::new(&instance, ends);
+            // Slots counted from 0.
+            let metrics = Metrics {
+                fpt: found.fpt - ends.len() as u64,
+                ..told(&ends)
+            };
+            assert!(!Theorem2::new(&instance, &sent, &metrics).holds());
+            // One flow ends a slot late.
+            let mut late = ends.clone();
+            late[0] += 1;
+            assert!(!Theorem2::new(&instance, &sent, &told(&late)).holds());
+            // A flow's last packet is sent a slot later than is told.
+            let mut moved = sent.clone();
+            if let Some(last) = moved.last_mut() {
+                last.0 += 1;
+            }
+            assert!(!Theorem2::new(&instance, &moved, &told(&ends)).holds());
+        }
+    }
+
+    /// Ends that add up to the same are not the same schedule.
+    #[test]
+    fn theorem_8_compares_packets() {
+        let one = vec![(1, 0), (2, 1), (3, 1), (4, 0), (5, 2)];
+        assert_eq!(moved(one.clone(), &one), 0);
+        let swapped = [(1, 0), (2, 1), (3, 0), (4, 1), (5, 2)];
+        assert_eq!(moved(one.clone(), &swapped), 2);
+        assert_eq!(moved(one.clone(), &one[..4]), 1);
+        assert_eq!(moved(one[..4].to_vec(), &one), 1);
+        // A flow that another overtakes within its rounds ends when it did: only the packets tell.
+        let shape = Shape {
+            flows: 4,
+            packets: 20,
+            slots: 6,
+            weight: 1,
+            ..Shape::default()
+        };
+        let rng = &mut shape.rng(1);
+        let hidden = (0..2000).any(|_| {
+            let instance = random(rng, &shape);
+            let (a, sent, _) = two_sides(&instance, &policy(json!("brr")));
+            let (b, other, _) = two_sides(&instance, &policy(json!("las")));
+            a.fpt == b.fpt && moved(sent, &other) > 0
+        });
+        assert!(hidden, "sums would do");
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4000))]
 
@@ -185,9 +323,10 @@ mod tests {
         fn theorem_2_holds(seed: u64, ports in 1u32..4) {
             let shape = Shape { ingress: ports, egress: ports, ..shape() };
             let instance = random(&mut shape.rng(seed), &shape);
-            let found: Vec<_> = every_policy().iter().map(|p| Metrics::new(&instance, &p.ends(&instance))).collect();
+            let found: Vec<_> = every_policy().iter().map(|p| Theorem2::of(&instance, p)).collect();
             for a in &found {
-                prop_assert!(found.iter().all(|b| theorem2(a, b)));
+                prop_assert!(a.holds(), "{:?}", a);
+                prop_assert!(found.iter().all(|b| a.same_order(b)));
             }
         }
 
