@@ -150,8 +150,8 @@ def options(draw: random.Random, folder: Path) -> list[str]:
         path = [p for p in paths(tables) if all("." not in str(key) for key in p)]
         key = ".".join(map(str, draw.choice(path)))
         return [*few(folder / file.name, draw), "--set", f"{key}={text}"]
-    file = draw.choice(("star-incast.toml", "trace-replay.toml"))
-    arguments = [draw.choice(("run", "compare")), str(folder / file), draw.choice(OPTIONS), text]
+    name = draw.choice(("star-incast.toml", "trace-replay.toml"))
+    arguments = [draw.choice(("run", "compare")), str(folder / name), draw.choice(OPTIONS), text]
     if arguments[0] == "compare" and "--schemes" not in arguments:
         arguments += ["--schemes", "dctcp"]
     return [*arguments, "--set", "traffic.flows=40"]
