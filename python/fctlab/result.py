@@ -74,8 +74,7 @@ class Result:
 
     @property
     def report(self) -> dict[str, Any]:
-        """``{"summary", "offered", "warnings", "counters", "perf", "extras", "recordings", "engine"}``
-        as plain values.
+        """``{"summary", "offered", "warnings", "counters", "perf", "extras", ...}``, plain values.
 
         ``offered`` is the load that traffic, pattern and topology put on the busiest link of
         each tier, computed beforehand: shares of its rate (``load``, of which ``data``,

@@ -87,7 +87,9 @@ def test_ratios_of_bounds_are_not_known(program: Program, tmp_path: Path) -> Non
 def test_the_plots_say_so(tmp_path: Path) -> None:
     result = fctlab.run(fctlab.load_scenario(WEB).with_sets(list(CUT[1::2])))
     unfinished = result.summary["unfinished"][0]
-    (label,) = [t.get_text() for t in result.plot_fct_cdf().axes[0].get_legend().get_texts()]
+    legend = result.plot_fct_cdf().axes[0].get_legend()
+    assert legend is not None
+    (label,) = [t.get_text() for t in legend.get_texts()]
     assert label == f"dctcp ({unfinished} unfinished)"
     figure = result.plot_slowdown()
     assert "hollow: at least" in figure.get_suptitle()

@@ -230,7 +230,8 @@ def test_mistakes(tmp_path: Path) -> None:
     assert wrong("foo", "slo =", "slo") == (
         'foo.dhall: line 12, column 3: syntax error (at `slo "tail_slowdown < 3.0"`)'
     )
-    assert wrong("foo", '"websearch.txt"', '"nosuch.txt"').startswith("classes[0].flowsizes.file: ")
+    missing = wrong("foo", '"websearch.txt"', '"nosuch.txt"')
+    assert missing.startswith("classes.Foo.flowsizes.file: ")
     assert wrong("dctcp", "CC.Normal", "https://example.com/cc.dhall") == (
         "dctcp.dhall: line 2, column 1: example.com is not read: imports are files on the local "
         "disk, such as ./foo.dhall"

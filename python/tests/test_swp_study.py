@@ -111,7 +111,7 @@ def test_a_weight_that_does_not_do_is_none(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_least_weight_is_found_to_its_precision() -> None:
     for least in (0.003, 0.0312, 0.4, 0.97):
-        found = isolation.least_weight(lambda weight, least=least: weight >= least)
+        found = isolation.least_weight(least.__le__)
         assert found is not None
         assert least <= found <= least * isolation.PRECISION
     assert isolation.least_weight(lambda weight: weight >= 0.99) is None

@@ -2,7 +2,7 @@
 
 use fctlab_core::SpecError;
 use fctlab_core::spec::Plain;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// Sets `path` (keys with dots between; a class by its name or place) to `text`:
 /// TOML, bare text, or a change in percent of the number that is there.
