@@ -38,10 +38,12 @@ pub struct ClassLoad {
     pub wire: f64,
 }
 
-/// Bytes on the wire per byte of payload, and the share of bytes that flows send in their first round trip.
+/// What a class's flows send besides their payload, and when.
 #[derive(Clone, Copy, Debug)]
 pub struct Wire {
+    /// Bytes on the wire per byte of payload.
     pub per_byte: f64,
+    /// The share of bytes that flows send in their first round trip.
     pub uncontrolled: f64,
 }
 

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::evaluate::{Candidate, Flows, Meter, horizon};
 use crate::load::Load;
 use crate::optimize::{Balance, Until, baselines, normalized};
+use crate::sli::ONCE;
 use crate::spec::Spec;
 
 /// How far a capacity may be above the least, as a share of it.
@@ -178,7 +179,10 @@ impl Provision {
         let mut decided = |bps: f64| {
             tried += 1;
             let classes = served.classes;
-            let estimates = served.at_rate(bps).run(flows, meter).estimates(classes);
+            let estimates = served
+                .at_rate(bps)
+                .run(flows, meter)
+                .estimates(classes, ONCE);
             let each = classes.iter().zip(&estimates);
             let each = each.filter_map(|(class, found)| {
                 let intervals: Vec<_> = found.iter().map(|e| e.ci95).collect();

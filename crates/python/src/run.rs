@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use serde_json::json;
 
 use crate::calls::{Stop, call_with};
-use crate::errors::{os_error, spec_error, value};
+use crate::errors::{guarded, os_error, spec_error, value};
 use crate::table::Table;
 
 /// How often a callback is told.

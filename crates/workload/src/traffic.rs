@@ -114,7 +114,7 @@ impl Traffic {
     pub fn class_column(&self) -> Option<&'static str> {
         match &self.source {
             Source::Generated(_) => None,
-            Source::Trace(trace) => trace.class_column(),
+            Source::Trace(trace) => trace.0.class_column(),
         }
     }
 
