@@ -286,7 +286,7 @@ mod tests {
 
     fn leaf_spine(fabric_rate: &str) -> Value {
         json!({"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 4,
-            "host_rate": "10Gbps", "fabric_rate": fabric_rate, "base_rtt": "20us"})
+            "host_rate": "10Gbps", "fabric_rate": fabric_rate, "base_rtt": "40us"})
     }
 
     /// Payload 1460 B, header 40 B, ACK 40 B: 1500 B out, 40 B back.

@@ -173,7 +173,7 @@ mod tests {
             (
                 json!({"preset": "tcp", "port": {"buffer": "20KB"}}),
                 None,
-                vec!["scheme.port.buffer: 20KB is less than a bandwidth-delay product (31249B)"],
+                vec!["scheme.port.buffer: 20KB is less than a bandwidth-delay product (31250B)"],
             ),
             (
                 json!({"preset": "tcp", "port": {"ecn_threshold": "65pkt"}}),

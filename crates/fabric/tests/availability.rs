@@ -15,7 +15,7 @@ fn busy(scheme: &Value, spacing: f64) -> Played {
             "kind": "leaf-spine", "leaves": 3, "spines": 2, "hosts_per_leaf": 4,
             "host_rate": "10Gbps", "fabric_rate": "10Gbps", "base_rtt": "40us",
         },
-        "traffic": {"workload": "imc10", "load": 0.8, "flows": 800, "spacing": spacing},
+        "traffic": {"workload": "imc10", "load": 0.8, "flows": 800, "spacing": spacing, "overload": true},
         "scheme": scheme,
     }))
 }

@@ -136,6 +136,8 @@ fn scheme() -> impl Strategy<Value = Value> {
             // queue without end, unless few packets of a flow may wait there.
             let endless = transport == "mintcp" && shaper.is_some() && limit == "none";
             let limit = if endless { json!(4) } else { limit };
+            // More than a BDP is refused there.
+            let window = if transport == "hpcc" { "1bdp" } else { window };
             let mapped = port["discipline"]["kind"] == "mapped";
             let tagger = if mapped { "outstanding" } else { tagger };
             let mut scheme = json!({

@@ -410,6 +410,7 @@ mod tests {
                 "trace",
                 "class",
                 "spacing",
+                "overload",
                 "classes",
                 "share_of"
             ]

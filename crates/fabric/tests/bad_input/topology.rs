@@ -17,7 +17,7 @@ fn delays() {
     // 1.2 + 0.3 + 0.3 + 1.2 us and ACKs of 80 ns, and four host delays of 1 us.
     assert_eq!(
         with(&[("topology.base_rtt", json!("3us"))]),
-        "topology.base_rtt: 3us is less than transmissions and host delays take (3080ns)"
+        "topology.base_rtt: 3us is less than transmissions and host delays take (3.08 us)"
     );
     assert_eq!(
         with(&[

@@ -21,7 +21,7 @@ fn keys() {
     assert_eq!(
         with(&[("traffic.laod", json!(0.5))]),
         "traffic.laod: unknown key; did you mean \"load\"? known here: workload, load, load_counts, \
-         arrivals, pattern, flows, duration, trace, class, spacing, classes, share_of"
+         arrivals, pattern, flows, duration, trace, class, spacing, overload, classes, share_of"
     );
     assert_eq!(
         with(&[("topology.spine", json!(2))]),
