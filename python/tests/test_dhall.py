@@ -241,7 +241,7 @@ def test_mistakes(tmp_path: Path) -> None:
     )
     # Right types, wrong values: the engine's own errors.
     assert wrong("foo", "sigma = 2.0", "sigma = -2.0") == (
-        "classes[0].interarrivals.sigma: -2.0 is not in (0, inf)"
+        "classes.Foo.interarrivals.sigma: -2.0 is not in (0, inf)"
     )
     assert wrong("foo", "tail_slowdown <", "tail <").startswith("classes[0].slo: ")
 

@@ -206,7 +206,7 @@ def mapped() -> Iterator[Case]:
         ("initial_window", 100),
         ("path_delay", 200),
         ("burst", 300),
-        ("sharing_exponent", 2.0),
+        ("sharing_exponent", 0.5),
     ):
         yield Case(f"MappingPolicy[least-slowdown].{key}", policy, f"{mapping}policy.{key}", value)
     srtf = {
@@ -237,7 +237,8 @@ def traffic() -> Iterator[Case]:
         ("classes", [{"class": "a"}]),
     ):
         yield Case(f"TrafficSpec.{key}", on("dctcp"), f"traffic.{key}", value)
-    narrow = on("dctcp", {**LEAF_SPINE, "fabric_rate": "1Gbps"}, {**WEB, "overload": True})
+    narrow = {**LEAF_SPINE, "fabric_rate": "1Gbps", "base_rtt": "60us"}
+    narrow = on("dctcp", narrow, {**WEB, "overload": True})
     yield Case("TrafficSpec.overload", narrow, "traffic.overload", False)
     mix = [{"class": "a", "share": 1.0, "workload": "cache"}, {"class": "b"}]
     classes = on("dctcp", traffic={**WEB, "classes": mix})
@@ -292,6 +293,7 @@ def traffic() -> Iterator[Case]:
     ):
         plain = {"load": 0.5, "flows": 60, "pattern": table}
         sized = plain if table is incast else {**WEB, "pattern": table}
+        sized = {**sized, "overload": True}  # One receiver, or half of the pairs.
         path = f"traffic.pattern.{key}"
         yield Case(f"PatternSpec[{table['kind']}].{key}", on("dctcp", traffic=sized), path, value)
 
@@ -426,6 +428,8 @@ def laws() -> Iterator[Case]:
     yield Case("classes", spec(), "classes", [one])
     for key, value in (("link", "200Gbps"), ("rtt", "20us"), ("fct_ends", "delivery")):
         yield Case(f"NetworkSpec.{key}", spec(), f"network.{key}", value)
+    too_slow = {"link": "1Gbps", "rtt": "10us", "overload": True}
+    yield Case("NetworkSpec.overload", spec(network=too_slow), "network.overload", False)
     for kind in ("priority", "wrr", "drr", "wfq"):
         scenario = spec(queue={"kind": kind})
         yield Case(f"QueueSpec[{kind}].inside", scenario, "queue.inside", "fq")

@@ -337,9 +337,10 @@ def test_fit_warns_where_the_family_misleads(tmp_path: Path) -> None:
     found = fit.fit(tmp_path / "onoff.csv")["classes"][0]
     assert not found["holds"]
     assert any("not independent" in w and "replay" in w for w in found["warnings"])
-    files = fit.save(fit.fit(tmp_path / "onoff.csv"), tmp_path)
-    assert "flows-all.csv" in files and "flows-all.csv" in (tmp_path / files[0]).read_text()
-    replay = {"name": "all", "trace": str(tmp_path / "flows-all.csv")}
+    out = tmp_path / "out"
+    files = fit.save(fit.fit(tmp_path / "onoff.csv"), out)
+    assert "flows-all.csv" in files and "flows-all.csv" in (out / files[0]).read_text()
+    replay = {"name": "all", "trace": str(out / "flows-all.csv")}
     network = {"link": "10Gbps", "rtt": "10us"}
     drawn = planning.flows({"network": network, "queue": "fifo", "classes": [replay]}, len(start))
     assert drawn["start_s"].to_numpy() == pytest.approx(start - start[0], abs=1e-11)
@@ -407,7 +408,7 @@ def test_load_is_told_and_overload_refused() -> None:
     found = planning.predict(at(0.6, "hpcc"), most_flows=2_000)
     assert found["load"]["payload"] == pytest.approx(0.6)
     assert found["load"]["wire"] == pytest.approx(0.6 * 1.09)
-    assert "warnings" not in found
+    assert not found["warnings"]
     for load, cc in ((0.918, "hpcc"), (0.955, "dctcp-rate"), (0.9, "swp-h")):
         with pytest.raises(SpecError, match=r"^classes: the classes offer .*less than 1 is"):
             planning.predict(at(load, cc))
@@ -473,10 +474,11 @@ def test_a_size_that_many_flows_have_is_drawn_as_one(tmp_path: Path) -> None:
     sizes = np.where(rng.random(n) < 0.5, 1_000_000, other)
     start = np.cumsum(rng.exponential(1e-4, n))
     pl.DataFrame({"start_s": start, "size_bytes": sizes}).write_csv(tmp_path / "log.csv")
-    fit.save(fit.fit(tmp_path / "log.csv"), tmp_path)
+    out = tmp_path / "out"
+    fit.save(fit.fit(tmp_path / "log.csv"), out)
     network = 'network = { link = "200Gbps", rtt = "10us" }\n'
-    (tmp_path / "spec.toml").write_text(network + (tmp_path / "classes.toml").read_text())
-    drawn = planning.flows(tmp_path / "spec.toml", n)["size_bytes"].to_numpy()
+    (out / "spec.toml").write_text(network + (out / "classes.toml").read_text())
+    drawn = planning.flows(out / "spec.toml", n)["size_bytes"].to_numpy()
     # A byte below it is as good; the standard error is 0.0035, that of the mean 0.3%.
     assert ((drawn > 999_990) & (drawn <= 1_000_000)).mean() == pytest.approx(0.5, abs=0.018)
     assert drawn.mean() == pytest.approx(sizes.mean(), rel=0.02)

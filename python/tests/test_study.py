@@ -270,7 +270,7 @@ def test_cells_are_known_by_what_they_simulate(
     assert len(simulated) == 2
     study(with_load(0.4, TABLE.replace("0.5", "0.6")), out=tmp_path, seeds=1)
     assert len(simulated) == 3  # the same scenario reads another file
-    monkeypatch.setattr(runner, "engine", lambda: "another build")
+    monkeypatch.setattr(store, "engine", lambda: "another build")
     study(with_load(0.3, TABLE), out=tmp_path, seeds=1)
     assert len(simulated) == 4
 

@@ -90,7 +90,11 @@ impl Duration {
         let digits = (self.0 / unit.scale).max(1).ilog10() + 1;
         let step = (unit.scale / 10u64.pow(3u32.saturating_sub(digits))).max(1);
         let step = step * 10u64.pow(digits.saturating_sub(3));
-        let value = self.0.div_ceil(step) as f64 * step as f64 / unit.scale as f64;
+        let rounded = self.0.div_ceil(step) * step;
+        // Up may be up to the next unit.
+        let unit = TIME_UNITS.iter().rfind(|unit| rounded >= unit.scale);
+        let unit = unit.unwrap_or(&TIME_UNITS[0]);
+        let value = rounded as f64 / unit.scale as f64;
         format!("{value} {}", unit.suffix)
     }
 }

@@ -103,10 +103,13 @@ impl Load {
     /// # Errors
     /// More than the link, or what is used of it, can take.
     pub fn check(&self, spec: &Spec) -> Result<(), SpecError> {
-        if self.used < 1.0 {
+        if self.used < 1.0 || spec.network.overload {
             return Ok(());
         }
-        let message = format!("{}; less than 1 is needed", self.told(spec));
+        let message = format!(
+            "{}; less than 1 is needed, or network.overload = true",
+            self.told(spec)
+        );
         Err(SpecError::new("classes", message))
     }
 

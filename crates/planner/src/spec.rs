@@ -46,6 +46,10 @@ pub struct NetworkSpec {
     /// Where a flow's completion time, and its ideal, end. Default: `ack`, as in swp.
     #[serde(default)]
     pub fct_ends: FctEnds,
+    /// Whether classes may offer what the link, or what congestion control uses of it, cannot carry. Queues
+    /// then grow for as long as a run lasts, and so do values. Default: no, as `traffic.overload`.
+    #[serde(default)]
+    pub overload: bool,
 }
 
 /// Where a flow's completion time ends; the ideal ends there too.

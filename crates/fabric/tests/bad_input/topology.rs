@@ -24,7 +24,7 @@ fn delays() {
             ("topology.base_rtt", json!("7us")),
             ("topology.host_delay", json!("1us"))
         ]),
-        "topology.base_rtt: 7us is less than transmissions and host delays take (7080ns)"
+        "topology.base_rtt: 7us is less than transmissions and host delays take (7.08 us)"
     );
     assert_eq!(
         with(&[(
