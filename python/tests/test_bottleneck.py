@@ -100,8 +100,13 @@ def test_judge_is_what_predict_says() -> None:
     until_s = found["simulated_s"]
     flows = planning.flows(resolved, found["flows"], until_s=until_s)
     judged = planning.judge(resolved, flows, until_s)
-    assert judged[0]["slis"][0]["flows"] == found["classes"][0]["slis"][0]["flows"]
-    assert judged == found["classes"]
+    (one,), (other,) = judged[0]["slis"], found["classes"][0]["slis"]
+    assert one["flows"] == other["flows"] and one["value"] == other["value"]
+    # `predict` may look again, so its intervals are wider; what was run elsewhere is looked at once.
+    for narrow, wide in zip(one["ci99"], other["ci99"], strict=True):
+        off = [abs(end - one["value"]) for end in (narrow, wide) if end is not None]
+        assert off == sorted(off)
+    assert judged[0]["verdict"] == found["classes"][0]["verdict"]
 
 
 def test_flows_to_judge_are_whole_and_of_known_classes() -> None:
@@ -145,8 +150,8 @@ def test_the_command(tmp_path: Any) -> None:
 def test_packets_take_the_parameters_that_both_engines_have(
     cc: str, change: dict[str, Any]
 ) -> None:
-    classes = [{**spec("fifo", a="0.8")["classes"][0], "flowsizes": LONG}]
-    usual = planning.load({**spec("fifo", a="0.8"), "cc": cc, "classes": classes})
+    classes = [{**spec("fifo", a="0.7")["classes"][0], "flowsizes": LONG}]
+    usual = planning.load({**spec("fifo", a="0.7"), "cc": cc, "classes": classes})
     changed = planning.load({**usual, "cc": {"preset": cc, **change}})
     assert bottleneck.unused(changed) == []
     drawn = planning.flows(usual, 200)

@@ -243,7 +243,7 @@ def test_mistakes(tmp_path: Path) -> None:
     assert wrong("foo", "sigma = 2.0", "sigma = -2.0") == (
         "classes.Foo.interarrivals.sigma: -2.0 is not in (0, inf)"
     )
-    assert wrong("foo", "tail_slowdown <", "tail <").startswith("classes[0].slo: ")
+    assert wrong("foo", "tail_slowdown <", "tail <").startswith("classes.Foo.slo: ")
 
 
 def test_mistakes_on_the_command_line(tmp_path: Path) -> None:

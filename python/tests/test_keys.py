@@ -428,8 +428,8 @@ def laws() -> Iterator[Case]:
     yield Case("classes", spec(), "classes", [one])
     for key, value in (("link", "200Gbps"), ("rtt", "20us"), ("fct_ends", "delivery")):
         yield Case(f"NetworkSpec.{key}", spec(), f"network.{key}", value)
-    too_slow = {"link": "1Gbps", "rtt": "10us", "overload": True}
-    yield Case("NetworkSpec.overload", spec(network=too_slow), "network.overload", False)
+    meant = spec(network={**network, "overload": True}, classes=[{**one, "load": 0.7}, two])
+    yield Case("NetworkSpec.overload", meant, "network.overload", False)
     for kind in ("priority", "wrr", "drr", "wfq"):
         scenario = spec(queue={"kind": kind})
         yield Case(f"QueueSpec[{kind}].inside", scenario, "queue.inside", "fq")

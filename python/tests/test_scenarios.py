@@ -22,7 +22,7 @@ def test_the_schema_allows_every_scenario(file: Path) -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_every_scenario_runs(file: Path, tmp_path: Path) -> None:
-    scenario = fctlab.load_scenario(file).set("traffic.flows", 100)
+    scenario = fctlab.load_scenario(file).set("traffic.flows", 100).set("measure.warmup", "0s")
     result = fctlab.run(scenario, out=tmp_path / "out")  # some record, which needs a place
     assert result.counters["flows_started"] == result.counters["flows_finished"] > 0
     assert result.title

@@ -109,7 +109,7 @@ def test_packets_agree_with_the_model_where_there_is_plenty(
     monkeypatch.setattr(validation, "FLOWS", 300)
     spec = {**draw_spec(3, 2), "cc": "hpcc"}
     plenty = validation.on_link(spec, 400e9)
-    found = validation.judged(plenty, [1, 1, 1], [[20, 10], [20, 10], [20, 10]], 100_000)
+    found = validation.judged(plenty, [1, 1, 1], [[20, 10], [20, 10], [20, 10]], 400_000)
     assert found.met and found.settled and max(found.model) < 0 and len(found.losses) == 3
     size, workload = found.worst_sli.split(", ")
     assert size in ("small", "large")

@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(
             load("hpcc", 0.93).unwrap_err(),
             "classes: the classes offer 1.014 of the link (100Gbps), 0.930 of it payload, with cc.header = 90B \
-             for every 1KB: a 1.014; less than 1 is needed"
+             for every 1KB: a 1.014; less than 1 is needed, or network.overload = true"
         );
     }
 
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(
             load("swp-h", 0.95).unwrap_err(),
             "classes: the classes offer 0.950 of the link (100Gbps), 1.056 of what cc.u_target = 0.9 leaves of \
-             it: a 0.950; less than 1 is needed"
+             it: a 0.950; less than 1 is needed, or network.overload = true"
         );
     }
 

@@ -488,7 +488,7 @@ pub(crate) mod tests {
     fn mistakes_name_path_value_and_what_is_allowed() {
         assert_eq!(
             error(|v| v["classes"][0]["load"] = json!(0.95)),
-            "classes: the classes offer 1.050 of the link (100Gbps): web 0.950, rpc 0.100; less than 1 is needed"
+            "classes: the classes offer 1.050 of the link (100Gbps): web 0.950, rpc 0.100; less than 1 is needed, or network.overload = true"
         );
         assert_eq!(
             error(|v| v["classes"][0]["load"] = json!(1.2)),
