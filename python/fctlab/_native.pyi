@@ -19,6 +19,7 @@ __all__ = [
     "schema",
     "size_distribution",
     "version",
+    "warnings",
     "with_scheme",
 ]
 

@@ -102,7 +102,7 @@ def test_judge_is_what_predict_says() -> None:
     judged = planning.judge(resolved, flows, until_s)
     (one,), (other,) = judged[0]["slis"], found["classes"][0]["slis"]
     assert one["flows"] == other["flows"] and one["value"] == other["value"]
-    # `predict` may look again, so its intervals are wider; what was run elsewhere is looked at once.
+    # `predict` may look again, so its intervals are wider; this is one look.
     for narrow, wide in zip(one["ci99"], other["ci99"], strict=True):
         off = [abs(end - one["value"]) for end in (narrow, wide) if end is not None]
         assert off == sorted(off)
