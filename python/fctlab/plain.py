@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from typing import Any
 
 from fctlab.errors import SpecError
@@ -31,7 +30,7 @@ def _culprit(value: Any, path: str = "", depth: int = 0) -> tuple[str, str] | No
         return None if math.isfinite(value) else (path, f"{value} is not a finite number")
     if value is None or isinstance(value, str | int):
         return None
-    if isinstance(value, Mapping) and isinstance(value, dict):
+    if isinstance(value, dict):
         for key, each in value.items():
             if not isinstance(key, str):
                 return path, f"{key!r} is not a key; keys are strings"

@@ -16,6 +16,11 @@ from typing import Any
 UNLIKE_BY_NATURE = ("name", "scheme.name", "record")
 """What they are called, and what is recorded beside: no part of what is compared."""
 
+RECOVERY = tuple(
+    f"scheme.transport.{key}" for key in ("rto", "rto_backoff", "fast_retransmit", "probe_after")
+)
+"""How a sender finds and repairs losses: minTCP, and so pFabric, has rules of its own."""
+
 
 @dataclass(frozen=True)
 class Intended:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import fctlab
-from fctlab.studies.likeness import Intended
+from fctlab.studies.likeness import RECOVERY, Intended
 from fctlab.studies.study import Cell, Cells, Mode, Source, metric
 
 if TYPE_CHECKING:
@@ -228,12 +228,7 @@ def ads(
 
 INTENDED = (
     Intended(
-        (
-            "scheme.transport.rto",
-            "scheme.transport.rto_backoff",
-            "scheme.transport.fast_retransmit",
-            "scheme.transport.probe_after",
-        ),
+        RECOVERY,
         "minTCP recovers by its own rules: a fixed timer that does not back off, probes, no fast "
         "retransmit",
         (

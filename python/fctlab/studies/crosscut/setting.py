@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fctlab.studies import published
-from fctlab.studies.likeness import Intended
+from fctlab.studies.likeness import RECOVERY, Intended
 from fctlab.studies.ns2 import Fabric
 from fctlab.studies.study import Cell, Cells, Mode, Run
 
@@ -164,12 +164,7 @@ BASE = BY_NAME["DCTCP"]
 _EXACT = tuple(f"*, {name}" for name in ("LAS", "ASCC", "SJF", "pFabric"))
 INTENDED = (
     Intended(
-        (
-            "scheme.transport.rto",
-            "scheme.transport.rto_backoff",
-            "scheme.transport.fast_retransmit",
-            "scheme.transport.probe_after",
-        ),
+        RECOVERY,
         "pFabric recovers as minTCP does: a fixed timer that does not back off, probes, no fast "
         "retransmit",
         ("*, pFabric",),

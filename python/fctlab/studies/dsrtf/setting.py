@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fctlab.studies import published
-from fctlab.studies.likeness import Intended
+from fctlab.studies.likeness import RECOVERY, Intended
 from fctlab.studies.loads import ByLoad
 from fctlab.studies.study import Cell, Cells, Keep, Mode, metric
 
@@ -190,12 +190,7 @@ INTENDED = (
         ("case study *",),
     ),
     Intended(
-        (
-            "scheme.transport.rto",
-            "scheme.transport.rto_backoff",
-            "scheme.transport.fast_retransmit",
-            "scheme.transport.probe_after",
-        ),
+        RECOVERY,
         "pFabric recovers as minTCP does: a fixed timer that does not back off, probes, no fast "
         "retransmit; the ideal schedulers of the case studies lose nothing",
         ("*, pFabric*", "case study *"),
