@@ -368,9 +368,9 @@ fn measured((from, until): (Time, Time), all: &SummaryRow) -> Value {
 
 /// What `measure.max_time` left undone, if anything. How many flows there are is an expectation
 /// where the traffic ends at a time.
-fn cut(now: Time, expected: Option<u64>, counters: &Counters) -> Option<Value> {
+fn cut(now: Time, expected: u64, counters: &Counters) -> Option<Value> {
     let started = counters.flows_started;
-    let not_started = expected.unwrap_or(started).saturating_sub(started);
+    let not_started = expected.saturating_sub(started);
     let unfinished = started - counters.flows_finished;
     (not_started + unfinished > 0).then(|| {
         json!({

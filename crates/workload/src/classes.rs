@@ -265,7 +265,7 @@ mod tests {
             fixed("before", "1460B", json!({"load": 0.9, "until": "1ms"})),
             fixed("after", "1460B", json!({"load": 0.3, "from": "1ms"}))]});
         let traffic = build(spec.clone()).unwrap();
-        assert_eq!(traffic.expected_flows(), Some(6164 + 2055));
+        assert_eq!(traffic.expected_flows(), 6164 + 2055);
         let (_, counts, flows) = totals(spec, usize::MAX);
         // Poisson: five standard deviations.
         assert!((counts[0] - 6164.0).abs() < 393.0 && (counts[1] - 2055.0).abs() < 227.0);

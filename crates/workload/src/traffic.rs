@@ -119,9 +119,9 @@ impl Traffic {
     }
 
     /// How many flows the stream will have: exact for a trace and for a number
-    /// of flows, the expectation for a duration. `None` when that is unknown.
-    pub fn expected_flows(&self) -> Option<u64> {
-        Some(self.expected_flows)
+    /// of flows, the expectation for a duration.
+    pub fn expected_flows(&self) -> u64 {
+        self.expected_flows
     }
 
     /// What the stream offers to the network.
@@ -323,7 +323,7 @@ mod tests {
         let spec = json!({"workload": "imc10", "load": 0.6, "duration": "1ms", "flows": 1000});
         let mut traffic = build(spec.clone(), &layout(2, 8), 1);
         let expected = traffic.offered().flows_per_s * 1e-3;
-        assert_eq!(traffic.expected_flows(), Some(expected.round() as u64));
+        assert_eq!(traffic.expected_flows(), expected.round() as u64);
         let flows: Vec<_> = traffic.by_ref().collect();
         // Poisson with mean 60: five standard deviations are 39.
         assert!(
@@ -345,7 +345,7 @@ mod tests {
         let mut few = spec;
         few["flows"] = json!(7);
         let traffic = build(few, &layout(2, 8), 1);
-        assert_eq!((traffic.expected_flows(), traffic.count()), (Some(7), 7));
+        assert_eq!((traffic.expected_flows(), traffic.count()), (7, 7));
     }
 
     #[test]

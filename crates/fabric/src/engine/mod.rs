@@ -327,7 +327,7 @@ impl<'a, const FULL: bool> Engine<'a, FULL> {
             now: self.now(),
             flows_started: self.counters.flows_started,
             flows_finished: self.counters.flows_finished,
-            flows_expected: self.traffic.expected_flows(),
+            flows_expected: Some(self.traffic.expected_flows()),
             packet_hops: self.counters.packet_hops,
         }
     }

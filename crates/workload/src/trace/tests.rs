@@ -92,7 +92,7 @@ fn csv_is_replayed_exactly() {
     );
     let mut traffic = replay(of(&file)).unwrap();
     assert_eq!(traffic.class_names(), ["web", "batch"]);
-    assert_eq!(traffic.expected_flows(), Some(3));
+    assert_eq!(traffic.expected_flows(), 3);
     let offered = traffic.offered();
     assert_eq!(
         (offered.mean_size_bytes, offered.mean_wire_bytes),
@@ -123,16 +123,13 @@ fn limits_and_class_apply() {
     let traffic = replay(spec.clone()).unwrap();
     assert_eq!(
         (traffic.expected_flows(), traffic.offered().mean_size_bytes),
-        (Some(2), 15.0)
+        (2, 15.0)
     );
     assert_eq!(traffic.class_names(), ["web"]);
     assert_eq!(traffic.count(), 2);
     spec.duration = "0.1s".parse().ok();
     let mut traffic = replay(spec).unwrap();
-    assert_eq!(
-        (traffic.expected_flows(), traffic.by_ref().count()),
-        (Some(1), 1)
-    );
+    assert_eq!((traffic.expected_flows(), traffic.by_ref().count()), (1, 1));
 }
 
 /// The columns that fctlab writes, among others.
