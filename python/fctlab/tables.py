@@ -42,6 +42,7 @@ def result(found: Result) -> RenderableType:
     parts += _window(found.extras["measured"])
     parts += _cut(found.extras, found.scenario)
     parts += _offered("", found.report)
+    parts += _base_rtt(found.scenario)
     parts.append(_counters(found.scheme, found.engine, found.counters))
     parts += _extras(found.scheme, found.extras)
     parts.append(_speed(found.perf, found.engine, found.counters))
@@ -82,6 +83,7 @@ def comparison(found: Comparison) -> RenderableType:
         parts.append(_whole(table))
         first = next(r for c, r in zip(found.cells, found.results, strict=True) if c.load == load)
         parts += _offered("" if load is None else f" at load {load:g}", first.report)
+    parts += _base_rtt(found.results[0].scenario)
     parts += _bounds(found.summary)
     if len(found.seeds) == 1:
         parts += _window(found.results[0].extras["measured"])
@@ -513,6 +515,12 @@ def _offered(when: str, report: dict[str, Any]) -> list[Text]:
     tiers = report.get("offered") or []  # results saved before it was computed do not have it
     loads = ", ".join(f"{tier['tier']} {tier['load']:.1%}" for tier in tiers)
     return [Text(f"offered to the busiest links{when}: {loads}", style="dim")] if loads else []
+
+
+def _base_rtt(scenario: dict[str, Any]) -> list[Text]:
+    """The time that windows, timeouts and thresholds in BDPs go by."""
+    found = scenario.get("base_rtt_s")  # results saved before it was computed do not have it
+    return [Text(f"base RTT: {seconds(found)}", style="dim")] if found else []
 
 
 def _window(measured: dict[str, Any]) -> list[Text]:

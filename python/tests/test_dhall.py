@@ -150,7 +150,8 @@ def test_every_key_has_a_typed_form(tmp_path: Path) -> None:
       let d = Class::{ name = "d", flowsizes = Some (Workload.TableSteps "cache"), load = Some 0.1 }
       let cc = CC.Normal
             { r_init = T.Line, u_target = 0.9, thresh = T.B 0, beta = 1.0, eta = 5.0 }
-      let network = Network::{ link = T.Gbps 10, rtt = T.Us 8, fct_ends = Network.Delivery }
+      let network = Network::{ link = T.Gbps 10, rtt = T.Us 8, fct_ends = Network.Delivery
+                             , overload = True }
       in Spec::{ seed = 7, network, queue = Queue.DRR Inside.FQ, cc, classes = [ a, b, c, d ] }
     """)
     lognormal = {"kind": "lognormal", "sigma": 1.5}
@@ -158,7 +159,7 @@ def test_every_key_has_a_typed_form(tmp_path: Path) -> None:
     goodput = {"name": "slow", "metric": "mean", "attr": "throughput", "from": "9B"}
     same = {
         "seed": 7,
-        "network": {"link": "10Gbps", "rtt": "8us", "fct_ends": "delivery"},
+        "network": {"link": "10Gbps", "rtt": "8us", "fct_ends": "delivery", "overload": True},
         "queue": {"kind": "drr", "inside": "fq"},
         "cc": {"preset": "swp-h", "scheme": "dctcp-rate"},
         "classes": [

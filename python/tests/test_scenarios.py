@@ -47,6 +47,21 @@ def test_the_schema_and_the_engine_refuse_alike(path: str, value: object) -> Non
         fctlab.load_scenario(changed).resolve()
 
 
+def test_the_base_rtt_is_computed_and_not_written() -> None:
+    # Two links each way of 2 us; a packet of 1500 B and an ACK of 40 B are sent twice at 10 Gbps.
+    star = {"kind": "star", "senders": 2, "host_rate": "10Gbps", "link_delay": "2us"}
+    resolved = fctlab.load_scenario(SMALL | {"topology": star}).resolve()
+    assert resolved["base_rtt_s"] == pytest.approx(8e-6 + 2 * 1.232e-6, abs=1e-15)
+    again = fctlab.load_scenario(resolved)
+    assert again.resolve() == resolved
+    slower = again.set("topology.link_delay", "12us").resolve()
+    assert slower["base_rtt_s"] == pytest.approx(48e-6 + 2 * 1.232e-6, abs=1e-15)
+    wrong = (again.set("base_rtt_s", 1e-5), fctlab.load_scenario(SMALL | {"base_rtt_s": 1e-5}))
+    for scenario in wrong:
+        with pytest.raises(fctlab.SpecError, match=r"^base_rtt_s: is computed from the topology"):
+            scenario.resolve()
+
+
 @pytest.mark.parametrize(
     "scheme",
     [

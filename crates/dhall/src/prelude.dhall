@@ -167,9 +167,14 @@ let Config = { network : ShortNetwork, queue : QueueType, cc : CC, classes : Lis
 -- given with the defaults. What may be absent is Optional.
 let Ends = < ack | delivery >
 
-let NetworkType = ShortNetwork //\\ { fct_ends : Ends }
+let NetworkType = ShortNetwork //\\ { fct_ends : Ends, overload : Bool }
 
-let Network = { Type = NetworkType, default.fct_ends = Ends.ack, Ack = Ends.ack, Delivery = Ends.delivery }
+let Network =
+      { Type = NetworkType
+      , default = { fct_ends = Ends.ack, overload = False }
+      , Ack = Ends.ack
+      , Delivery = Ends.delivery
+      }
 
 let SliType = ShortSli //\\ { from : Size, below : Optional Size }
 

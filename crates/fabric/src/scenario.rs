@@ -47,6 +47,11 @@ pub struct Scenario {
     pub packet: PacketFormat,
     /// Hosts, switches and links.
     pub topology: TopologySpec,
+    /// The base RTT that follows from them, in seconds: a full packet and its ACK along the longest
+    /// path, nothing waiting. Computed; it is not to be written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("readOnly" = true))]
+    pub base_rtt_s: Option<f64>,
     /// Links of which less is available at times.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capacity: Vec<capacity::Spec>,
@@ -278,6 +283,7 @@ pub fn resolve(
     if let Some(written) = map.get("version") {
         check_version(written).map_err(|e| e.under("version"))?;
     }
+    check_computed(map, sets)?;
     // A resolved scenario is resolved anew, by this version.
     map.insert("version".into(), version().into());
     let given = map.get_mut("scheme").map(Value::take);
@@ -303,6 +309,7 @@ pub fn resolve(
         .window(&scenario.traffic)
         .map_err(|e| e.under("measure"))?;
     let fabric = scenario.fabric()?;
+    scenario.base_rtt_s = Some(fabric.base_rtt.as_secs_f64());
     scenario.traffic.resolve_on(&fabric.layout());
     let SchemeSpec { port, nic, .. } = &mut scenario.scheme;
     for (key, port) in [("scheme.port", port), ("scheme.nic", &mut nic.port)] {
@@ -327,6 +334,21 @@ pub fn resolve(
         offered::check(&scenario, &tiers)?;
     }
     Ok(scenario)
+}
+
+/// Refuses what is computed where a person wrote it, which is anywhere but in a resolved scenario.
+fn check_computed(
+    written: &Map<String, Value>,
+    sets: &[(String, String)],
+) -> Result<(), SpecError> {
+    const KEY: &str = "base_rtt_s";
+    let resolved = written.contains_key("version");
+    if written.contains_key(KEY) && !resolved || sets.iter().any(|(path, _)| path == KEY) {
+        let message =
+            "is computed from the topology; change topology.base_rtt, or delays and rates";
+        return Err(SpecError::new(KEY, message));
+    }
+    Ok(())
 }
 
 /// Refuses what a later version has resolved: its keys may mean something else.

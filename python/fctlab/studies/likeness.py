@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-UNLIKE_BY_NATURE = ("name", "scheme.name", "record")
-"""What they are called, and what is recorded beside: no part of what is compared."""
+UNLIKE_BY_NATURE = ("name", "scheme.name", "record", "base_rtt_s")
+"""What they are called, what is recorded beside, and what follows from the topology: that is
+compared itself."""
 
 RECOVERY = tuple(
     f"scheme.transport.{key}" for key in ("rto", "rto_backoff", "fast_retransmit", "probe_after")
