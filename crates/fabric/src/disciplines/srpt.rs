@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fifo::Fifo;
 use super::{Discipline, DisciplineSpec, Site, is_control};
-use crate::engine::index::{at, at_mut};
+use crate::index::{at, at_mut};
 use crate::engine::port::DropPolicy;
 use crate::packet::{FlowSlot, Packet};
 

@@ -17,7 +17,7 @@ use std::collections::BinaryHeap;
 
 use fctlab_core::{Duration, Time};
 
-use super::index::at_mut;
+use crate::index::at_mut;
 
 /// Number of a source of events.
 pub type Source = u32;

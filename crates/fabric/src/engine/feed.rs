@@ -5,7 +5,7 @@ use fctlab_core::{Bytes, Duration, Time};
 use fctlab_workload::{Flow, Spacing};
 
 use super::Engine;
-use super::index::at_mut;
+use crate::index::at_mut;
 use crate::packet::FlowSlot;
 
 /// What is to come of one flow, and what it would have taken alone.

@@ -11,7 +11,7 @@ use fctlab_workload::Flow;
 
 use super::Engine;
 use super::feed::Feed;
-use super::index::{at, at_mut};
+use crate::index::{at, at_mut};
 use crate::capacity::Schedule;
 use crate::packet::FlowSlot;
 use crate::records::{Fct, Record, Unfinished};

@@ -5,7 +5,7 @@ use fctlab_core::Time;
 
 use super::events::Source;
 use super::flows::FlowState;
-use super::index::{at, at_mut, prefetch};
+use crate::index::{at, at_mut, prefetch};
 use super::port::Fate;
 use super::slab::{PacketId, Slab};
 use super::{Engine, NO_LIMIT, Settings};

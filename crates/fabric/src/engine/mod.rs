@@ -15,13 +15,11 @@ pub mod events;
 mod feed;
 mod flows;
 mod hosts;
-pub mod index;
 mod network;
 mod pacing;
 pub mod port;
 pub mod shaper;
 pub mod slab;
-pub mod telemetry;
 mod turns;
 
 use std::ops::ControlFlow;

@@ -4,7 +4,7 @@
 use fctlab_core::Time;
 
 use super::Engine;
-use super::index::{at, at_mut, prefetch};
+use crate::index::{at, at_mut, prefetch};
 use super::port::{self, Fate};
 use super::slab::PacketId;
 use crate::packet::Packet;

@@ -12,7 +12,7 @@ use fctlab_core::{Duration, Time};
 
 use super::Engine;
 use super::events::Source;
-use super::index::at_mut;
+use crate::index::at_mut;
 use super::slab::PacketId;
 use crate::packet::FlowSlot;
 

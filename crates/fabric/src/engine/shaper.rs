@@ -20,7 +20,7 @@ use fctlab_core::{Duration, Rate, SpecError, Time};
 use serde::{Deserialize, Serialize};
 
 use super::Engine;
-use super::index::at_mut;
+use crate::index::at_mut;
 use super::slab::PacketId;
 use crate::packet::FlowSlot;
 

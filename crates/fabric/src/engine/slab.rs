@@ -4,8 +4,8 @@
 //! A packet keeps its slot from host to host while no port holds it back, so a
 //! hop changes a few words of it and copies nothing.
 
-use super::index::{at, at_mut, prefetch};
-use super::telemetry::Telemetry;
+use crate::index::{at, at_mut, prefetch};
+use crate::telemetry::Telemetry;
 use crate::packet::Packet;
 
 /// Number of a slot.

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use fctlab_core::Time;
 
-use super::index::at_mut;
+use crate::index::at_mut;
 use crate::packet::FlowSlot;
 
 /// The packets that wait in FIFO NICs: when each starts and whose it is.

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use fctlab_core::random::Seed;
 
-use crate::engine::index::at;
+use crate::index::at;
 use crate::topology::{Fabric, Link, Node};
 
 /// A choice to make.

@@ -21,7 +21,7 @@ use fctlab_core::{Bytes, SpecError, WindowCounts, spec};
 use serde::{Deserialize, Serialize};
 
 use super::{AckEvent, CongestionControl, SenderSpec, TimeoutEvent, TransportPart, dctcp_rate};
-use crate::engine::telemetry::{Hop, Path};
+use crate::telemetry::{Hop, Path};
 
 /// HPCC: windows and rates from in-band telemetry of every link. SIGCOMM 2019.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -23,7 +23,7 @@ use serde_json::{Map, Value};
 
 pub use sender::{SenderConfig, SenderSpec};
 
-use crate::engine::telemetry::Path;
+use crate::telemetry::Path;
 use crate::packet::Stamp;
 
 /// What an ACK told the sender, after its bookkeeping is done.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::scoreboard::Scoreboard;
 use super::{AckEvent, Rule, TimeoutEvent};
-use crate::engine::telemetry::Path;
+use crate::telemetry::Path;
 use crate::packet::Stamp;
 
 /// What all transports share; the defaults differ by transport.
