@@ -8,7 +8,7 @@
 
 use fctlab_core::{Bytes, Duration, PacketFormat};
 
-use crate::scenario::FctEnds;
+use crate::measure::FctEnds;
 use crate::topology::{Fabric, Link};
 
 /// Computes ideal completion times on one fabric.

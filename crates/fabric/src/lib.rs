@@ -27,6 +27,7 @@ pub mod functional;
 pub mod ideal;
 pub mod index;
 pub mod mappings;
+pub mod measure;
 pub mod offered;
 pub mod packet;
 pub mod recorders;

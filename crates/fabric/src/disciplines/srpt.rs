@@ -20,8 +20,8 @@ use serde::{Deserialize, Serialize};
 
 use super::fifo::Fifo;
 use super::{Discipline, DisciplineSpec, Site, is_control};
-use crate::index::{at, at_mut};
 use crate::engine::port::DropPolicy;
+use crate::index::{at, at_mut};
 use crate::packet::{FlowSlot, Packet};
 
 /// Exact priority by tag, with pFabric's starvation prevention.

@@ -5,12 +5,12 @@ use fctlab_core::Time;
 
 use super::events::Source;
 use super::flows::FlowState;
-use crate::index::{at, at_mut, prefetch};
 use super::port::Fate;
 use super::slab::{PacketId, Slab};
 use super::{Engine, NO_LIMIT, Settings};
+use crate::index::{at, at_mut, prefetch};
+use crate::measure::FctEnds;
 use crate::packet::{Flags, FlowSlot, Packet, Stamp};
-use crate::scenario::FctEnds;
 use crate::taggers::View;
 use crate::transports::sender::{Ack, Transmit};
 

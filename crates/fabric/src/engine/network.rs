@@ -4,9 +4,9 @@
 use fctlab_core::Time;
 
 use super::Engine;
-use crate::index::{at, at_mut, prefetch};
 use super::port::{self, Fate};
 use super::slab::PacketId;
+use crate::index::{at, at_mut, prefetch};
 use crate::packet::Packet;
 
 impl<const FULL: bool> Engine<'_, FULL> {

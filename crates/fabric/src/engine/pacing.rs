@@ -12,8 +12,8 @@ use fctlab_core::{Duration, Time};
 
 use super::Engine;
 use super::events::Source;
-use crate::index::at_mut;
 use super::slab::PacketId;
+use crate::index::at_mut;
 use crate::packet::FlowSlot;
 
 /// Set in a flow's `in_nic` while it is held back, so that nobody who looks

@@ -20,8 +20,8 @@ use fctlab_core::{Duration, Rate, SpecError, Time};
 use serde::{Deserialize, Serialize};
 
 use super::Engine;
-use crate::index::at_mut;
 use super::slab::PacketId;
+use crate::index::at_mut;
 use crate::packet::FlowSlot;
 
 /// A leaky bucket at every source.

@@ -5,8 +5,8 @@
 //! hop changes a few words of it and copies nothing.
 
 use crate::index::{at, at_mut, prefetch};
-use crate::telemetry::Telemetry;
 use crate::packet::Packet;
+use crate::telemetry::Telemetry;
 
 /// Number of a slot.
 pub type PacketId = u32;

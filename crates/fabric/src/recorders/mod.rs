@@ -46,9 +46,10 @@ use self::progress::Progress;
 use crate::engine::FlowState;
 use crate::engine::port::Port;
 use crate::engine::slab::Slab;
+use crate::measure::Extra;
 use crate::packet::{FlowSlot, Packet};
 use crate::run::RunError;
-use crate::scenario::{Extra, Scenario};
+use crate::scenario::Scenario;
 use crate::topology::Fabric;
 
 /// A statistic in seconds, and whether it is a lower bound.

@@ -23,8 +23,8 @@ use serde_json::{Map, Value};
 
 pub use sender::{SenderConfig, SenderSpec};
 
-use crate::telemetry::Path;
 use crate::packet::Stamp;
+use crate::telemetry::Path;
 
 /// What an ACK told the sender, after its bookkeeping is done.
 #[derive(Clone, Copy, Debug)]

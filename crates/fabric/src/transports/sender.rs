@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::scoreboard::Scoreboard;
 use super::{AckEvent, Rule, TimeoutEvent};
-use crate::telemetry::Path;
 use crate::packet::Stamp;
+use crate::telemetry::Path;
 
 /// What all transports share; the defaults differ by transport.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
