@@ -21,13 +21,13 @@ use serde_json::{Value, json};
 use crate::disciplines::QueueSpec;
 use crate::disciplines::classes;
 use crate::engine::{End, Settings};
-use crate::ideal::Ideal;
 use crate::measure::{Extra, Stop};
+use crate::network::ideal::Ideal;
+use crate::network::{self, Fabric};
 use crate::records::{Fct, Record, Unfinished};
 use crate::run::{Counters, Progress};
 use crate::scenario::Scenario;
 use crate::scheme::{self, SchemeSpec};
-use crate::topology::{self, Fabric};
 use crate::transports::RuleSpec;
 
 /// The functional model of one bottleneck: rates instead of packets, in a fraction of the time.
@@ -42,7 +42,7 @@ pub struct Spec {
 }
 
 /// The link into the one receiver.
-fn bottleneck(fabric: &Fabric) -> Result<&topology::Link, SpecError> {
+fn bottleneck(fabric: &Fabric) -> Result<&network::Link, SpecError> {
     let into = |sink| fabric.links.iter().find(|link| link.to == sink);
     let link = fabric.sink.and_then(into).ok_or_else(|| {
         let message = "the model has one bottleneck: it needs a topology with one receiver (star)";

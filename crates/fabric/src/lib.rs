@@ -9,36 +9,33 @@
 //! 2. The [`engine`] hands it to the host's NIC, a [`port`](engine::port) like
 //!    any other. A port queues it by its [`disciplines`], drops or marks it,
 //!    transmits it, and puts it on the wire.
-//! 3. At each switch, [`routing`] names the next port on a shortest path of the
-//!    [`topology`].
+//! 3. At each switch, [`routing`](network::routing) names the next port on a shortest path of the
+//!    [`network`].
 //! 4. The receiving host acknowledges it; the ACK travels back as a packet of
 //!    its own and tells the transport what it may do next.
 //!
 //! A [`scheme`] is a choice for each of these places, and every choice is a
 //! file of its own behind a one-line registry. When a flow is done its
-//! [`records`] and [`ideal`] completion time make the [`summary`];
+//! [`records`] and [`ideal`](network::ideal) completion time make the [`summary`];
 //! [`recorders`] see inside while it runs. [`functional`] runs the scenario without packets.
 //! Before that, [`offered`] computes the load of the links, and [`warnings`] names parts that do not meet.
 
-pub mod capacity;
 pub mod disciplines;
 pub mod engine;
 pub mod functional;
-pub mod ideal;
 pub mod index;
 pub mod mappings;
 pub mod measure;
+pub mod network;
 pub mod offered;
 pub mod packet;
 pub mod recorders;
 pub mod records;
-pub mod routing;
 pub mod run;
 pub mod scenario;
 pub mod scheme;
 pub mod summary;
 pub mod taggers;
 pub mod telemetry;
-pub mod topology;
 pub mod transports;
 pub mod warnings;

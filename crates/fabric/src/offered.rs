@@ -17,8 +17,8 @@ use fctlab_workload::{Demand, Matrix, Traffic};
 use serde::Serialize;
 
 use crate::engine::Settings;
+use crate::network::Fabric;
 use crate::scenario::{EngineSpec, Scenario};
-use crate::topology::Fabric;
 
 /// Above this load a number depends on how long the run is.
 const HIGH: f64 = 0.95;

@@ -16,13 +16,13 @@ use serde_json::{Map, Value, json};
 use crate::engine::{End, Engine, NO_LIMIT, Settings};
 use crate::functional;
 use crate::measure::Extra;
+use crate::network::Fabric;
 use crate::offered::{self, Tier};
 use crate::recorders::Recorders;
 use crate::recorders::queries::Queries;
 use crate::records::{Record, Records};
 use crate::scenario::{EngineSpec, Scenario};
 use crate::summary::Summary;
-use crate::topology::Fabric;
 use crate::warnings::warnings;
 
 /// Sees how far a run has come and says whether to go on.

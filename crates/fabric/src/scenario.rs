@@ -13,17 +13,18 @@ use fctlab_workload::{ArrivalsSpec, PatternSpec, SizesSpec, TrafficSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::capacity;
 use crate::disciplines::{QueueSpec, published};
 use crate::functional;
 use crate::mappings::MappingPolicy;
 use crate::measure::MeasureSpec;
+use crate::network::Fabric;
+use crate::network::capacity;
+use crate::network::routing::RoutingSpec;
+use crate::network::topology::TopologySpec;
 use crate::offered;
 use crate::recorders::RecordSpec;
-use crate::routing::RoutingSpec;
 use crate::scheme::{self, SchemeSpec};
 use crate::taggers::Tagger;
-use crate::topology::{Fabric, TopologySpec};
 use crate::transports::RuleSpec;
 
 /// A fully resolved scenario: every default filled in, every preset merged.

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use crate::engine::port::PortSpec;
 use crate::engine::shaper::ShaperSpec;
-use crate::routing::RoutingSpec;
+use crate::network::routing::RoutingSpec;
 use crate::taggers::Tagger;
 use crate::transports::TransportSpec;
 

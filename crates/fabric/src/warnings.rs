@@ -5,11 +5,11 @@ use fctlab_core::SpecError;
 
 use crate::engine::Settings;
 use crate::engine::port::{EcnAt, PortSpec};
+use crate::network::Fabric;
 use crate::offered;
 use crate::scenario::{EngineSpec, Scenario};
 use crate::taggers::Tagger;
 use crate::taggers::remaining_time::Bandwidth;
-use crate::topology::Fabric;
 use crate::transports::sender::Rto;
 
 /// What to say about `scenario` before it is simulated; see [`warnings`].

@@ -9,9 +9,9 @@ use fctlab_fabric::disciplines::Site;
 use fctlab_fabric::engine::events::{EventQueue, NONE as NO_SOURCE};
 use fctlab_fabric::engine::port::{Fate, Port, PortCounters, PortSpec};
 use fctlab_fabric::engine::slab::Slab;
+use fctlab_fabric::network::Link;
 use fctlab_fabric::packet::{Flags, Packet};
 use fctlab_fabric::telemetry::Hop;
-use fctlab_fabric::topology::Link;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -22,8 +22,8 @@ use super::adaptive::{Adaptive, Source};
 use super::{DisciplineSpec, Site, is_control};
 use crate::mappings::learned::Learning;
 use crate::mappings::{Mapping, VALUES};
+use crate::network::Fabric;
 use crate::packet::Packet;
-use crate::topology::Fabric;
 
 /// Strict priority over FIFO queues; a table maps tags to queues, static or following the traffic (ADS).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -9,8 +9,8 @@ use std::path::Path;
 use fctlab_core::{Rate, SpecError, Time};
 
 use crate::engine::port::DropPolicy;
+use crate::network::Fabric;
 use crate::packet::Packet;
-use crate::topology::Fabric;
 
 pub mod adaptive;
 pub mod classes;

@@ -11,8 +11,8 @@ use fctlab_workload::Flow;
 
 use super::Engine;
 use super::feed::Feed;
-use crate::capacity::Schedule;
 use crate::index::{at, at_mut};
+use crate::network::capacity::Schedule;
 use crate::packet::FlowSlot;
 use crate::records::{Fct, Record, Unfinished};
 use crate::transports::receiver::Receiver;

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::VALUES;
 use crate::disciplines::Site;
-use crate::topology::Fabric;
+use crate::network::Fabric;
 
 /// A table that stays: given here, or in a file of `fctlab mapping`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -47,10 +47,10 @@ use crate::engine::FlowState;
 use crate::engine::port::Port;
 use crate::engine::slab::Slab;
 use crate::measure::Extra;
+use crate::network::Fabric;
 use crate::packet::{FlowSlot, Packet};
 use crate::run::RunError;
 use crate::scenario::Scenario;
-use crate::topology::Fabric;
 
 /// A statistic in seconds, and whether it is a lower bound.
 fn bounded_s(found: Option<Bounded<Duration>>) -> (Option<f64>, bool) {

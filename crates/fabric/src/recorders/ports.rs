@@ -30,8 +30,8 @@ use serde_json::Value;
 use super::output::Table;
 use crate::engine::port::{Port, PortCounters};
 use crate::engine::slab::Slab;
+use crate::network::Fabric;
 use crate::run::RunError;
-use crate::topology::Fabric;
 
 /// Time series of ports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -22,10 +22,10 @@ use serde::{Deserialize, Serialize};
 
 use super::output::Table;
 use crate::mappings::VALUES;
+use crate::network::Fabric;
 use crate::packet::Packet;
 use crate::run::RunError;
 use crate::taggers::Tagger;
-use crate::topology::Fabric;
 
 /// The priorities that ports see.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -25,9 +25,9 @@ use serde::{Deserialize, Serialize};
 use super::output::Output;
 use crate::engine::FlowState;
 use crate::engine::port::Port;
+use crate::network::Fabric;
 use crate::packet::{Flags, FlowSlot, Packet};
 use crate::run::RunError;
-use crate::topology::Fabric;
 
 /// The longest waits in ports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

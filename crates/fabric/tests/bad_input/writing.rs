@@ -1,11 +1,11 @@
 //! How things are written: keys, names, units, `--set`, syntax.
 
 use fctlab_fabric::disciplines::QueueSpec;
-use fctlab_fabric::routing::RoutingSpec;
+use fctlab_fabric::network::routing::RoutingSpec;
+use fctlab_fabric::network::topology::TopologySpec;
 use fctlab_fabric::scenario::{Format, parse, with_scheme};
 use fctlab_fabric::scheme::PRESETS;
 use fctlab_fabric::taggers::Tagger;
-use fctlab_fabric::topology::TopologySpec;
 use fctlab_fabric::transports::RuleSpec;
 use serde_json::{Value, json};
 

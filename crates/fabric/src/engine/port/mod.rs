@@ -37,11 +37,11 @@ pub use self::spec::{DropPolicy, EcnAt, EcnScope, PortSpec};
 use self::waiting::{Start, Waiting};
 use super::events::{EventQueue, Source};
 use super::slab::{InFlight, NONE, PacketId, Slab};
-use crate::capacity::Schedule;
 use crate::disciplines::{Discipline, Queue, QueueSpec, Site};
+use crate::network::capacity::Schedule;
+use crate::network::{Fabric, Link};
 use crate::packet::{Flags, Packet};
 use crate::telemetry::Hop;
-use crate::topology::{Fabric, Link};
 
 /// What a port has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

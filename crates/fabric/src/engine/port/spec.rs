@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Port;
 use crate::disciplines::QueueSpec;
-use crate::topology::{Fabric, Link};
+use crate::network::{Fabric, Link};
 
 /// A port: what leaves next, what is dropped and what is marked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

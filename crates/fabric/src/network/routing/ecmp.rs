@@ -7,7 +7,7 @@ use fctlab_core::random::{Seed, mix};
 use serde::{Deserialize, Serialize};
 
 use super::{Choice, Choose, RoutingPart};
-use crate::topology::Fabric;
+use crate::network::Fabric;
 
 /// One path per flow, by hash.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -7,7 +7,7 @@ use rand_pcg::Pcg64;
 use serde::{Deserialize, Serialize};
 
 use super::{Choice, Choose, RoutingPart};
-use crate::topology::Fabric;
+use crate::network::Fabric;
 
 /// Each packet takes a random path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -1,186 +1,25 @@
-//! Which hosts, switches and links there are.
+//! The network: a graph of hosts, switches and links, and what follows from it.
 //!
-//! A topology is a graph; everything else (ports, shortest paths, base RTT,
-//! ideal completion times) follows from it. One file and one line below per
-//! topology.
+//! A [`topology`] is a graph. From it follow the ports ([`Fabric::links`], one per direction of a
+//! cable), delays and the base RTT, shortest paths and the choice among them ([`routing`]), what is
+//! available of links over time ([`capacity`]) and ideal completion times ([`ideal`]).
+
+pub mod capacity;
+pub mod ideal;
+pub mod routing;
+pub mod topology;
 
 use std::sync::Arc;
 
 use fctlab_core::{Duration, PacketFormat, Rate, SpecError, spec};
 use fctlab_workload::HostLayout;
-use serde::{Deserialize, Serialize};
 
-use crate::capacity::Schedule;
-use crate::routing::Routes;
+use self::capacity::Schedule;
+use self::routing::Routes;
+use self::topology::{Cable, Delays, Graph, Includes};
 
 /// A host or switch. Hosts come first: node `h` is host `h`.
 pub type Node = u32;
-
-/// A full-duplex cable; each direction becomes a port.
-#[derive(Clone, Copy, Debug)]
-pub struct Cable {
-    /// One end.
-    pub a: Node,
-    /// The other end.
-    pub b: Node,
-    /// Rate of each direction.
-    pub rate: Rate,
-}
-
-/// Hosts, switches and the cables between them. Every host has exactly one cable.
-#[derive(Clone, Debug)]
-pub struct Graph {
-    /// Number of hosts: nodes `0..hosts`.
-    pub hosts: u32,
-    /// Names of the switches: nodes `hosts..`.
-    pub switches: Vec<String>,
-    /// The cables; equal-cost choices are numbered in this order.
-    pub cables: Vec<Cable>,
-    /// The one receiver, on topologies that have one.
-    pub sink: Option<Node>,
-}
-
-/// A rule that builds a graph.
-pub trait Topology {
-    /// The graph.
-    ///
-    /// # Errors
-    /// When parameters do not fit each other.
-    fn graph(&self) -> Result<Graph, SpecError>;
-}
-
-/// Delays of a fabric: a base RTT, or per link and host. Exactly one of
-/// `base_rtt` and `link_delay` is given.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Delays {
-    /// RTT across the longest path on an idle fabric; spread evenly over links
-    /// after host delays.
-    pub base_rtt: Option<BaseRtt>,
-    /// Propagation delay of each link, one way.
-    pub link_delay: Option<Duration>,
-    /// Delay inside a host, for each packet that it sends or receives.
-    pub host_delay: Duration,
-}
-
-/// A base RTT and what it includes: `"16us"` is
-/// `{value = "16us", includes = "transmission"}`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct BaseRtt {
-    /// The round-trip time.
-    pub value: Duration,
-    /// What it includes besides propagation and host delays.
-    pub includes: Includes,
-}
-
-/// What a base RTT includes besides propagation and host delays.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Includes {
-    /// One full data packet on every link out and one ACK on every link back.
-    #[default]
-    Transmission,
-    /// Nothing: propagation (and host delays) only.
-    Propagation,
-}
-
-impl<'de> Deserialize<'de> for BaseRtt {
-    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Table {
-            value: Duration,
-            #[serde(default)]
-            includes: Includes,
-        }
-        let value = serde_json::Value::deserialize(d)?;
-        let read = if value.is_object() {
-            fctlab_core::spec::read::<Table>(value).map(|t| (t.value, t.includes))
-        } else {
-            fctlab_core::spec::read(value).map(|v| (v, Includes::default()))
-        };
-        let (value, includes) = read.map_err(SpecError::into_serde)?;
-        Ok(BaseRtt { value, includes })
-    }
-}
-
-impl schemars::JsonSchema for BaseRtt {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "BaseRtt".into()
-    }
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let time = generator.subschema_for::<Duration>();
-        let includes = generator.subschema_for::<Includes>();
-        schemars::json_schema!({"anyOf": [time, {
-            "type": "object",
-            "properties": {"value": time, "includes": includes},
-            "required": ["value"],
-            "additionalProperties": false,
-        }]})
-    }
-}
-
-/// Declares the specification of a topology: its own fields and the delays
-/// that all topologies take, in one flat table.
-macro_rules! topology_spec {
-    ($(#[$meta:meta])* { $( $(#[$fmeta:meta])* $field:ident: $type:ty, )* }) => {
-        $(#[$meta])*
-        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-        #[serde(deny_unknown_fields)]
-        pub struct Spec {
-            $( $(#[$fmeta])* pub $field: $type, )*
-            /// RTT across the longest path on an idle fabric: a time, or
-            /// `{value, includes = "transmission" | "propagation"}`. Instead of `link_delay`.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub base_rtt: Option<$crate::topology::BaseRtt>,
-            /// Propagation delay of each link, one way. Instead of `base_rtt`.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub link_delay: Option<fctlab_core::Duration>,
-            /// Delay inside a host, for each packet that it sends or receives.
-            #[serde(default)]
-            pub host_delay: fctlab_core::Duration,
-        }
-        impl Spec {
-            pub(super) fn delays(&self) -> $crate::topology::Delays {
-                $crate::topology::Delays {
-                    base_rtt: self.base_rtt,
-                    link_delay: self.link_delay,
-                    host_delay: self.host_delay,
-                }
-            }
-        }
-    };
-}
-
-/// Declares the topologies: one line each, naming file and name.
-macro_rules! topologies {
-    ($( $kind:literal => $variant:ident($file:ident) ),+ $(,)?) => {
-        $( pub mod $file; )+
-
-        fctlab_core::parts! {
-            /// The choice of a topology.
-            pub enum TopologySpec, "topology" { $( $kind => $variant($file::Spec) ),+ }
-        }
-
-        impl TopologySpec {
-            /// Builds the fabric.
-            ///
-            /// # Errors
-            /// Parameters that do not fit each other, with the path of the key.
-            pub fn build(&self, format: &PacketFormat) -> Result<Fabric, SpecError> {
-                let (graph, delays) = match self {
-                    $( TopologySpec::$variant(spec) => (spec.graph()?, spec.delays()) ),+
-                };
-                Fabric::new(graph, &delays, format)
-            }
-        }
-    };
-}
-
-topologies! {
-    "leaf-spine" => LeafSpine(leaf_spine),
-    "star" => Star(star),
-    "fat-tree" => FatTree(fat_tree),
-}
 
 /// One direction of a cable: the port at its tail and the wire behind it.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@
 use fctlab_core::{Bytes, Duration, PacketFormat};
 
 use crate::measure::FctEnds;
-use crate::topology::{Fabric, Link};
+use crate::network::{Fabric, Link};
 
 /// Computes ideal completion times on one fabric.
 pub struct Ideal {
@@ -125,7 +125,7 @@ impl Ideal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::TopologySpec;
+    use crate::network::topology::TopologySpec;
     use serde_json::json;
 
     /// Host links 10 Gbps (1500 B: 1.2 us), fabric 40 Gbps (0.3 us), 1 us per link.

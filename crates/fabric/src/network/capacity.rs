@@ -14,7 +14,7 @@ use fctlab_core::units::PS_PER_S;
 use fctlab_core::{Duration, Rate, SpecError, Time, spec};
 use serde::{Deserialize, Serialize};
 
-use crate::topology::Fabric;
+use crate::network::Fabric;
 
 /// What is available of some links, over time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -5,7 +5,7 @@ use fctlab_core::random::Seed;
 use serde::{Deserialize, Serialize};
 
 use super::{Choice, Choose, RoutingPart};
-use crate::topology::Fabric;
+use crate::network::Fabric;
 
 /// Each packet takes the next path, per switch and destination.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

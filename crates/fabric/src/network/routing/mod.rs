@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use fctlab_core::random::Seed;
 
 use crate::index::at;
-use crate::topology::{Fabric, Link, Node};
+use crate::network::{Fabric, Link, Node};
 
 /// A choice to make.
 #[derive(Clone, Copy, Debug)]
