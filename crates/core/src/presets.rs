@@ -19,7 +19,7 @@ pub fn catalog(names: &[&'static str], text: fn(&str) -> Option<&'static str>) -
     names.iter().map(describe).collect()
 }
 
-/// Declares the presets of a module: one line each, naming the file in `../presets/`.
+/// Declares the presets of a module: one line each, naming the file in the crate's `presets/`.
 #[macro_export]
 macro_rules! presets {
     ($( $name:literal ),+ $(,)?) => {
@@ -27,7 +27,7 @@ macro_rules! presets {
         pub const PRESETS: &[&str] = &[$($name),+];
         fn preset_text(name: &str) -> Option<&'static str> {
             match name {
-                $( $name => Some(include_str!(concat!("../presets/", $name, ".toml"))), )+
+                $( $name => Some(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/presets/", $name, ".toml"))), )+
                 _ => None,
             }
         }

@@ -24,7 +24,6 @@ pub mod disciplines;
 pub mod engine;
 pub mod functional;
 pub mod index;
-pub mod mappings;
 pub mod measure;
 pub mod network;
 pub mod offered;

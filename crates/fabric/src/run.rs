@@ -13,6 +13,7 @@ use fctlab_workload::sizes::MAX_SIZE;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::engine::port;
 use crate::engine::{End, Engine, NO_LIMIT, Settings};
 use crate::functional;
 use crate::measure::Extra;
@@ -418,8 +419,7 @@ pub(crate) fn settings(scenario: &Scenario, fabric: &Fabric) -> Result<Settings,
         (&scheme.port, "scheme.port"),
         (&scheme.nic.port, "scheme.nic"),
     ] {
-        spec.check(fabric, key == "scheme.nic", &scale)
-            .map_err(|e| e.under(key))?;
+        port::check(spec, fabric, key == "scheme.nic", &scale).map_err(|e| e.under(key))?;
         let (largest, takes) = (scheme.tagger.largest(), spec.discipline.largest_tag());
         if largest > takes {
             let (tagger, discipline) = (scheme.tagger.kind(), spec.discipline.kind());

@@ -13,9 +13,9 @@ use fctlab_workload::{ArrivalsSpec, PatternSpec, SizesSpec, TrafficSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::disciplines::mappings::MappingPolicy;
 use crate::disciplines::{QueueSpec, published};
 use crate::functional;
-use crate::mappings::MappingPolicy;
 use crate::measure::MeasureSpec;
 use crate::network::Fabric;
 use crate::network::capacity;

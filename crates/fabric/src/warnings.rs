@@ -4,10 +4,10 @@
 use fctlab_core::SpecError;
 
 use crate::engine::Settings;
-use crate::engine::port::{EcnAt, PortSpec};
 use crate::network::Fabric;
 use crate::offered;
 use crate::scenario::{EngineSpec, Scenario};
+use crate::scheme::{EcnAt, PortSpec};
 use crate::taggers::Tagger;
 use crate::taggers::remaining_time::Bandwidth;
 use crate::transports::sender::Rto;

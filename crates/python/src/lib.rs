@@ -14,7 +14,7 @@ mod table;
 use std::path::PathBuf;
 
 use fctlab_core::spec;
-use fctlab_fabric::mappings::{Histogram, MappingPolicy};
+use fctlab_fabric::disciplines::mappings::{Histogram, MappingPolicy};
 use fctlab_fabric::scenario::{self, Format};
 use fctlab_workload::SizesSpec;
 use pyo3::exceptions::PyValueError;

@@ -3,9 +3,8 @@
 
 use fctlab_core::Time;
 
-use super::Discipline;
+use super::{Discipline, DropPolicy};
 use super::priority::Priority;
-use crate::engine::port::DropPolicy;
 use crate::packet::Packet;
 
 /// Where thresholds come from.

@@ -18,8 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fifo::Fifo;
 use super::srpt::{self, Srpt};
-use super::{Discipline, DisciplineSpec, Site, is_control};
-use crate::engine::port::DropPolicy;
+use super::{Discipline, DisciplineSpec, DropPolicy, Site, is_control};
 use crate::packet::Packet;
 use crate::taggers::complete::INCOMPLETE;
 

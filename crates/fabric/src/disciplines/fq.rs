@@ -20,8 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fifo::Fifo;
 use super::rounds::{self, Rounds};
-use super::{Discipline, DisciplineSpec, Site, is_control};
-use crate::engine::port::DropPolicy;
+use super::{Discipline, DisciplineSpec, DropPolicy, Site, is_control};
 use crate::packet::Packet;
 
 /// Fair queueing among flows, packet by packet (Demers, Keshav, Shenker).

@@ -20,8 +20,8 @@ use serde::{Deserialize, Serialize};
 
 use super::adaptive::{Adaptive, Source};
 use super::{DisciplineSpec, Site, is_control};
-use crate::mappings::learned::Learning;
-use crate::mappings::{Mapping, VALUES};
+use crate::disciplines::mappings::learned::Learning;
+use crate::disciplines::mappings::{Mapping, VALUES};
 use crate::network::Fabric;
 use crate::packet::Packet;
 

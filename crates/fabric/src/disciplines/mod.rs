@@ -7,16 +7,40 @@
 use std::path::Path;
 
 use fctlab_core::{Rate, SpecError, Time};
+use serde::{Deserialize, Serialize};
 
-use crate::engine::port::DropPolicy;
 use crate::network::Fabric;
 use crate::packet::Packet;
 
 pub mod adaptive;
 pub mod classes;
+pub mod mappings;
 pub mod percentiles;
 pub mod published;
 pub mod rounds;
+
+/// What is dropped when the buffer is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DropPolicy {
+    /// The arriving packet.
+    Tail,
+    /// The packet of the lowest priority, queued or arriving.
+    LowestPriority,
+    /// The last packet of the flow with the most bytes, queued or arriving.
+    LongestQueue,
+}
+
+impl DropPolicy {
+    /// As it is written.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            DropPolicy::Tail => "tail",
+            DropPolicy::LowestPriority => "lowest-priority",
+            DropPolicy::LongestQueue => "longest-queue",
+        }
+    }
+}
 
 /// What a discipline may know about the port that it serves.
 #[derive(Clone, Copy, Debug)]

@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fifo::Fifo;
 use super::published;
-use super::{Discipline, DisciplineSpec, Site, is_control};
-use crate::engine::port::DropPolicy;
+use super::{Discipline, DisciplineSpec, DropPolicy, Site, is_control};
 use crate::packet::Packet;
 
 /// Strict priority over FIFO queues; tags choose the queue.

@@ -19,8 +19,7 @@ use fctlab_core::{SpecError, Time};
 use serde::{Deserialize, Serialize};
 
 use super::fifo::Fifo;
-use super::{Discipline, DisciplineSpec, Site, is_control};
-use crate::engine::port::DropPolicy;
+use super::{Discipline, DisciplineSpec, DropPolicy, Site, is_control};
 use crate::index::{at, at_mut};
 use crate::packet::{FlowSlot, Packet};
 

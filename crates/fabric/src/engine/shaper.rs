@@ -15,54 +15,14 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use fctlab_core::units::{DataLength, PathScale};
-use fctlab_core::{Duration, Rate, SpecError, Time};
-use serde::{Deserialize, Serialize};
+use fctlab_core::units::PathScale;
+use fctlab_core::{Duration, Rate, Time};
 
 use super::Engine;
 use super::slab::PacketId;
 use crate::index::at_mut;
 use crate::packet::FlowSlot;
-
-/// A leaky bucket at every source.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ShaperSpec {
-    /// Bits per second, headers included, that may be sent in the long run.
-    pub rate: Rate,
-    /// What may be sent at once after a pause; a full packet or more.
-    pub bucket: DataLength,
-    /// Who has a bucket.
-    #[serde(default)]
-    pub per: Per,
-}
-
-/// Who has a bucket.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Per {
-    /// Each host, for all that it sends.
-    #[default]
-    Host,
-    /// Each traffic class at each host.
-    Class,
-}
-
-impl ShaperSpec {
-    /// Checks the numbers.
-    ///
-    /// # Errors
-    /// A bucket through which no full packet ever passes.
-    pub fn check(&self, scale: &PathScale) -> Result<(), SpecError> {
-        if self.bucket.bytes(scale) < scale.packet_bytes {
-            let message = format!("{} holds less than one full packet", self.bucket);
-            return Err(SpecError::new("bucket", message));
-        }
-        Ok(())
-    }
-}
+use crate::scheme::{Per, ShaperSpec};
 
 /// What a flow has waited.
 #[derive(Clone, Copy, Default)]
@@ -200,6 +160,7 @@ impl<const FULL: bool> Engine<'_, FULL> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fctlab_core::units::DataLength;
     use proptest::prelude::*;
 
     const SCALE: PathScale = PathScale {

@@ -21,7 +21,7 @@ use fctlab_core::{Bytes, SpecError, Time};
 use serde::{Deserialize, Serialize};
 
 use super::output::Table;
-use crate::mappings::VALUES;
+use crate::disciplines::mappings::VALUES;
 use crate::network::Fabric;
 use crate::packet::Packet;
 use crate::run::RunError;

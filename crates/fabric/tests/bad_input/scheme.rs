@@ -1,6 +1,6 @@
 //! A scheme: ports and their classes, transports, shapers.
 
-use fctlab_fabric::mappings::MappingPolicy;
+use fctlab_fabric::disciplines::mappings::MappingPolicy;
 use serde_json::{Value, json};
 
 use crate::{scheme, with};

@@ -23,9 +23,8 @@
 //! dequeue when more full packets than fit the threshold have left before it
 //! since it was queued, which under priorities says how long it waited.
 //!
-//! What a scenario writes about a port is in `spec`.
+//! What a scenario writes about a port is in [`scheme`](crate::scheme).
 
-mod spec;
 mod waiting;
 
 use std::sync::Arc;
@@ -33,14 +32,14 @@ use std::sync::Arc;
 use fctlab_core::units::PathScale;
 use fctlab_core::{Duration, Rate, SpecError, Time};
 
-pub use self::spec::{DropPolicy, EcnAt, EcnScope, PortSpec};
 use self::waiting::{Start, Waiting};
 use super::events::{EventQueue, Source};
 use super::slab::{InFlight, NONE, PacketId, Slab};
-use crate::disciplines::{Discipline, Queue, QueueSpec, Site};
+use crate::disciplines::{Discipline, DropPolicy, Queue, QueueSpec, Site};
 use crate::network::capacity::Schedule;
 use crate::network::{Fabric, Link};
 use crate::packet::{Flags, Packet};
+use crate::scheme::{EcnAt, EcnScope, PortSpec};
 use crate::telemetry::Hop;
 
 /// What a port has counted.
@@ -161,6 +160,24 @@ struct Choosing {
 pub const HOST: u32 = u32::MAX;
 
 const FRACTION: u32 = 16;
+
+/// Builds a port that would have the specification `spec`, to see whether it
+/// can: one of a host (`nic`), or of a switch.
+///
+/// # Errors
+/// Parameters that do not fit each other.
+pub(crate) fn check(
+    spec: &PortSpec,
+    fabric: &Fabric,
+    nic: bool,
+    scale: &PathScale,
+) -> Result<(), SpecError> {
+    let of_kind = |link: &Link| (link.from < fabric.hosts) == nic;
+    let number = fabric.links.iter().position(of_kind);
+    number.map_or(Ok(()), |n| {
+        Port::of(spec, fabric, n as u32, scale).map(|_| ())
+    })
+}
 
 impl Port {
     /// Port number `number` of `fabric`.

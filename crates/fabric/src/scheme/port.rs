@@ -5,9 +5,7 @@ use fctlab_core::units::{DataLength, PathScale};
 use fctlab_core::{Bytes, SpecError, spec};
 use serde::{Deserialize, Serialize};
 
-use super::Port;
-use crate::disciplines::QueueSpec;
-use crate::network::{Fabric, Link};
+use crate::disciplines::{DropPolicy, QueueSpec};
 
 /// A port: what leaves next, what is dropped and what is marked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -27,28 +25,6 @@ pub struct PortSpec {
     pub ecn_scope: EcnScope,
     /// When the occupancy counts.
     pub ecn_at: EcnAt,
-}
-
-/// What is dropped when the buffer is full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum DropPolicy {
-    /// The arriving packet.
-    Tail,
-    /// The packet of the lowest priority, queued or arriving.
-    LowestPriority,
-    /// The last packet of the flow with the most bytes, queued or arriving.
-    LongestQueue,
-}
-
-impl DropPolicy {
-    fn as_str(self) -> &'static str {
-        match self {
-            DropPolicy::Tail => "tail",
-            DropPolicy::LowestPriority => "lowest-priority",
-            DropPolicy::LongestQueue => "longest-queue",
-        }
-    }
 }
 
 /// Whose occupancy counts for ECN.
@@ -88,26 +64,13 @@ impl Default for PortSpec {
 }
 
 impl PortSpec {
-    /// Builds a port that would have this specification, to see whether it
-    /// can: one of a host (`nic`), or of a switch.
-    ///
-    /// # Errors
-    /// Parameters that do not fit each other.
-    pub fn check(&self, fabric: &Fabric, nic: bool, scale: &PathScale) -> Result<(), SpecError> {
-        let of_kind = |link: &Link| (link.from < fabric.hosts) == nic;
-        let number = fabric.links.iter().position(of_kind);
-        number.map_or(Ok(()), |n| {
-            Port::of(self, fabric, n as u32, scale).map(|_| ())
-        })
-    }
-
     /// Whether marks follow the packets that have left.
-    pub(super) fn marks_by_departures(&self) -> bool {
+    pub(crate) fn marks_by_departures(&self) -> bool {
         self.ecn_threshold.is_some() && self.ecn_at == EcnAt::Departures
     }
 
     /// Checks the keys but the discipline's own, which it checks when built.
-    pub(super) fn check_keys(&self, scale: &PathScale) -> Result<(), SpecError> {
+    pub(crate) fn check_keys(&self, scale: &PathScale) -> Result<(), SpecError> {
         if self.buffer.bytes(scale) < scale.packet_bytes {
             let message = format!("{} holds less than one full packet", self.buffer);
             return Err(SpecError::new("buffer", message));

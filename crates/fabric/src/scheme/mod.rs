@@ -5,16 +5,18 @@
 //! part; of a transport, whose kinds share most keys, those that the preset
 //! writes and the new kind knows stay. Anything else is merged.
 
-use std::borrow::Cow;
+mod nic;
+mod port;
+mod shaper;
 
 use fctlab_core::parts::PartInfo;
-use fctlab_core::spec::OrNone;
 use fctlab_core::{SpecError, presets, spec};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::engine::port::PortSpec;
-use crate::engine::shaper::ShaperSpec;
+pub use self::nic::NicSpec;
+pub use self::port::{EcnAt, EcnScope, PortSpec};
+pub use self::shaper::{Per, ShaperSpec};
 use crate::network::routing::RoutingSpec;
 use crate::taggers::Tagger;
 use crate::transports::TransportSpec;
@@ -38,65 +40,6 @@ pub struct SchemeSpec {
     pub nic: NicSpec,
     /// Which of several equal paths a packet takes.
     pub routing: RoutingSpec,
-}
-
-/// A host port: a port, and how much of its queue one flow may fill.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct NicSpec {
-    /// What leaves next, what is dropped, what is marked.
-    #[serde(flatten)]
-    pub port: PortSpec,
-    /// Data packets that one flow may have waiting here (as Linux's TCP small
-    /// queues): 1 lets flows take turns per packet, `"none"` lets a flow queue
-    /// its whole window at once, as ns-2 does.
-    #[serde(with = "spec::or_none")]
-    pub per_flow_limit: Option<u32>,
-}
-
-#[derive(Serialize, Deserialize, schemars::JsonSchema)]
-struct PerFlowLimit {
-    /// Data packets that one flow may have waiting in the NIC: 1 lets flows
-    /// take turns per packet, `"none"` lets a flow queue its whole window.
-    #[serde(default = "one_packet", with = "spec::or_none")]
-    #[schemars(with = "OrNone<u32>")]
-    per_flow_limit: Option<u32>,
-}
-
-fn one_packet() -> Option<u32> {
-    Some(1)
-}
-
-impl<'de> Deserialize<'de> for NicSpec {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        let mut map = Map::deserialize(d)?;
-        let own = map
-            .shift_remove_entry("per_flow_limit")
-            .into_iter()
-            .collect();
-        let read = || {
-            let PerFlowLimit { per_flow_limit } = spec::read(Value::Object(own))?;
-            if per_flow_limit == Some(0) {
-                return Err(SpecError::new("per_flow_limit", "0 is not at least 1"));
-            }
-            Ok(NicSpec {
-                port: spec::read(Value::Object(map))?,
-                per_flow_limit,
-            })
-        };
-        read().map_err(SpecError::into_serde)
-    }
-}
-
-impl schemars::JsonSchema for NicSpec {
-    fn schema_name() -> Cow<'static, str> {
-        "NicSpec".into()
-    }
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let mut schema = fctlab_core::parts::schema_of::<PortSpec>(generator);
-        let own = fctlab_core::parts::schema_of::<PerFlowLimit>(generator);
-        schema["properties"]["per_flow_limit"] = own["properties"]["per_flow_limit"].clone();
-        schema.try_into().unwrap_or_default()
-    }
 }
 
 fctlab_core::presets! {
