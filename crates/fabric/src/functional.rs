@@ -20,12 +20,12 @@ use serde_json::{Value, json};
 
 use crate::disciplines::QueueSpec;
 use crate::disciplines::classes;
-use crate::engine::{End, Settings};
 use crate::measure::{Extra, Stop};
 use crate::network::ideal::Ideal;
 use crate::network::{self, Fabric};
+use crate::outcome::{Counters, Progress};
+use crate::prepared::{End, Settings};
 use crate::records::{Fct, Record, Unfinished};
-use crate::run::{Counters, Progress};
 use crate::scenario::Scenario;
 use crate::scheme::{self, SchemeSpec};
 use crate::transports::RuleSpec;

@@ -16,8 +16,8 @@ use fctlab_core::{Bytes, PacketFormat, SpecError, Time};
 use fctlab_workload::{Demand, Matrix, Traffic};
 use serde::Serialize;
 
-use crate::engine::Settings;
 use crate::network::Fabric;
+use crate::prepared::Settings;
 use crate::scenario::{EngineSpec, Scenario};
 
 /// Above this load a number depends on how long the run is.

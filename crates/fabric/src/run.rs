@@ -5,25 +5,25 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use arrow::array::RecordBatch;
 use fctlab_core::units::PathScale;
 use fctlab_core::{Bytes, PacketFormat, SpecError, Time};
 use fctlab_workload::Traffic;
 use fctlab_workload::sizes::MAX_SIZE;
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::engine::Engine;
 use crate::engine::port;
-use crate::engine::{End, Engine, NO_LIMIT, Settings};
 use crate::functional;
 use crate::measure::Extra;
 use crate::network::Fabric;
-use crate::offered::{self, Tier};
+use crate::offered;
+use crate::outcome::{Counters, Outcome, Perf, Progress, RunError};
+use crate::prepared::{End, NO_LIMIT, Settings};
 use crate::recorders::Recorders;
 use crate::recorders::queries::Queries;
 use crate::records::{Record, Records};
 use crate::scenario::{EngineSpec, Scenario};
-use crate::summary::Summary;
+use crate::summary::{Summary, SummaryRow};
 use crate::warnings::warnings;
 
 /// Sees how far a run has come and says whether to go on.
@@ -41,149 +41,6 @@ pub struct RunOptions<'a> {
     /// Called about ten times a second; `Break` ends the run with
     /// [`RunError::Interrupted`].
     pub observer: Option<&'a mut Observer<'a>>,
-}
-
-/// How far a run has come.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Progress {
-    /// Simulated time.
-    #[serde(skip)]
-    pub now: Time,
-    /// Flows that have started.
-    pub flows_started: u64,
-    /// Flows that have finished.
-    pub flows_finished: u64,
-    /// Flows that will start, where that is known.
-    pub flows_expected: Option<u64>,
-    /// Packets that have crossed a link.
-    pub packet_hops: u64,
-}
-
-/// What a run found.
-pub struct Outcome {
-    /// One row per size class and, where there are several, traffic class.
-    pub summary: Vec<SummaryRow>,
-    /// The load of each tier of links, as expected; empty for a trace of few flows.
-    pub offered: Vec<Tier>,
-    /// Parts of the scenario that do not meet, and a load that is high: a line each.
-    pub warnings: Vec<String>,
-    /// What was counted.
-    pub counters: Counters,
-    /// How fast it went.
-    pub perf: Perf,
-    /// Flow records, unless they were streamed to a file.
-    pub flows: Vec<RecordBatch>,
-    /// Files that recorders wrote, relative to `recordings_out`.
-    pub recordings: Vec<String>,
-    /// Always `measured`, the window as resolved; `cut`, what was under way or had yet to start
-    /// when `measure.max_time` ended the run, if it did; then the extra summaries that
-    /// the scenario asked for (`goodput`, `jain`, `starvation`, `queries`) and
-    /// `recordings`, what recorders of chosen flows left out or did not see.
-    pub extras: Map<String, Value>,
-}
-
-/// Summary of the measured flows of one size class.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SummaryRow {
-    /// Name of the scheme.
-    pub scheme: String,
-    /// `all`, `small` (0, 100 KB], `medium` (100 KB, 10 MB] or `large`.
-    pub class: String,
-    /// Name of the traffic class, or `all`.
-    pub traffic_class: String,
-    /// Measured flows, finished or not.
-    pub flows: u64,
-    /// Measured flows that had not finished when the run ended. They enter averages and
-    /// percentiles with lower bounds: their age, and a slowdown of at least 1.
-    pub unfinished: u64,
-    /// Mean flow completion time in seconds.
-    pub avg_fct_s: f64,
-    /// Median (nearest rank).
-    pub p50_fct_s: f64,
-    /// 99th percentile (nearest rank).
-    pub p99_fct_s: f64,
-    /// Mean of FCT / ideal FCT.
-    pub avg_slowdown: f64,
-    /// Median (nearest rank).
-    pub p50_slowdown: f64,
-    /// 99th percentile (nearest rank).
-    pub p99_slowdown: f64,
-    /// Whether `avg_fct_s` is a lower bound, because of unfinished flows.
-    pub avg_fct_s_lower_bound: bool,
-    /// The same of `p50_fct_s`: unfinished flows could move it.
-    pub p50_fct_s_lower_bound: bool,
-    /// The same of `p99_fct_s`.
-    pub p99_fct_s_lower_bound: bool,
-    /// The same of `avg_slowdown`.
-    pub avg_slowdown_lower_bound: bool,
-    /// The same of `p50_slowdown`.
-    pub p50_slowdown_lower_bound: bool,
-    /// The same of `p99_slowdown`.
-    pub p99_slowdown_lower_bound: bool,
-}
-
-/// What a run counted, over the whole run (warm-up included).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counters {
-    /// Flows that started.
-    pub flows_started: u64,
-    /// Flows that finished.
-    pub flows_finished: u64,
-    /// Data packets sent, retransmissions included.
-    pub data_packets: u64,
-    /// Data packets sent again.
-    pub retransmissions: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-    /// Packets dropped at full buffers.
-    pub drops: u64,
-    /// Packets marked with CE.
-    pub ecn_marks: u64,
-    /// Packets (data, ACK or probe) that crossed a link.
-    pub packet_hops: u64,
-    /// Events that the engine handled.
-    pub events: u64,
-    /// Most flows in progress at once.
-    pub peak_flows_in_flight: u64,
-}
-
-/// How fast a run went. Not part of a result's identity.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Perf {
-    /// Wall-clock time of the simulation in seconds.
-    pub wall_s: f64,
-    /// CPU time of the simulating thread in seconds.
-    pub cpu_s: f64,
-    /// Packet-hops per wall-clock second.
-    pub packet_hops_per_s: f64,
-    /// Simulated time at the end of the run in seconds.
-    pub simulated_s: f64,
-    /// Peak resident memory of the process in bytes.
-    pub peak_rss_bytes: u64,
-}
-
-/// Why a run has no outcome.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// The scenario is wrong.
-    #[error(transparent)]
-    Spec(#[from] SpecError),
-    /// A file could not be read or written.
-    #[error("{path}: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// The observer asked to stop.
-    #[error("interrupted after {finished} of {started} flows")]
-    Interrupted {
-        /// Flows that had finished.
-        finished: u64,
-        /// Flows that had started.
-        started: u64,
-    },
 }
 
 /// Runs `scenario` to its end on the calling thread.

@@ -4,9 +4,9 @@
 //! what rests on one of these is marked as a lower bound itself.
 
 use fctlab_core::stats::{Bounded, Censored};
+use serde::Serialize;
 
 use crate::records::Record;
-use crate::run::SummaryRow;
 
 /// Upper ends of the size classes in bytes, inclusive.
 const SIZE_CLASSES: [(&str, u64); 3] = [
@@ -14,6 +14,46 @@ const SIZE_CLASSES: [(&str, u64); 3] = [
     ("medium", 10_000_000),
     ("large", u64::MAX),
 ];
+
+/// Summary of the measured flows of one size class.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SummaryRow {
+    /// Name of the scheme.
+    pub scheme: String,
+    /// `all`, `small` (0, 100 KB], `medium` (100 KB, 10 MB] or `large`.
+    pub class: String,
+    /// Name of the traffic class, or `all`.
+    pub traffic_class: String,
+    /// Measured flows, finished or not.
+    pub flows: u64,
+    /// Measured flows that had not finished when the run ended. They enter averages and
+    /// percentiles with lower bounds: their age, and a slowdown of at least 1.
+    pub unfinished: u64,
+    /// Mean flow completion time in seconds.
+    pub avg_fct_s: f64,
+    /// Median (nearest rank).
+    pub p50_fct_s: f64,
+    /// 99th percentile (nearest rank).
+    pub p99_fct_s: f64,
+    /// Mean of FCT / ideal FCT.
+    pub avg_slowdown: f64,
+    /// Median (nearest rank).
+    pub p50_slowdown: f64,
+    /// 99th percentile (nearest rank).
+    pub p99_slowdown: f64,
+    /// Whether `avg_fct_s` is a lower bound, because of unfinished flows.
+    pub avg_fct_s_lower_bound: bool,
+    /// The same of `p50_fct_s`: unfinished flows could move it.
+    pub p50_fct_s_lower_bound: bool,
+    /// The same of `p99_fct_s`.
+    pub p99_fct_s_lower_bound: bool,
+    /// The same of `avg_slowdown`.
+    pub avg_slowdown_lower_bound: bool,
+    /// The same of `p50_slowdown`.
+    pub p50_slowdown_lower_bound: bool,
+    /// The same of `p99_slowdown`.
+    pub p99_slowdown_lower_bound: bool,
+}
 
 /// One measured flow, as small as the percentiles allow.
 #[derive(Clone, Copy)]

@@ -3,9 +3,9 @@
 
 use fctlab_core::SpecError;
 
-use crate::engine::Settings;
 use crate::network::Fabric;
 use crate::offered;
+use crate::prepared::Settings;
 use crate::scenario::{EngineSpec, Scenario};
 use crate::scheme::{EcnAt, PortSpec};
 use crate::taggers::Tagger;

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use fctlab_fabric::outcome::{self, Outcome, RunError};
 use fctlab_fabric::records;
-use fctlab_fabric::run::{self, Outcome, RunError, RunOptions};
+use fctlab_fabric::run::{self, RunOptions};
 use fctlab_fabric::scenario;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -35,8 +36,8 @@ pub struct Progress {
     packet_hops: u64,
 }
 
-impl From<&run::Progress> for Progress {
-    fn from(p: &run::Progress) -> Self {
+impl From<&outcome::Progress> for Progress {
+    fn from(p: &outcome::Progress) -> Self {
         Progress {
             now_s: p.now.as_secs_f64(),
             flows_started: p.flows_started,
@@ -114,7 +115,7 @@ pub fn run_scenario(
     let tell = seen.clone();
     let work = move |stop: &Stop| {
         let scenario = scenario::resolve(resolved, &[], Path::new("")).map_err(spec_error)?;
-        let mut observe = |p: &run::Progress| {
+        let mut observe = |p: &outcome::Progress| {
             *tell.lock().unwrap_or_else(PoisonError::into_inner) = Progress::from(p);
             match stop.is_set() {
                 true => ControlFlow::Break(()),

@@ -3,8 +3,8 @@
 
 use fctlab_core::Time;
 
-use super::{Discipline, DropPolicy};
 use super::priority::Priority;
+use super::{Discipline, DropPolicy};
 use crate::packet::Packet;
 
 /// Where thresholds come from.

@@ -3,14 +3,15 @@
 
 use fctlab_core::Time;
 
+use super::Engine;
 use super::events::Source;
 use super::flows::FlowState;
 use super::port::Fate;
 use super::slab::{PacketId, Slab};
-use super::{Engine, NO_LIMIT, Settings};
 use crate::index::{at, at_mut, prefetch};
 use crate::measure::FctEnds;
 use crate::packet::{Flags, FlowSlot, Packet, Stamp};
+use crate::prepared::{NO_LIMIT, Settings};
 use crate::taggers::View;
 use crate::transports::sender::{Ack, Transmit};
 

@@ -24,9 +24,7 @@ mod turns;
 
 use std::ops::ControlFlow;
 
-use fctlab_core::random::Seed;
-use fctlab_core::units::PathScale;
-use fctlab_core::{PacketFormat, SpecError, Time};
+use fctlab_core::{SpecError, Time};
 use fctlab_workload::{Flow, Traffic};
 
 use self::events::{EventQueue, Source};
@@ -36,66 +34,16 @@ use self::port::Port;
 use self::shaper::Shaper;
 use self::slab::Slab;
 use self::turns::Turns;
-use crate::measure::{FctEnds, Stop};
+use crate::measure::Stop;
 use crate::network::Fabric;
 use crate::network::ideal::Ideal;
 use crate::network::routing::Router;
+use crate::outcome::{Counters, Progress};
 use crate::packet::{FlowSlot, Packet};
+use crate::prepared::{End, Settings};
 use crate::recorders::Recorders;
 use crate::records::Record;
-use crate::run::{Counters, Progress};
 use crate::scenario::Scenario;
-use crate::taggers::Tagger;
-use crate::transports::RuleSpec;
-use crate::transports::sender::SenderConfig;
-
-/// What a run needs besides the parts of the network.
-pub struct Settings {
-    /// Bytes of packets.
-    pub format: PacketFormat,
-    /// The same with telemetry in the header of data.
-    pub wire: PacketFormat,
-    /// Facts for relative units.
-    pub scale: PathScale,
-    /// What all senders share.
-    pub sender: SenderConfig,
-    /// The window rule.
-    pub rule: RuleSpec,
-    /// What the header says.
-    pub tagger: Tagger,
-    /// Over how many transmission times a flow's packets become available.
-    pub spacing: f64,
-    /// From which every random stream follows.
-    pub seed: Seed,
-    /// Whether the tagger looks at the transport's alpha, or what is available.
-    pub sees_bandwidth: bool,
-    /// Whether the transport spaces its packets.
-    pub paced: bool,
-    /// Whether anything comes between the senders and their NICs: pacing or a shaper.
-    pub spaced: bool,
-    /// Whether switch ports write telemetry.
-    pub telemetry: bool,
-    /// Data packets that a flow may have waiting in its NIC; at most [`NO_LIMIT`].
-    pub nic_limit: u32,
-    /// Where FCT ends.
-    pub fct_ends: FctEnds,
-    /// First and last start of a measured flow (the last exclusive).
-    pub window: (Time, Time),
-    /// When the run ends.
-    pub stop: Stop,
-    /// The run ends at this instant at the latest.
-    pub end_at: Time,
-}
-
-impl Settings {
-    /// Whether packets are paced, shaped or spaced, or carry telemetry.
-    pub fn is_rare(&self) -> bool {
-        self.spaced || self.telemetry || self.spacing != 0.0
-    }
-}
-
-/// A flow may have any number of packets waiting in its NIC.
-pub const NO_LIMIT: u32 = pacing::HELD;
 
 /// One run. `FULL` is whether it has anything that few runs have: recorders, or
 /// what [`Settings::is_rare`] names. The engine is compiled without them too, where
@@ -129,16 +77,6 @@ pub struct Engine<'a, const FULL: bool> {
     /// Events until the loop looks up, to report or because the run is over;
     /// they are counted in advance.
     until_look: u64,
-}
-
-/// How a run ended.
-pub enum End {
-    /// By its own rule.
-    Complete,
-    /// The observer asked to stop.
-    Interrupted,
-    /// The sink of records failed.
-    Failed(std::io::Error),
 }
 
 /// Events between two looks at the clock.

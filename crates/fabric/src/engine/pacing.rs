@@ -15,10 +15,11 @@ use super::events::Source;
 use super::slab::PacketId;
 use crate::index::at_mut;
 use crate::packet::FlowSlot;
+use crate::prepared::NO_LIMIT;
 
 /// Set in a flow's `in_nic` while it is held back, so that nobody who looks
 /// whether it may hand over a packet has to look at anything else.
-pub(super) const HELD: u32 = 1 << 31;
+pub(super) const HELD: u32 = NO_LIMIT;
 
 /// What pacing remembers of a flow.
 #[derive(Clone, Copy)]

@@ -48,8 +48,8 @@ use crate::engine::port::Port;
 use crate::engine::slab::Slab;
 use crate::measure::Extra;
 use crate::network::Fabric;
+use crate::outcome::RunError;
 use crate::packet::{FlowSlot, Packet};
-use crate::run::RunError;
 use crate::scenario::Scenario;
 
 /// A statistic in seconds, and whether it is a lower bound.

@@ -8,7 +8,7 @@ use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use fctlab_table::{BATCH, TableFile};
 
-use crate::run::RunError;
+use crate::outcome::RunError;
 
 /// A file that is called `NAME.part` until it is finished, and removed if it
 /// never is.

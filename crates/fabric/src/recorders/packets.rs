@@ -36,8 +36,8 @@ use super::chosen::Chosen;
 use super::output::Output;
 use super::pcapng::{self, Direction};
 use crate::engine::FlowState;
+use crate::outcome::RunError;
 use crate::packet::{Flags, FlowSlot, Packet};
-use crate::run::RunError;
 
 /// Packet trace of chosen flows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -31,7 +31,7 @@ use super::output::Table;
 use crate::engine::port::{Port, PortCounters};
 use crate::engine::slab::Slab;
 use crate::network::Fabric;
-use crate::run::RunError;
+use crate::outcome::RunError;
 
 /// Time series of ports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

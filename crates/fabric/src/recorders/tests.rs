@@ -10,7 +10,8 @@ use arrow::datatypes::{Float64Type, UInt32Type, UInt64Type};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 
-use crate::run::{Outcome, RunError, RunOptions, run};
+use crate::outcome::{Outcome, RunError};
+use crate::run::{RunOptions, run};
 use crate::scenario::resolve;
 
 /// A directory that goes when the test does.
@@ -124,7 +125,7 @@ fn recorders_only_look() {
         assert_eq!(on.summary, off.summary);
         let events = off.counters.events; // samples are events
         assert_eq!(
-            crate::run::Counters {
+            crate::outcome::Counters {
                 events,
                 ..on.counters
             },
@@ -637,7 +638,7 @@ fn an_interrupted_run_leaves_no_files() {
     let mut scenario = with(busy("dctcp"), "record", everything());
     scenario["traffic"]["flows"] = json!(100_000);
     let scenario = resolve(scenario, &[], Path::new(".")).unwrap();
-    let mut stop = |_: &crate::run::Progress| std::ops::ControlFlow::Break(());
+    let mut stop = |_: &crate::outcome::Progress| std::ops::ControlFlow::Break(());
     let options = RunOptions {
         recordings_out: Some(dir.0.clone()),
         observer: Some(&mut stop),

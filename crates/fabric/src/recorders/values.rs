@@ -23,8 +23,8 @@ use serde::{Deserialize, Serialize};
 use super::output::Table;
 use crate::disciplines::mappings::VALUES;
 use crate::network::Fabric;
+use crate::outcome::RunError;
 use crate::packet::Packet;
-use crate::run::RunError;
 use crate::taggers::Tagger;
 
 /// The priorities that ports see.

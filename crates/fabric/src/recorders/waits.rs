@@ -26,8 +26,8 @@ use super::output::Output;
 use crate::engine::FlowState;
 use crate::engine::port::Port;
 use crate::network::Fabric;
+use crate::outcome::RunError;
 use crate::packet::{Flags, FlowSlot, Packet};
-use crate::run::RunError;
 
 /// The longest waits in ports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -23,8 +23,8 @@ use serde::{Deserialize, Serialize};
 use super::chosen::Chosen;
 use super::output::Table;
 use crate::engine::FlowState;
+use crate::outcome::RunError;
 use crate::packet::FlowSlot;
-use crate::run::RunError;
 
 /// Windows of chosen flows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

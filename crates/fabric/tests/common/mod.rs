@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{Float64Type, UInt32Type, UInt64Type};
-use fctlab_fabric::run::{Counters, Outcome, RunOptions, SummaryRow, run};
+use fctlab_fabric::outcome::{Counters, Outcome};
+use fctlab_fabric::run::{RunOptions, run};
 use fctlab_fabric::scenario::{Format, parse, resolve};
+use fctlab_fabric::summary::SummaryRow;
 use serde_json::{Value, json};
 
 /// Picoseconds in a microsecond.
