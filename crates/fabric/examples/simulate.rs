@@ -2,7 +2,8 @@
 //! `cargo run --release -p fctlab-fabric --example simulate -- SCENARIO.toml [path=value]...`
 
 use fctlab_fabric::run::{RunOptions, run};
-use fctlab_fabric::scenario::{Format, parse, resolve};
+use fctlab_fabric::prepare::resolve;
+use fctlab_fabric::scenario::{Format, parse};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);

@@ -17,18 +17,19 @@
 //! A [`scheme`] is a choice for each of these places, and every choice is a
 //! file of its own behind a one-line registry. When a flow is done its
 //! [`records`] and [`ideal`](network::ideal) completion time make the [`summary`];
-//! [`recorders`] see inside while it runs. [`functional`] runs the scenario without packets.
+//! [`recorders`] see inside while it runs. [`model`] runs the scenario without packets.
 //! Before that, [`offered`] computes the load of the links, and [`warnings`] names parts that do not meet.
 
 pub mod disciplines;
 pub mod engine;
-pub mod functional;
 pub mod index;
 pub mod measure;
+pub mod model;
 pub mod network;
 pub mod offered;
 pub mod outcome;
 pub mod packet;
+pub mod prepare;
 pub mod prepared;
 pub mod recorders;
 pub mod records;

@@ -261,7 +261,6 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::scenario;
 
     fn of(topology: Value, traffic: Value, scheme: &str, more: Value) -> Result<Vec<Tier>, String> {
         let mut value = json!({"topology": topology, "traffic": traffic, "scheme": scheme});
@@ -269,9 +268,10 @@ mod tests {
             value[key] = table.clone();
         }
         let text = |e: SpecError| e.to_string();
-        let scenario = scenario::resolve(value, &[], std::path::Path::new("")).map_err(text)?;
+        let scenario =
+            crate::prepare::resolve(value, &[], std::path::Path::new("")).map_err(text)?;
         let fabric = scenario.fabric().map_err(text)?;
-        let settings = crate::run::settings(&scenario, &fabric).map_err(text)?;
+        let settings = crate::prepare::settings(&scenario, &fabric).map_err(text)?;
         let layout = fabric.layout();
         let traffic = scenario
             .traffic

@@ -5,24 +5,22 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use fctlab_core::units::PathScale;
-use fctlab_core::{Bytes, PacketFormat, SpecError, Time};
+use fctlab_core::{SpecError, Time};
 use fctlab_workload::Traffic;
-use fctlab_workload::sizes::MAX_SIZE;
 use serde_json::{Map, Value, json};
 
 use crate::engine::Engine;
-use crate::engine::port;
-use crate::functional;
 use crate::measure::Extra;
+use crate::model;
 use crate::network::Fabric;
 use crate::offered;
 use crate::outcome::{Counters, Outcome, Perf, Progress, RunError};
-use crate::prepared::{End, NO_LIMIT, Settings};
+use crate::prepare::{check_classes, settings};
+use crate::prepared::{End, Settings};
 use crate::recorders::Recorders;
 use crate::recorders::queries::Queries;
 use crate::records::{Record, Records};
-use crate::scenario::{EngineSpec, Scenario};
+use crate::scenario::{EngineSpec, Model, Scenario};
 use crate::summary::{Summary, SummaryRow};
 use crate::warnings::warnings;
 
@@ -197,24 +195,6 @@ fn nothing_measured(
     }
 }
 
-/// Checks that ports that serve traffic classes know all of them.
-fn check_classes(scenario: &Scenario, classes: &[String]) -> Result<(), SpecError> {
-    let scheme = &scenario.scheme;
-    for (port, key) in [(&scheme.port, "port"), (&scheme.nic.port, "nic")] {
-        if let Some(known) = port.discipline.classes()
-            && known < classes.len()
-        {
-            let (kind, names) = (port.discipline.kind(), classes.join(", "));
-            let message = format!(
-                "{kind} serves {known} of the {} classes of the traffic ({names})",
-                classes.len()
-            );
-            return Err(SpecError::new(format!("scheme.{key}.discipline"), message));
-        }
-    }
-    Ok(())
-}
-
 /// The measured window as resolved, and the flows that started in it.
 fn measured((from, until): (Time, Time), all: &SummaryRow) -> Value {
     json!({
@@ -240,89 +220,6 @@ fn cut(now: Time, expected: u64, counters: &Counters) -> Option<Value> {
     })
 }
 
-/// What a scenario says, resolved against its fabric.
-///
-/// # Errors
-/// The first value that does not fit the fabric or another.
-pub(crate) fn settings(scenario: &Scenario, fabric: &Fabric) -> Result<Settings, SpecError> {
-    let scheme = &scenario.scheme;
-    let format = scenario.packet;
-    let telemetry = scheme.transport.rule.telemetry();
-    let int_bytes = telemetry.map_or(0, Bytes::get);
-    let wire = PacketFormat {
-        header: Bytes::new(format.header.get() + int_bytes),
-        ..format
-    };
-    if wire.full() > u64::from(u16::MAX) {
-        let message = format!(
-            "{} with its header and {int_bytes}B of telemetry is above {}B",
-            format.payload,
-            u16::MAX
-        );
-        return Err(SpecError::new("packet.payload", message));
-    }
-    let scale = PathScale {
-        packet_bytes: wire.full(),
-        payload_bytes: format.payload.get(),
-        host_rate: fabric.layout().host_rate,
-        base_rtt: fabric.base_rtt,
-    };
-    let least_payload = MAX_SIZE.get() / u64::from(u32::MAX) + 1;
-    if format.payload.get() < least_payload {
-        let message = format!("{} is less than {least_payload}B", format.payload);
-        return Err(SpecError::new("packet.payload", message));
-    }
-    for (spec, key) in [
-        (&scheme.port, "scheme.port"),
-        (&scheme.nic.port, "scheme.nic"),
-    ] {
-        port::check(spec, fabric, key == "scheme.nic", &scale).map_err(|e| e.under(key))?;
-        let (largest, takes) = (scheme.tagger.largest(), spec.discipline.largest_tag());
-        if largest > takes {
-            let (tagger, discipline) = (scheme.tagger.kind(), spec.discipline.kind());
-            let message = format!(
-                "{tagger} writes tags up to {largest}, but {discipline} ({key}) takes no more than {takes}"
-            );
-            return Err(SpecError::new("scheme.tagger", message));
-        }
-    }
-    scheme
-        .tagger
-        .check()
-        .map_err(|e| e.under("tagger").under("scheme"))?;
-    if let Some(shaper) = &scheme.shaper {
-        let checked = shaper.check(&scale);
-        checked.map_err(|e| e.under("scheme.shaper"))?;
-    }
-    let sender = scheme.transport.resolve(&scale);
-    let window = scenario.measure.window(&scenario.traffic);
-    Ok(Settings {
-        format,
-        wire,
-        scale,
-        sender: sender.map_err(|e| e.under("scheme.transport"))?,
-        rule: scheme.transport.rule.clone(),
-        spacing: scenario.traffic.spacing.unwrap_or(0.0),
-        seed: scenario.seed(),
-        sees_bandwidth: scheme.tagger.sees_bandwidth(),
-        tagger: scheme.tagger.clone(),
-        telemetry: telemetry.is_some(),
-        paced: scheme.transport.rule.paced(),
-        spaced: scheme.transport.rule.paced() || scheme.shaper.is_some(),
-        nic_limit: scheme
-            .nic
-            .per_flow_limit
-            .map_or(NO_LIMIT, |n| n.min(NO_LIMIT)),
-        fct_ends: scenario.measure.fct_ends,
-        window: window.map_err(|e| e.under("measure"))?,
-        stop: scenario.measure.stop,
-        end_at: scenario
-            .measure
-            .max_time
-            .map_or(Time::NEVER, |d| Time::ZERO + d),
-    })
-}
-
 /// Everything that an engine is made of.
 struct Parts<'a> {
     scenario: &'a Scenario,
@@ -336,11 +233,11 @@ struct Parts<'a> {
 impl Parts<'_> {
     fn model(
         self,
-        spec: &functional::Spec,
+        spec: &Model,
         observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<(End, Counters, Time, Recorders), RunError> {
         let (settings, traffic, sink) = (&self.settings, self.traffic, self.sink);
-        let found = functional::run(
+        let found = model::run(
             spec,
             self.scenario,
             settings,

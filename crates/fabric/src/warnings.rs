@@ -18,7 +18,7 @@ use crate::transports::sender::Rto;
 /// A mistake in the scenario or a file that it names.
 pub fn of(scenario: &Scenario) -> Result<Vec<String>, SpecError> {
     let fabric = scenario.fabric()?;
-    let settings = crate::run::settings(scenario, &fabric)?;
+    let settings = crate::prepare::settings(scenario, &fabric)?;
     let traffic = &scenario.traffic;
     let traffic = traffic.build(&fabric.layout(), &scenario.packet, scenario.seed());
     let traffic = traffic.map_err(|e| e.under("traffic"))?;
@@ -139,7 +139,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::scenario;
+
     use crate::scheme::PRESETS;
 
     fn said(scheme: Value, topology: Option<Value>) -> Vec<String> {
@@ -147,7 +147,7 @@ mod tests {
             "host_rate": "10Gbps", "fabric_rate": "40Gbps", "base_rtt": "25us"});
         let value = json!({"topology": topology.unwrap_or(usual), "scheme": scheme,
             "traffic": {"workload": "websearch", "load": 0.5, "flows": 10}});
-        of(&scenario::resolve(value, &[], std::path::Path::new("")).unwrap()).unwrap()
+        of(&crate::prepare::resolve(value, &[], std::path::Path::new("")).unwrap()).unwrap()
     }
 
     #[test]

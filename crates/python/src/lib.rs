@@ -98,7 +98,8 @@ fn resolve(
 ) -> PyResult<String> {
     let scenario = value(json)?;
     call(py, move |_| {
-        let resolved = scenario::resolve(scenario, &sets, &base_dir).map_err(spec_error)?;
+        let resolved =
+            fctlab_fabric::prepare::resolve(scenario, &sets, &base_dir).map_err(spec_error)?;
         Ok(json!(resolved).to_string())
     })
 }

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use fctlab_fabric::outcome::{self, Outcome, RunError};
 use fctlab_fabric::records;
 use fctlab_fabric::run::{self, RunOptions};
-use fctlab_fabric::scenario;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use serde_json::json;
@@ -93,7 +92,7 @@ impl RunOutcome {
 #[pyfunction]
 pub fn warnings(resolved_json: &str) -> PyResult<Vec<String>> {
     guarded(|| {
-        let scenario = scenario::resolve(value(resolved_json)?, &[], Path::new(""));
+        let scenario = fctlab_fabric::prepare::resolve(value(resolved_json)?, &[], Path::new(""));
         let scenario = scenario.map_err(spec_error)?;
         fctlab_fabric::warnings::of(&scenario).map_err(spec_error)
     })
@@ -114,7 +113,8 @@ pub fn run_scenario(
     let seen = Arc::new(Mutex::new(Progress::default()));
     let tell = seen.clone();
     let work = move |stop: &Stop| {
-        let scenario = scenario::resolve(resolved, &[], Path::new("")).map_err(spec_error)?;
+        let scenario =
+            fctlab_fabric::prepare::resolve(resolved, &[], Path::new("")).map_err(spec_error)?;
         let mut observe = |p: &outcome::Progress| {
             *tell.lock().unwrap_or_else(PoisonError::into_inner) = Progress::from(p);
             match stop.is_set() {

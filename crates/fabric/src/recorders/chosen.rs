@@ -1,30 +1,7 @@
 //! Flows that a recorder was asked to follow, by their numbers in the stream.
 
-use fctlab_core::SpecError;
-
 use crate::engine::FlowState;
 use crate::packet::FlowSlot;
-
-/// Checks a list of flows; `limit` is how many the traffic has at most.
-///
-/// # Errors
-/// An empty list, or a number beyond the limit.
-pub fn check(flows: &[u64], limit: Option<u64>) -> Result<(), SpecError> {
-    if flows.is_empty() {
-        let message = "is empty; list at least one flow by its number in the stream, from 0";
-        return Err(SpecError::new("", message));
-    }
-    for (i, flow) in flows.iter().enumerate() {
-        if limit.is_some_and(|n| *flow >= n) {
-            let last = limit.unwrap_or(0).saturating_sub(1);
-            let message = format!(
-                "{flow} is not in [0, {last}]: flows are numbered from 0 to traffic.flows - 1"
-            );
-            return Err(SpecError::new(format!("[{i}]"), message));
-        }
-    }
-    Ok(())
-}
 
 /// Which of the chosen flows lives in which slot.
 pub struct Chosen {

@@ -39,7 +39,6 @@ use std::path::Path;
 
 use fctlab_core::stats::Bounded;
 use fctlab_core::{Duration, SpecError, Time};
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use self::progress::Progress;
@@ -51,55 +50,12 @@ use crate::network::Fabric;
 use crate::outcome::RunError;
 use crate::packet::{FlowSlot, Packet};
 use crate::scenario::Scenario;
+use crate::scenario::record::RecordSpec;
 
 /// A statistic in seconds, and whether it is a lower bound.
 fn bounded_s(found: Option<Bounded<Duration>>) -> (Option<f64>, bool) {
     let seconds = found.map(|b| b.value.as_secs_f64());
     (seconds, found.is_some_and(|b| b.lower_bound))
-}
-
-/// What to record.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct RecordSpec {
-    /// Time series of ports, into `port_series.parquet`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ports: Option<ports::Spec>,
-    /// Windows of chosen flows, into `windows.parquet`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub windows: Option<windows::Spec>,
-    /// Packets of chosen flows, into `packets.pcapng`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub packets: Option<packets::Spec>,
-    /// The longest waits in ports, into `waits.csv`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub waits: Option<waits::Spec>,
-    /// The priorities that ports see, into `values.parquet`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub values: Option<values::Spec>,
-}
-
-impl RecordSpec {
-    /// Checks names and numbers against the fabric and the number of flows,
-    /// where the traffic has a limit.
-    ///
-    /// # Errors
-    /// A port or flow that does not exist, or nothing to record.
-    pub fn check(&self, fabric: &Fabric, flows: Option<u64>) -> Result<(), SpecError> {
-        if let Some(spec) = &self.ports {
-            spec.resolve(fabric).map_err(|e| e.under("ports"))?;
-        }
-        if let Some(spec) = &self.windows {
-            chosen::check(&spec.flows, flows).map_err(|e| e.under("windows.flows"))?;
-        }
-        if let Some(spec) = &self.packets {
-            chosen::check(&spec.flows, flows).map_err(|e| e.under("packets.flows"))?;
-        }
-        if let Some(spec) = &self.values {
-            spec.check().map_err(|e| e.under("values"))?;
-        }
-        Ok(())
-    }
 }
 
 /// The recorders that are on.

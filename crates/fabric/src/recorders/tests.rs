@@ -11,8 +11,8 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 
 use crate::outcome::{Outcome, RunError};
+use crate::prepare::resolve;
 use crate::run::{RunOptions, run};
-use crate::scenario::resolve;
 
 /// A directory that goes when the test does.
 struct Dir(PathBuf);

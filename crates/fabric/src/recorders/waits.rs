@@ -19,8 +19,7 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::io::Write;
 use std::path::Path;
 
-use fctlab_core::{Duration, Time, spec};
-use serde::{Deserialize, Serialize};
+use fctlab_core::{Duration, Time};
 
 use super::output::Output;
 use crate::engine::FlowState;
@@ -28,22 +27,7 @@ use crate::engine::port::Port;
 use crate::network::Fabric;
 use crate::outcome::RunError;
 use crate::packet::{Flags, FlowSlot, Packet};
-
-/// The longest waits in ports.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Spec {
-    /// How many.
-    #[serde(deserialize_with = "spec::whole::<_, 1, 10000000>")]
-    #[schemars(range(min = 1, max = 10_000_000))]
-    pub longest: u32,
-}
-
-impl Default for Spec {
-    fn default() -> Self {
-        Spec { longest: 100 }
-    }
-}
+use crate::scenario::record::waits::Spec;
 
 /// What a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -18,21 +18,13 @@ use std::sync::Arc;
 use arrow::array::{ArrayBuilder, ArrayRef, Float64Builder, UInt32Builder, UInt64Builder};
 use arrow::datatypes::DataType;
 use fctlab_core::Time;
-use serde::{Deserialize, Serialize};
 
 use super::chosen::Chosen;
 use super::output::Table;
 use crate::engine::FlowState;
 use crate::outcome::RunError;
 use crate::packet::FlowSlot;
-
-/// Windows of chosen flows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Spec {
-    /// The flows, by their number in the stream, from 0.
-    pub flows: Vec<u64>,
-}
+use crate::scenario::record::windows::Spec;
 
 #[derive(Clone, Copy)]
 struct State {

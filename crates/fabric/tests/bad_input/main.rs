@@ -12,7 +12,7 @@ mod traffic;
 mod writing;
 
 use common::try_run;
-use fctlab_fabric::scenario::resolve;
+use fctlab_fabric::prepare::resolve;
 use serde_json::{Value, json};
 
 /// A scenario without mistakes.

@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{Float64Type, UInt32Type, UInt64Type};
 use fctlab_fabric::outcome::{Counters, Outcome};
+use fctlab_fabric::prepare::resolve;
 use fctlab_fabric::run::{RunOptions, run};
-use fctlab_fabric::scenario::{Format, parse, resolve};
+use fctlab_fabric::scenario::{Format, parse};
 use fctlab_fabric::summary::SummaryRow;
 use serde_json::{Value, json};
 

@@ -15,7 +15,6 @@ use fctlab_link::model::LONGEST_STEP;
 use fctlab_link::queues::{Discipline, Sharing};
 use fctlab_link::{Arrival, Control, Inside, Link, Setup};
 use fctlab_workload::{Flow, Traffic};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::disciplines::QueueSpec;
@@ -26,20 +25,9 @@ use crate::network::{self, Fabric};
 use crate::outcome::{Counters, Progress};
 use crate::prepared::{End, Settings};
 use crate::records::{Fct, Record, Unfinished};
-use crate::scenario::Scenario;
+use crate::scenario::{Model, Scenario};
 use crate::scheme::{self, SchemeSpec};
 use crate::transports::RuleSpec;
-
-/// The functional model of one bottleneck: rates instead of packets, in a fraction of the time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Spec {
-    /// Congestion control as a function: a preset, or what differs from one or from the default.
-    /// Default: the preset of the scheme's transport, with the scenario's packets, and the
-    /// scheme's marking threshold and parameters where the model has them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cc: Option<Control>,
-}
 
 /// The link into the one receiver.
 fn bottleneck(fabric: &Fabric) -> Result<&network::Link, SpecError> {
@@ -65,31 +53,29 @@ pub(crate) fn take_cc(engine: &mut Value) -> Option<Value> {
     is_model.then(|| table.shift_remove("cc"))?
 }
 
-impl Spec {
-    /// With the congestion control `cc` that was written, or that of the scheme's transport.
-    ///
-    /// # Errors
-    /// A transport for which there is none, and what the model cannot do.
-    pub(crate) fn resolve(
-        &self,
-        cc: Option<Value>,
-        scenario: &Scenario,
-        settings: &Settings,
-        fabric: &Fabric,
-    ) -> Result<Self, SpecError> {
-        check(scenario)?;
-        bottleneck(fabric)?;
-        discipline(&scenario.scheme.port.discipline)?;
-        let of_scheme = || of_scheme(scenario, settings);
-        let control = match cc {
-            None => of_scheme()?,
-            Some(cc) => {
-                let written = Control::written(cc, of_scheme);
-                written.map_err(|e| e.under("cc").under("engine"))?
-            }
-        };
-        Ok(Spec { cc: Some(control) })
-    }
+/// The model of `scenario`, with the congestion control `cc` that was written, or that of the
+/// scheme's transport.
+///
+/// # Errors
+/// A transport for which there is none, and what the model cannot do.
+pub(crate) fn resolve(
+    cc: Option<Value>,
+    scenario: &Scenario,
+    settings: &Settings,
+    fabric: &Fabric,
+) -> Result<Model, SpecError> {
+    check(scenario)?;
+    bottleneck(fabric)?;
+    discipline(&scenario.scheme.port.discipline)?;
+    let of_scheme = || of_scheme(scenario, settings);
+    let control = match cc {
+        None => of_scheme()?,
+        Some(cc) => {
+            let written = Control::written(cc, of_scheme);
+            written.map_err(|e| e.under("cc").under("engine"))?
+        }
+    };
+    Ok(Model { cc: Some(control) })
 }
 
 /// Keys of a scheme that the model reads, or that change nothing.
@@ -260,7 +246,7 @@ fn discipline(spec: &QueueSpec) -> Result<(Discipline, Vec<u16>), SpecError> {
 /// # Errors
 /// Traffic that cannot be read to its end.
 pub(crate) fn run(
-    spec: &Spec,
+    spec: &Model,
     scenario: &Scenario,
     settings: &Settings,
     fabric: &Fabric,
@@ -368,7 +354,7 @@ fn progress(now: Time, counters: &Counters) -> Progress {
 
 /// The model's link and what it serves.
 fn setup(
-    spec: &Spec,
+    spec: &Model,
     settings: &Settings,
     fabric: &Fabric,
     discipline: Discipline,

@@ -1,0 +1,239 @@
+//! From what is written to what is run: every default filled in, every check made.
+
+use std::path::Path;
+
+use fctlab_core::units::PathScale;
+use fctlab_core::{Bytes, PacketFormat, SpecError, Time, spec};
+use fctlab_workload::sizes::MAX_SIZE;
+use serde_json::{Map, Value};
+
+use crate::disciplines::published;
+use crate::engine::port;
+use crate::network::Fabric;
+use crate::prepared::{NO_LIMIT, Settings};
+use crate::scenario::{EngineSpec, Scenario, bare_value, not_a_table, set, version};
+use crate::scheme::{self, SchemeSpec};
+use crate::{model, offered};
+
+/// Resolves a scenario: applies `sets` (`path=value` pairs, the value in TOML
+/// or bare text) in order, merges presets, fills in defaults and validates.
+/// Relative file names are taken from `base_dir`.
+///
+/// # Errors
+/// The first mistake, with its path, the value and what is allowed.
+pub fn resolve(
+    mut value: Value,
+    sets: &[(String, String)],
+    base_dir: &Path,
+) -> Result<Scenario, SpecError> {
+    for (path, text) in sets {
+        set(&mut value, path, bare_value(text))?;
+    }
+    let Value::Object(map) = &mut value else {
+        return Err(not_a_table(&value));
+    };
+    map.shift_remove("schemes");
+    if let Some(written) = map.get("version") {
+        check_version(written).map_err(|e| e.under("version"))?;
+    }
+    check_computed(map, sets)?;
+    // A resolved scenario is resolved anew, by this version.
+    map.insert("version".into(), version().into());
+    let given = map.get_mut("scheme").map(Value::take);
+    let given = given.ok_or_else(|| {
+        let message = format!(
+            "is missing; write a preset ({}) or a table",
+            scheme::PRESETS.join(", ")
+        );
+        SpecError::new("scheme", message)
+    })?;
+    map["scheme"] = scheme::expand(given)
+        .and_then(|scheme| published::check_units(&scheme).map(|()| scheme))
+        .map_err(|e| e.under("scheme"))?;
+    let cc = map.get_mut("engine").and_then(model::take_cc);
+    let mut scenario: Scenario = spec::read(value)?;
+    check_format(&scenario.packet)?;
+    scenario
+        .traffic
+        .resolve(base_dir)
+        .map_err(|e| e.under("traffic"))?;
+    scenario
+        .measure
+        .window(&scenario.traffic)
+        .map_err(|e| e.under("measure"))?;
+    let fabric = scenario.fabric()?;
+    scenario.base_rtt_s = Some(fabric.base_rtt.as_secs_f64());
+    scenario.traffic.resolve_on(&fabric.layout());
+    let SchemeSpec { port, nic, .. } = &mut scenario.scheme;
+    for (key, port) in [("scheme.port", port), ("scheme.nic", &mut nic.port)] {
+        let resolved = port.discipline.resolve(base_dir, &fabric);
+        resolved.map_err(|e| e.under("discipline").under(key))?;
+    }
+    scenario
+        .record
+        .check(&fabric, scenario.traffic.flows)
+        .map_err(|e| e.under("record"))?;
+    let settings = settings(&scenario, &fabric)?;
+    if let EngineSpec::Model(_) = &scenario.engine {
+        let resolved = model::resolve(cc, &scenario, &settings, &fabric)?;
+        scenario.engine = EngineSpec::Model(resolved);
+    }
+    if scenario.traffic.trace.is_none() {
+        let traffic = scenario
+            .traffic
+            .build(&fabric.layout(), &scenario.packet, scenario.seed())
+            .map_err(|e| e.under("traffic"))?;
+        let tiers = offered::tiers(&scenario, &fabric, &settings, &traffic);
+        offered::check(&scenario, &tiers)?;
+    }
+    Ok(scenario)
+}
+
+/// Refuses what is computed where a person wrote it, which is anywhere but in a resolved scenario.
+fn check_computed(
+    written: &Map<String, Value>,
+    sets: &[(String, String)],
+) -> Result<(), SpecError> {
+    const KEY: &str = "base_rtt_s";
+    let resolved = written.contains_key("version");
+    if written.contains_key(KEY) && !resolved || sets.iter().any(|(path, _)| path == KEY) {
+        let message =
+            "is computed from the topology; change topology.base_rtt, or delays and rates";
+        return Err(SpecError::new(KEY, message));
+    }
+    Ok(())
+}
+
+/// Refuses what a later version has resolved: its keys may mean something else.
+fn check_version(written: &Value) -> Result<(), SpecError> {
+    let numbers = |text: &str| {
+        let parts: Result<Vec<u32>, _> = text.split('.').map(str::parse).collect();
+        parts.ok().filter(|parts| parts.len() == 3)
+    };
+    let (this, text) = (version(), written.as_str().unwrap_or_default());
+    let message = match numbers(text) {
+        None => format!("{written} is not a version such as {this:?}"),
+        Some(later) if Some(&later) > numbers(&this).as_ref() => {
+            format!("{text} is later than this fctlab ({this}); leave it out to read it as it is")
+        }
+        Some(_) => return Ok(()),
+    };
+    Err(SpecError::new("", message))
+}
+
+fn check_format(format: &PacketFormat) -> Result<(), SpecError> {
+    let limit = u64::from(u16::MAX);
+    if format.payload.get() == 0 || format.full() > limit {
+        let message = format!(
+            "{} with its header is not in [1B, {limit}B]",
+            format.payload
+        );
+        return Err(SpecError::new("packet.payload", message));
+    }
+    if format.ack.get() == 0 || format.ack.get() > limit {
+        let message = format!("{} is not in [1B, {limit}B]", format.ack);
+        return Err(SpecError::new("packet.ack", message));
+    }
+    Ok(())
+}
+
+/// What a scenario says, resolved against its fabric.
+///
+/// # Errors
+/// The first value that does not fit the fabric or another.
+pub(crate) fn settings(scenario: &Scenario, fabric: &Fabric) -> Result<Settings, SpecError> {
+    let scheme = &scenario.scheme;
+    let format = scenario.packet;
+    let telemetry = scheme.transport.rule.telemetry();
+    let int_bytes = telemetry.map_or(0, Bytes::get);
+    let wire = PacketFormat {
+        header: Bytes::new(format.header.get() + int_bytes),
+        ..format
+    };
+    if wire.full() > u64::from(u16::MAX) {
+        let message = format!(
+            "{} with its header and {int_bytes}B of telemetry is above {}B",
+            format.payload,
+            u16::MAX
+        );
+        return Err(SpecError::new("packet.payload", message));
+    }
+    let scale = PathScale {
+        packet_bytes: wire.full(),
+        payload_bytes: format.payload.get(),
+        host_rate: fabric.layout().host_rate,
+        base_rtt: fabric.base_rtt,
+    };
+    let least_payload = MAX_SIZE.get() / u64::from(u32::MAX) + 1;
+    if format.payload.get() < least_payload {
+        let message = format!("{} is less than {least_payload}B", format.payload);
+        return Err(SpecError::new("packet.payload", message));
+    }
+    for (spec, key) in [
+        (&scheme.port, "scheme.port"),
+        (&scheme.nic.port, "scheme.nic"),
+    ] {
+        port::check(spec, fabric, key == "scheme.nic", &scale).map_err(|e| e.under(key))?;
+        let (largest, takes) = (scheme.tagger.largest(), spec.discipline.largest_tag());
+        if largest > takes {
+            let (tagger, discipline) = (scheme.tagger.kind(), spec.discipline.kind());
+            let message = format!(
+                "{tagger} writes tags up to {largest}, but {discipline} ({key}) takes no more than {takes}"
+            );
+            return Err(SpecError::new("scheme.tagger", message));
+        }
+    }
+    scheme
+        .tagger
+        .check()
+        .map_err(|e| e.under("tagger").under("scheme"))?;
+    if let Some(shaper) = &scheme.shaper {
+        let checked = shaper.check(&scale);
+        checked.map_err(|e| e.under("scheme.shaper"))?;
+    }
+    let sender = scheme.transport.resolve(&scale);
+    let window = scenario.measure.window(&scenario.traffic);
+    Ok(Settings {
+        format,
+        wire,
+        scale,
+        sender: sender.map_err(|e| e.under("scheme.transport"))?,
+        rule: scheme.transport.rule.clone(),
+        spacing: scenario.traffic.spacing.unwrap_or(0.0),
+        seed: scenario.seed(),
+        sees_bandwidth: scheme.tagger.sees_bandwidth(),
+        tagger: scheme.tagger.clone(),
+        telemetry: telemetry.is_some(),
+        paced: scheme.transport.rule.paced(),
+        spaced: scheme.transport.rule.paced() || scheme.shaper.is_some(),
+        nic_limit: scheme
+            .nic
+            .per_flow_limit
+            .map_or(NO_LIMIT, |n| n.min(NO_LIMIT)),
+        fct_ends: scenario.measure.fct_ends,
+        window: window.map_err(|e| e.under("measure"))?,
+        stop: scenario.measure.stop,
+        end_at: scenario
+            .measure
+            .max_time
+            .map_or(Time::NEVER, |d| Time::ZERO + d),
+    })
+}
+
+/// Checks that ports that serve traffic classes know all of them.
+pub(crate) fn check_classes(scenario: &Scenario, classes: &[String]) -> Result<(), SpecError> {
+    let scheme = &scenario.scheme;
+    for (port, key) in [(&scheme.port, "port"), (&scheme.nic.port, "nic")] {
+        if let Some(known) = port.discipline.classes()
+            && known < classes.len()
+        {
+            let (kind, names) = (port.discipline.kind(), classes.join(", "));
+            let message = format!(
+                "{kind} serves {known} of the {} classes of the traffic ({names})",
+                classes.len()
+            );
+            return Err(SpecError::new(format!("scheme.{key}.discipline"), message));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,61 @@
+//! The JSON Schema of a scenario, and everything that there is to choose from.
+
+use fctlab_core::parts;
+use fctlab_workload::{ArrivalsSpec, PatternSpec, SizesSpec};
+use serde_json::{Map, Value, json};
+
+use super::{EngineSpec, Scenario};
+use crate::disciplines::QueueSpec;
+use crate::disciplines::mappings::MappingPolicy;
+use crate::network::routing::RoutingSpec;
+use crate::network::topology::TopologySpec;
+use crate::scheme::{self, SchemeSpec};
+use crate::taggers::Tagger;
+use crate::transports::RuleSpec;
+
+/// The JSON Schema of a scenario as people write it: `scheme` may name a
+/// preset, and `schemes` may define further ones for comparisons. Parts of a
+/// scheme may leave their `kind` to the preset that they change.
+pub fn schema() -> Value {
+    let mut schema = schemars::schema_for!(Scenario).to_value();
+    schema["title"] = json!("fctlab scenario");
+    let definitions = &mut schema["$defs"];
+    let of_schemes = schemars::schema_for!(SchemeSpec).to_value();
+    for name in of_schemes["$defs"]
+        .as_object()
+        .into_iter()
+        .flat_map(Map::keys)
+    {
+        parts::allow_changes(&mut definitions[name]);
+    }
+    let mut table = definitions["SchemeSpec"].take();
+    if let Some(map) = table.as_object_mut() {
+        map.shift_remove("required"); // a preset may stand for all of it
+    }
+    table["properties"]["preset"] =
+        json!({"enum": scheme::PRESETS, "description": "The preset that the other keys change."});
+    definitions["SchemeSpec"] = json!({"anyOf": [{"enum": scheme::PRESETS}, table]});
+    schema["properties"]["schemes"] = json!({
+        "description": "Named schemes for `fctlab compare --schemes`.",
+        "type": "object",
+        "additionalProperties": {"$ref": "#/$defs/SchemeSpec"},
+    });
+    schema
+}
+
+/// Everything that `fctlab list` shows: place -> list of {name, description}.
+pub fn catalog() -> Value {
+    json!({
+        "schemes": scheme::catalog(),
+        "workloads": SizesSpec::catalog(),
+        "topologies": TopologySpec::catalog(),
+        "transports": RuleSpec::catalog(),
+        "taggers": Tagger::catalog(),
+        "disciplines": QueueSpec::catalog(),
+        "mappings": MappingPolicy::catalog(),
+        "routings": RoutingSpec::catalog(),
+        "arrivals": ArrivalsSpec::catalog(),
+        "patterns": PatternSpec::catalog(),
+        "engines": EngineSpec::catalog(),
+    })
+}
