@@ -32,7 +32,7 @@ import importlib.util, sys
 spec = importlib.util.spec_from_file_location("_native", sys.argv[1])
 native = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(native)
-print(native.run(sys.stdin.read()).report())
+print(native.run(native.prepare(sys.stdin.read(), [], "")).report())
 """
 
 WHOLE_RUN = """
@@ -187,7 +187,7 @@ def _speed(
     scheme: str, scenario: Scenario, runs: int, say: Callable[[str], None]
 ) -> list[dict[str, Any]]:
     """Packet-hops per CPU second, and peak memory."""
-    resolved = scenario.resolve()
+    resolved = scenario.resolve().tables
     speeds, peaks, hops = [], [], 0
     for i in range(runs):
         say(f"{scheme}: run {i + 1} of {runs}")
@@ -224,7 +224,7 @@ def _instructions(
     few = min(FLOWS_UNDER_CALLGRIND, scenario.resolve()["traffic"]["flows"])
     instructions, hops = [], []
     for flows in (few, 2 * few):
-        report, log = _engine_alone(tool, scenario.set("traffic.flows", flows).resolve())
+        report, log = _engine_alone(tool, scenario.set("traffic.flows", flows).resolve().tables)
         collected = re.search(r"Collected : (\d+)", log)
         assert collected, log
         instructions.append(int(collected[1]))
@@ -246,7 +246,7 @@ def _memory(reference: Scenario, say: Callable[[str], None]) -> dict[str, Any]:
     scenario = reference.set("traffic.flows", count).set("traffic.workload", MANY_WORKLOAD)
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-c", WHOLE_RUN, str(Path(folder) / "out")]
-        text = json.dumps(scenario.resolve())
+        text = json.dumps(scenario.resolve().tables)
         done = subprocess.run(command, input=text, text=True, capture_output=True)
     if done.returncode != 0:
         raise InternalError(done.stderr)

@@ -12,13 +12,13 @@ from functools import cached_property
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
 from fctlab import _native, store
 from fctlab.errors import SpecError
 from fctlab.result import Result, simulate
-from fctlab.scenario import Scenario, ScenarioLike, load_scenario, warn
+from fctlab.scenario import Prepared, Scenario, ScenarioLike, load_scenario, warn
 from fctlab.waiting import as_completed
 
 if TYPE_CHECKING:
@@ -48,6 +48,9 @@ class Cell:
         load = [] if self.load is None else [f"{self.load:g}"]
         return "-".join([quote(self.scheme, safe=" "), *load, str(self.seed)])
 
+
+Planned: TypeAlias = tuple[Cell, Prepared]
+"""A run, and what is run."""
 
 CellProgress = Callable[[Cell, _native.Progress | None], object]
 """Told how far a cell has come, from several threads; ``None`` when it is done."""
@@ -307,20 +310,21 @@ def compare(
         KeyboardInterrupt: on Ctrl-C, within a second; its text says what was kept.
     """
     loaded = load_scenario(scenario)
-    cells = _plan(loaded, schemes, loads, seeds)
+    planned = _plan(loaded, schemes, loads, seeds)
+    cells = [cell for cell, _ in planned]
     if workers is None:
         workers = cores()
     elif workers < 1:
         raise SpecError("workers", f"{workers} is not at least 1")
-    warn(cell.scenario for cell in cells)
+    warn(prepared for _, prepared in planned)
     if out is None:
-        return Comparison(cells, _simulate_all(cells, None, workers, progress))
+        return Comparison(cells, _simulate_all(planned, None, workers, progress))
     counts = [cell.scenario["traffic"].get("flows") or 0 for cell in cells]
     reads = store.files_in([loaded.source, *(cell.scenario for cell in cells)])
     with store.writing(
         out, 2 * sum(counts), store.COMPARISON, reads=reads, runs=len(cells), force=force
     ) as draft:
-        comparison = Comparison(cells, _simulate_all(cells, draft, workers, progress))
+        comparison = Comparison(cells, _simulate_all(planned, draft, workers, progress))
         comparison._write(draft.folder)
     for cell, result in comparison._pairs():
         result.directory = Path(out) / store.RUNS / cell.name
@@ -337,8 +341,8 @@ def cores() -> int:
 
 def _plan(
     scenario: Scenario, schemes: Sequence[str], loads: Sequence[float], seeds: int | None
-) -> list[Cell]:
-    """Every run, resolved: a mistake in the last one shows before the first one starts."""
+) -> list[Planned]:
+    """Every run, prepared: a mistake in the last one shows before the first one starts."""
     if "runs" in scenario.value:
         if schemes or loads or seeds is not None or scenario.sets:
             raise SpecError("runs", "a saved comparison is run as it is; nothing can be changed")
@@ -352,21 +356,26 @@ def _plan(
     _check_distinct("loads", loads)
     if seeds is not None and seeds < 1:
         raise SpecError("seeds", f"{seeds} is not at least 1")
-    cells = []
+    planned = []
     for scheme in schemes:
         chosen = scenario.with_scheme(scheme)
         for loaded in [chosen.set("traffic.load", load) for load in loads] or [chosen]:
             first = loaded.resolve()
             for seed in range(first["seed"], first["seed"] + (seeds or 1)):
                 resolved = loaded.set("seed", seed).resolve()
-                cells.append(Cell(scheme, resolved["traffic"].get("load"), seed, resolved))
-    return cells
+                planned.append(_planned(resolved, scheme))
+    return planned
 
 
-def _saved_plan(scenario: Scenario) -> list[Cell]:
+def _planned(prepared: Prepared, scheme: str) -> Planned:
+    load, seed = prepared["traffic"].get("load"), prepared["seed"]
+    return Cell(scheme, load, seed, prepared.tables), prepared
+
+
+def _saved_plan(scenario: Scenario) -> list[Planned]:
     """The runs of a saved comparison."""
     runs = scenario.value["runs"]
-    cells = []
+    planned = []
     for i, run in enumerate(runs):
         try:
             resolved = Scenario(run["scenario"], scenario.base_dir).resolve()
@@ -374,9 +383,8 @@ def _saved_plan(scenario: Scenario) -> list[Cell]:
             raise SpecError(f"runs[{i}].scenario.{error.path}", error.message) from None
         except (KeyError, TypeError):
             raise SpecError(f"runs[{i}]", "is not a run of a saved comparison") from None
-        load = resolved["traffic"].get("load")
-        cells.append(Cell(resolved["scheme"]["name"], load, resolved["seed"], resolved))
-    return cells
+        planned.append(_planned(resolved, resolved["scheme"]["name"]))
+    return planned
 
 
 def _check_distinct(what: str, values: Sequence[object]) -> None:
@@ -386,17 +394,17 @@ def _check_distinct(what: str, values: Sequence[object]) -> None:
 
 
 def _simulate_all(
-    cells: Sequence[Cell],
+    planned: Sequence[Planned],
     draft: store.Draft | None,
     workers: int,
     progress: CellProgress | None,
 ) -> list[Result]:
     """Run every cell, into `draft` if there is one; all stop when one fails."""
     stop = threading.Event()
-    wanted = {cell.name: cell.scenario for cell in cells}
+    wanted = {cell.name: cell.scenario for cell, _ in planned}
     done = draft.take_over(wanted) if draft else set()
 
-    def one(cell: Cell) -> Result:
+    def one(cell: Cell, prepared: Prepared) -> Result:
         if draft and cell.name in done:
             return Result.load(draft.run_folder(cell.name))
 
@@ -407,7 +415,7 @@ def _simulate_all(
                 progress(cell, seen)
 
         folder = draft.run_folder(cell.name) if draft else None
-        result = simulate(cell.scenario, folder, watch)
+        result = simulate(prepared, folder, watch)
         if folder:
             result.write_tables(folder)
         if progress:
@@ -415,7 +423,7 @@ def _simulate_all(
         return result
 
     with ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(one, cell) for cell in cells]
+        futures = [pool.submit(one, *each) for each in planned]
         try:
             for future in as_completed(futures):
                 future.result()

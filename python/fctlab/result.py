@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from fctlab import _native, memory, store
 from fctlab.errors import SpecError
-from fctlab.scenario import ScenarioLike, load_scenario, warn
+from fctlab.scenario import Prepared, ScenarioLike, load_scenario, warn
 
 if TYPE_CHECKING:
     import polars as pl
@@ -245,23 +245,19 @@ class Result:
         store.write_json(folder / store.SCENARIO, self.scenario)
 
 
-def simulate(
-    scenario: dict[str, Any], folder: Path | None, progress: ProgressCallback | None
-) -> Result:
-    """Run a resolved scenario; flows and recordings go into `folder`, if there is one."""
+def simulate(scenario: Prepared, folder: Path | None, progress: ProgressCallback | None) -> Result:
+    """Run what is prepared; flows and recordings go into `folder`, if there is one."""
     held = scenario["traffic"].get("flows") or 0
     if folder is None or scenario["engine"]["kind"] == "model":
         memory.check("traffic.flows", held, "flows", memory.BYTES_PER_FLOW)
     recordings = folder and folder / store.RECORDINGS
     if recordings:
         recordings.mkdir(parents=True)
-    outcome = _native.run(
-        json.dumps(scenario), folder and folder / store.FLOWS, recordings, progress
-    )
+    outcome = _native.run(scenario.native, folder and folder / store.FLOWS, recordings, progress)
     report = json.loads(outcome.report()) | {"engine": store.engine()}
     if recordings and not report["recordings"]:
         recordings.rmdir()
-    return Result(scenario, report, None if folder else outcome, folder)
+    return Result(scenario.tables, report, None if folder else outcome, folder)
 
 
 def run(
@@ -303,7 +299,8 @@ def run(
     if out is None:
         return simulate(resolved, None, progress)
     directory = store.as_directory(out)
-    flows, reads = resolved["traffic"].get("flows"), store.files_in([loaded.source, resolved])
+    reads = store.files_in([loaded.source, resolved.tables])
+    flows = resolved["traffic"].get("flows")
     with store.writing(directory, flows, store.RUN, reads=reads, force=force) as draft:
         result = simulate(resolved, draft.folder, progress)
         result.write_plots(draft.folder)

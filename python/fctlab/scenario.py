@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
@@ -17,6 +17,41 @@ from fctlab import _native, dhall, plain
 from fctlab.errors import SpecError, SpecWarning
 
 FORMATS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".json": "json", ".dhall": "dhall"}
+
+
+class Prepared(Mapping[str, Any]):
+    """A scenario in which nothing is wrong any more: what an engine runs.
+
+    As a mapping it is the resolved scenario, every default filled in and every preset merged;
+    running that again gives the same bytes. Not to be changed: `Scenario` makes another one.
+
+    Attributes:
+        tables: the same as a plain dictionary, for JSON.
+        native: what the engine made of it.
+        warnings: what to say of it before it is simulated, a line each.
+    """
+
+    def __init__(self, native: _native.Prepared) -> None:
+        self.native = native
+        self.tables: dict[str, Any] = json.loads(native.resolved())
+        self.warnings: list[str] = native.warnings()
+
+    def __getitem__(self, key: str) -> Any:
+        return self.tables[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tables)
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """In another process it is prepared again, from its text."""
+        return _prepare, (json.dumps(self.tables),)
+
+
+def _prepare(text: str) -> Prepared:
+    return Prepared(_native.prepare(text, [], ""))
 
 
 @dataclass(frozen=True)
@@ -77,20 +112,19 @@ class Scenario:
         )
         return replace(self, value=value, table=f"schemes.{name}" if written else "")
 
-    def resolve(self) -> dict[str, Any]:
-        """Fill in every default and validate.
+    def resolve(self) -> Prepared:
+        """Fill in every default, read every file that it names, and make every check there is.
 
         Returns:
-            The resolved scenario: running it again gives the same bytes.
+            The resolved scenario: running it again gives the same bytes, and nothing but the
+            file system can fail.
 
         Raises:
             SpecError: the first mistake, with its path, the value and what is allowed.
         """
         value = plain.dumps(self.value)
         try:
-            resolved: dict[str, Any] = json.loads(
-                _native.resolve(value, list(self.sets), self.base_dir)
-            )
+            return Prepared(_native.prepare(value, list(self.sets), self.base_dir))
         except SpecError as error:
             key, rest = error.path[: len("scheme")], error.path[len("scheme") :]
             # What --set changed is at ``scheme``, where it was changed.
@@ -98,7 +132,6 @@ class Scenario:
             if not self.table or changed or key != "scheme" or rest[:1] not in ("", "."):
                 raise
             raise SpecError(self.table + rest, error.message) from None
-        return resolved
 
 
 ScenarioLike: TypeAlias = Scenario | Mapping[str, Any] | str | PathLike[str]
@@ -148,14 +181,14 @@ def read_tables(file: str | PathLike[str]) -> dict[str, Any]:
     return tables
 
 
-def warn(scenarios: Iterable[Mapping[str, Any]]) -> None:
-    """Say what is to be said of resolved scenarios before they are simulated, each line once."""
+def warn(scenarios: Iterable[Prepared]) -> None:
+    """Say what is to be said of scenarios before they are simulated, each line once."""
     lines: dict[str, set[str]] = {}
     names = set()
     for scenario in scenarios:
         name = scenario["scheme"]["name"]
         names.add(name)
-        for line in _native.warnings(json.dumps(scenario)):
+        for line in scenario.warnings:
             lines.setdefault(line, set()).add(name)
     for line, said_of in lines.items():
         of = "" if said_of == names else f" ({', '.join(sorted(said_of))})"

@@ -101,7 +101,7 @@ def simulated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     simulate = result.simulate
 
-    def watched(scenario: dict[str, Any], *rest: Any) -> Result:
+    def watched(scenario: fctlab.scenario.Prepared, *rest: Any) -> Result:
         names.append(f"{scenario['scheme']['name']} {scenario['seed']}")
         return simulate(scenario, *rest)
 

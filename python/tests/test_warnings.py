@@ -140,6 +140,21 @@ def test_messages(program: Program, small: Path) -> None:
         fctlab.compare(SMALL, "dctcp")
 
 
+def test_the_model_names_what_it_does_not_read() -> None:
+    star = {"kind": "star", "senders": 4, "host_rate": "10Gbps", "base_rtt": "20us"}
+    own = {"transport": {"initial_window": "3pkt", "g": 0.2}, "port": {"buffer": "20KB"}}
+    scenario = {
+        "topology": star,
+        "traffic": {"workload": "websearch", "load": 0.5, "flows": 20},
+        "scheme": {"preset": "dctcp-rate", **own},
+        "engine": "model",
+    }
+    said = "engine: the model reads nothing of scheme.transport.initial_window, scheme.port.buffer"
+    assert fctlab.load_scenario(scenario).resolve().warnings == [said]
+    usual = fctlab.load_scenario(scenario | {"scheme": "dctcp-rate"})
+    assert usual.resolve().warnings == []
+
+
 def test_no_flow_of_the_model_beats_its_ideal() -> None:
     """Where a packet takes no whole number of picoseconds."""
     star = {"kind": "star", "senders": 8, "host_rate": "7Gbps", "base_rtt": "20us"}

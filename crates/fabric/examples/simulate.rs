@@ -1,8 +1,8 @@
 //! Runs a scenario without Python, for profilers:
 //! `cargo run --release -p fctlab-fabric --example simulate -- SCENARIO.toml [path=value]...`
 
+use fctlab_fabric::prepare::prepare;
 use fctlab_fabric::run::{RunOptions, run};
-use fctlab_fabric::prepare::resolve;
 use fctlab_fabric::scenario::{Format, parse};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -10,7 +10,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let file = args.next().ok_or("which scenario?")?;
     let sets = args.filter_map(|a| a.split_once('=').map(|(k, v)| (k.to_owned(), v.to_owned())));
     let value = parse(&std::fs::read_to_string(&file)?, Format::Toml)?;
-    let scenario = resolve(value, &sets.collect::<Vec<_>>(), ".".as_ref())?;
+    let scenario = prepare(value, &sets.collect::<Vec<_>>(), ".".as_ref())?;
     let outcome = run(&scenario, RunOptions::default())?;
     println!("{:?}", outcome.counters);
     println!("{:?}", outcome.perf);

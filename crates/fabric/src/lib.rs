@@ -36,6 +36,7 @@ pub mod records;
 pub mod run;
 pub mod scenario;
 pub mod scheme;
+pub mod settings;
 pub mod summary;
 pub mod taggers;
 pub mod telemetry;

@@ -14,7 +14,7 @@ use fctlab_core::{Bytes, Duration, PacketFormat, SpecError, Time, spec};
 use fctlab_link::model::LONGEST_STEP;
 use fctlab_link::queues::{Discipline, Sharing};
 use fctlab_link::{Arrival, Control, Inside, Link, Setup};
-use fctlab_workload::{Flow, Traffic};
+use fctlab_workload::Flow;
 use serde_json::{Value, json};
 
 use crate::disciplines::QueueSpec;
@@ -23,10 +23,11 @@ use crate::measure::{Extra, Stop};
 use crate::network::ideal::Ideal;
 use crate::network::{self, Fabric};
 use crate::outcome::{Counters, Progress};
-use crate::prepared::{End, Settings};
+use crate::prepared::{End, Ended, Observer, Prepared, Sink};
 use crate::records::{Fct, Record, Unfinished};
 use crate::scenario::{Model, Scenario};
 use crate::scheme::{self, SchemeSpec};
+use crate::settings::Settings;
 use crate::transports::RuleSpec;
 
 /// The link into the one receiver.
@@ -241,30 +242,42 @@ fn discipline(spec: &QueueSpec) -> Result<(Discipline, Vec<u16>), SpecError> {
     Ok((discipline, places))
 }
 
+/// Whether a flow leads to the bottleneck's receiver.
+///
+/// # Errors
+/// One that leads elsewhere.
+pub(crate) fn check_flow(flow: &Flow, fabric: &Fabric) -> Result<(), SpecError> {
+    let receiver = fabric.sink.unwrap_or_default();
+    if flow.dst == receiver {
+        return Ok(());
+    }
+    let message = format!(
+        "flow {} is for host {}, the model's bottleneck leads to host {receiver}",
+        flow.id, flow.dst
+    );
+    Err(SpecError::new("traffic", message))
+}
+
 /// Runs the traffic through the model; `sink` gets a record of every flow in order of start.
 ///
 /// # Errors
 /// Traffic that cannot be read to its end.
 pub(crate) fn run(
     spec: &Model,
-    scenario: &Scenario,
-    settings: &Settings,
-    fabric: &Fabric,
-    mut traffic: Traffic,
-    sink: &mut dyn FnMut(&Record) -> std::io::Result<()>,
-    observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
-) -> Result<(End, Counters, Time), SpecError> {
+    prepared: &Prepared,
+    sink: &mut Sink<'_>,
+    observe: &mut Observer<'_>,
+) -> Result<Ended, SpecError> {
+    let Prepared {
+        scenario,
+        fabric,
+        settings,
+        ..
+    } = prepared;
+    let mut traffic = prepared.traffic()?;
     let flows: Vec<Flow> = traffic.by_ref().collect();
     if let Some(error) = traffic.error() {
         return Err(error.clone().under("traffic"));
-    }
-    let receiver = fabric.sink.unwrap_or_default();
-    if let Some(flow) = flows.iter().find(|flow| flow.dst != receiver) {
-        let message = format!(
-            "flow {} is for host {}, the model's bottleneck leads to host {receiver}",
-            flow.id, flow.dst
-        );
-        return Err(SpecError::new("traffic", message));
     }
     let (discipline, places) = discipline(&scenario.scheme.port.discipline)?;
     let classes = places.len().max(traffic.class_names().len());
@@ -308,7 +321,7 @@ pub(crate) fn run(
     });
     counters.events = steps.steps;
     if interrupted {
-        return Ok((End::Interrupted, counters, now));
+        return Ok(ended(End::Interrupted, counters, now));
     }
 
     let (from, until) = settings.window;
@@ -336,10 +349,14 @@ pub(crate) fn run(
             timeouts: 0,
         };
         if let Err(error) = sink(&record) {
-            return Ok((End::Failed(error), counters, now));
+            return Ok(ended(End::Failed(error), counters, now));
         }
     }
-    Ok((End::Complete, counters, now))
+    Ok(ended(End::Complete, counters, now))
+}
+
+fn ended(end: End, counters: Counters, now: Time) -> Ended {
+    Ended { end, counters, now }
 }
 
 fn progress(now: Time, counters: &Counters) -> Progress {

@@ -17,8 +17,8 @@ use fctlab_workload::{Demand, Matrix, Traffic};
 use serde::Serialize;
 
 use crate::network::Fabric;
-use crate::prepared::Settings;
 use crate::scenario::{EngineSpec, Scenario};
+use crate::settings::Settings;
 
 /// Above this load a number depends on how long the run is.
 const HIGH: f64 = 0.95;
@@ -268,20 +268,8 @@ mod tests {
             value[key] = table.clone();
         }
         let text = |e: SpecError| e.to_string();
-        let scenario =
-            crate::prepare::resolve(value, &[], std::path::Path::new("")).map_err(text)?;
-        let fabric = scenario.fabric().map_err(text)?;
-        let settings = crate::prepare::settings(&scenario, &fabric).map_err(text)?;
-        let layout = fabric.layout();
-        let traffic = scenario
-            .traffic
-            .build(&layout, &scenario.packet, scenario.seed());
-        Ok(tiers(
-            &scenario,
-            &fabric,
-            &settings,
-            &traffic.map_err(text)?,
-        ))
+        let prepared = crate::prepare::prepare(value, &[], std::path::Path::new(""));
+        Ok(prepared.map_err(text)?.offered)
     }
 
     fn leaf_spine(fabric_rate: &str) -> Value {

@@ -1,62 +1,60 @@
-//! What a run is made of, resolved against its fabric, and how it ends.
+//! A run that is ready: what every engine takes, and what it gives.
 
-use fctlab_core::random::Seed;
-use fctlab_core::units::PathScale;
-use fctlab_core::{PacketFormat, Time};
+use std::ops::ControlFlow;
 
-use crate::measure::{FctEnds, Stop};
-use crate::taggers::Tagger;
-use crate::transports::RuleSpec;
-use crate::transports::sender::SenderConfig;
+use fctlab_core::{SpecError, Time};
+use fctlab_workload::Traffic;
 
-/// What a run needs besides the parts of the network.
-pub struct Settings {
-    /// Bytes of packets.
-    pub format: PacketFormat,
-    /// The same with telemetry in the header of data.
-    pub wire: PacketFormat,
-    /// Facts for relative units.
-    pub scale: PathScale,
-    /// What all senders share.
-    pub sender: SenderConfig,
-    /// The window rule.
-    pub rule: RuleSpec,
-    /// What the header says.
-    pub tagger: Tagger,
-    /// Over how many transmission times a flow's packets become available.
-    pub spacing: f64,
-    /// From which every random stream follows.
-    pub seed: Seed,
-    /// Whether the tagger looks at the transport's alpha, or what is available.
-    pub sees_bandwidth: bool,
-    /// Whether the transport spaces its packets.
-    pub paced: bool,
-    /// Whether anything comes between the senders and their NICs: pacing or a shaper.
-    pub spaced: bool,
-    /// Whether switch ports write telemetry.
-    pub telemetry: bool,
-    /// Data packets that a flow may have waiting in its NIC; at most [`NO_LIMIT`].
-    pub nic_limit: u32,
-    /// Where FCT ends.
-    pub fct_ends: FctEnds,
-    /// First and last start of a measured flow (the last exclusive).
-    pub window: (Time, Time),
-    /// When the run ends.
-    pub stop: Stop,
-    /// The run ends at this instant at the latest.
-    pub end_at: Time,
+use crate::network::Fabric;
+use crate::offered::Tier;
+use crate::outcome::{Counters, Progress};
+use crate::records::Record;
+use crate::scenario::Scenario;
+use crate::settings::Settings;
+
+/// A scenario in which nothing is wrong any more, and what follows from it. It can be run any
+/// number of times; each run draws the same flows.
+#[derive(Debug)]
+pub struct Prepared {
+    /// Every default filled in, every preset merged.
+    pub scenario: Scenario,
+    /// Its hosts, switches and links.
+    pub fabric: Fabric,
+    /// What it says, resolved against the fabric.
+    pub settings: Settings,
+    /// Names of the traffic classes.
+    pub classes: Vec<String>,
+    /// The load of each tier of links, as expected; empty for a trace of few flows.
+    pub offered: Vec<Tier>,
+    /// Parts that do not meet, and a load that is high: a line each.
+    pub warnings: Vec<String>,
 }
 
-impl Settings {
-    /// Whether packets are paced, shaped or spaced, or carry telemetry.
-    pub fn is_rare(&self) -> bool {
-        self.spaced || self.telemetry || self.spacing != 0.0
+impl Prepared {
+    /// Its flows, from the first on.
+    ///
+    /// # Errors
+    /// A file that has changed since it was prepared.
+    pub fn traffic(&self) -> Result<Traffic, SpecError> {
+        self.scenario.traffic_on(&self.fabric)
     }
 }
 
-/// A flow may have any number of packets waiting in its NIC: more than there ever are. The engine
-/// sets this bit in a flow's count while pacing holds the flow back.
-pub const NO_LIMIT: u32 = 1 << 31;
+/// Takes the record of each flow that is over, and those of flows that are not at the end.
+pub type Sink<'a> = dyn FnMut(&Record) -> std::io::Result<()> + 'a;
+
+/// Sees how far a run has come and says whether to go on.
+pub type Observer<'a> = dyn FnMut(&Progress) -> ControlFlow<()> + 'a;
+
+/// What an engine says of a run that is over.
+pub struct Ended {
+    /// How it ended.
+    pub end: End,
+    /// What was counted.
+    pub counters: Counters,
+    /// Simulated time at the end.
+    pub now: Time,
+}
 
 /// How a run ended.
 pub enum End {

@@ -6,26 +6,19 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use fctlab_core::{SpecError, Time};
-use fctlab_workload::Traffic;
 use serde_json::{Map, Value, json};
 
-use crate::engine::Engine;
+use crate::engine;
+use crate::engine::probe::Blind;
 use crate::measure::Extra;
 use crate::model;
-use crate::network::Fabric;
-use crate::offered;
 use crate::outcome::{Counters, Outcome, Perf, Progress, RunError};
-use crate::prepare::{check_classes, settings};
-use crate::prepared::{End, Settings};
+use crate::prepared::{End, Ended, Observer, Prepared};
 use crate::recorders::Recorders;
 use crate::recorders::queries::Queries;
 use crate::records::{Record, Records};
-use crate::scenario::{EngineSpec, Model, Scenario};
+use crate::scenario::{EngineSpec, Scenario};
 use crate::summary::{Summary, SummaryRow};
-use crate::warnings::warnings;
-
-/// Sees how far a run has come and says whether to go on.
-pub type Observer<'a> = dyn FnMut(&Progress) -> ControlFlow<()> + 'a;
 
 /// What the caller wants of a run besides its scenario.
 #[derive(Default)]
@@ -41,25 +34,21 @@ pub struct RunOptions<'a> {
     pub observer: Option<&'a mut Observer<'a>>,
 }
 
-/// Runs `scenario` to its end on the calling thread.
+/// Runs `prepared` to its end on the calling thread.
 ///
 /// # Errors
 /// [`RunError`]; nothing that was written may then be read as a result.
-pub fn run(scenario: &Scenario, mut options: RunOptions<'_>) -> Result<Outcome, RunError> {
-    let fabric = scenario.fabric()?;
-    let layout = fabric.layout();
-    let traffic = scenario
-        .traffic
-        .build(&layout, &scenario.packet, scenario.seed());
-    let traffic = traffic.map_err(|e| e.under("traffic"))?;
-    let settings = settings(scenario, &fabric)?;
-    let (window, end_at) = (settings.window, settings.end_at);
-    let expected = traffic.expected_flows();
-    let offered = offered::tiers(scenario, &fabric, &settings, &traffic);
-    let warnings = warnings(scenario, &fabric, &settings, &offered);
-    let recorders = Recorders::new(scenario, &fabric, window, options.recordings_out.as_deref())?;
-    let classes = traffic.class_names().to_vec();
-    check_classes(scenario, &classes)?;
+pub fn run(prepared: &Prepared, mut options: RunOptions<'_>) -> Result<Outcome, RunError> {
+    let Prepared {
+        scenario,
+        fabric,
+        settings,
+        classes,
+        ..
+    } = prepared;
+    let window = settings.window;
+    let mut recorders =
+        Recorders::new(scenario, fabric, window, options.recordings_out.as_deref())?;
     let io = |path: &Option<PathBuf>, source| RunError::Io {
         path: path.clone().unwrap_or_default(),
         source,
@@ -97,23 +86,15 @@ pub fn run(scenario: &Scenario, mut options: RunOptions<'_>) -> Result<Outcome, 
         observer(progress)
     };
     let (wall, cpu) = (Instant::now(), thread_cpu_s());
-    let parts = Parts {
-        scenario,
-        fabric: &fabric,
-        settings,
-        traffic,
-        recorders,
-        sink: &mut sink,
-    };
-    let finished = match &scenario.engine {
-        EngineSpec::Model(model) => parts.model(model, &mut observe),
-        EngineSpec::Packet(_) if parts.recorders.any() || parts.settings.is_rare() => {
-            parts.simulate::<true>(&mut observe)
+    let ended = match &scenario.engine {
+        EngineSpec::Model(spec) => model::run(spec, prepared, &mut sink, &mut observe),
+        EngineSpec::Packet(_) if recorders.any() || settings.is_rare() => {
+            engine::run(prepared, &mut recorders, &mut sink, &mut observe)
         }
-        EngineSpec::Packet(_) => parts.simulate::<false>(&mut observe),
+        EngineSpec::Packet(_) => engine::run(prepared, &mut Blind, &mut sink, &mut observe),
     };
     let (cpu_s, wall_s) = (thread_cpu_s() - cpu, wall.elapsed().as_secs_f64());
-    let (end, counters, now, recorders) = finished?;
+    let Ended { end, counters, now } = ended?;
     match end {
         End::Complete => {}
         End::Interrupted => {
@@ -123,15 +104,15 @@ pub fn run(scenario: &Scenario, mut options: RunOptions<'_>) -> Result<Outcome, 
         End::Failed(error) => return Err(io(&options.flows_out, error)),
     }
     let flows = records.finish().map_err(|e| io(&options.flows_out, e))?;
-    let summary = summary.rows(&scenario.scheme.name, &classes);
+    let summary = summary.rows(&scenario.scheme.name, classes);
     if summary[0].flows == 0 {
         return Err(nothing_measured(scenario, window, &counters, last_start).into());
     }
     let found = recorders.finish(now)?;
     let mut extras = Map::new();
     extras.insert("measured".into(), measured(window, &summary[0]));
-    if now >= end_at
-        && let Some(cut) = cut(now, expected, &counters)
+    if now >= settings.end_at
+        && let Some(cut) = cut(now, prepared.traffic()?.expected_flows(), &counters)
     {
         extras.insert("cut".into(), cut);
     }
@@ -141,8 +122,8 @@ pub fn run(scenario: &Scenario, mut options: RunOptions<'_>) -> Result<Outcome, 
     }
     Ok(Outcome {
         summary,
-        offered,
-        warnings,
+        offered: prepared.offered.clone(),
+        warnings: prepared.warnings.clone(),
         counters,
         perf: Perf {
             wall_s,
@@ -218,64 +199,6 @@ fn cut(now: Time, expected: u64, counters: &Counters) -> Option<Value> {
             "flows_unfinished": unfinished,
         })
     })
-}
-
-/// Everything that an engine is made of.
-struct Parts<'a> {
-    scenario: &'a Scenario,
-    fabric: &'a Fabric,
-    settings: Settings,
-    traffic: Traffic,
-    recorders: Recorders,
-    sink: &'a mut dyn FnMut(&Record) -> std::io::Result<()>,
-}
-
-impl Parts<'_> {
-    fn model(
-        self,
-        spec: &Model,
-        observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<(End, Counters, Time, Recorders), RunError> {
-        let (settings, traffic, sink) = (&self.settings, self.traffic, self.sink);
-        let found = model::run(
-            spec,
-            self.scenario,
-            settings,
-            self.fabric,
-            traffic,
-            sink,
-            observe,
-        );
-        let (end, counters, now) = found?;
-        Ok((end, counters, now, self.recorders))
-    }
-
-    fn simulate<const FULL: bool>(
-        self,
-        observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<(End, Counters, Time, Recorders), RunError> {
-        let Parts {
-            scenario,
-            fabric,
-            settings,
-            traffic,
-            recorders,
-            sink,
-        } = self;
-        let mut engine = Engine::<FULL>::new(scenario, fabric, settings, traffic, recorders, sink)?;
-        let mut end = engine.run(observe);
-        if let Some(error) = engine.traffic_error() {
-            return Err(error.under("traffic").into());
-        }
-        engine.check_conservation();
-        if let End::Complete = end
-            && let Err(error) = engine.abandon()
-        {
-            end = End::Failed(error);
-        }
-        let (counters, now) = (engine.counters, engine.now());
-        Ok((end, counters, now, engine.into_recorders()))
-    }
 }
 
 fn thread_cpu_s() -> f64 {

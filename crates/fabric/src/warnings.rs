@@ -4,27 +4,13 @@
 use fctlab_core::SpecError;
 
 use crate::network::Fabric;
-use crate::offered;
-use crate::prepared::Settings;
 use crate::scenario::{EngineSpec, Scenario};
 use crate::scheme::{EcnAt, PortSpec};
+use crate::settings::Settings;
 use crate::taggers::Tagger;
 use crate::taggers::remaining_time::Bandwidth;
 use crate::transports::sender::Rto;
-
-/// What to say about `scenario` before it is simulated; see [`warnings`].
-///
-/// # Errors
-/// A mistake in the scenario or a file that it names.
-pub fn of(scenario: &Scenario) -> Result<Vec<String>, SpecError> {
-    let fabric = scenario.fabric()?;
-    let settings = crate::prepare::settings(scenario, &fabric)?;
-    let traffic = &scenario.traffic;
-    let traffic = traffic.build(&fabric.layout(), &scenario.packet, scenario.seed());
-    let traffic = traffic.map_err(|e| e.under("traffic"))?;
-    let tiers = offered::tiers(scenario, &fabric, &settings, &traffic);
-    Ok(warnings(scenario, &fabric, &settings, &tiers))
-}
+use crate::{model, offered};
 
 /// What to say about a scenario: parts whose input nobody gives, and a load that is high.
 pub(crate) fn warnings(
@@ -34,11 +20,22 @@ pub(crate) fn warnings(
     tiers: &[offered::Tier],
 ) -> Vec<String> {
     let mut found: Vec<SpecError> = offered::warning(scenario, tiers).into_iter().collect();
-    // The model has neither buffers nor timers nor tags.
-    if matches!(scenario.engine, EngineSpec::Packet(_)) {
-        found.extend(of_ports(scenario, settings));
-        found.extend(of_tags(scenario, settings));
-        found.extend(of_timers(scenario, settings, fabric));
+    match scenario.engine {
+        EngineSpec::Packet(_) => {
+            found.extend(of_ports(scenario, settings));
+            found.extend(of_tags(scenario, settings));
+            found.extend(of_timers(scenario, settings, fabric));
+        }
+        // It has neither buffers nor timers nor tags.
+        EngineSpec::Model(_) => {
+            let unread = model::unread(&scenario.scheme);
+            let each = unread.iter().map(|key| format!("scheme.{key}"));
+            let all = each.collect::<Vec<_>>().join(", ");
+            found
+                .extend((!all.is_empty()).then(|| {
+                    SpecError::new("engine", format!("the model reads nothing of {all}"))
+                }));
+        }
     }
     found.iter().map(SpecError::to_string).collect()
 }
@@ -138,8 +135,6 @@ fn of_timers(scenario: &Scenario, settings: &Settings, fabric: &Fabric) -> Optio
 mod tests {
     use serde_json::{Value, json};
 
-    use super::*;
-
     use crate::scheme::PRESETS;
 
     fn said(scheme: Value, topology: Option<Value>) -> Vec<String> {
@@ -147,7 +142,9 @@ mod tests {
             "host_rate": "10Gbps", "fabric_rate": "40Gbps", "base_rtt": "25us"});
         let value = json!({"topology": topology.unwrap_or(usual), "scheme": scheme,
             "traffic": {"workload": "websearch", "load": 0.5, "flows": 10}});
-        of(&crate::prepare::resolve(value, &[], std::path::Path::new("")).unwrap()).unwrap()
+        crate::prepare::prepare(value, &[], std::path::Path::new(""))
+            .unwrap()
+            .warnings
     }
 
     #[test]

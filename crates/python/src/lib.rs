@@ -29,13 +29,13 @@ use crate::errors::{guarded, spec_error, value};
 mod _native {
     #[pymodule_export]
     use super::{
-        bigswitch, build_profile, catalog, map_values, parse, resolve, schema, size_distribution,
+        bigswitch, build_profile, catalog, map_values, parse, schema, size_distribution,
         version, with_scheme,
     };
     #[pymodule_export]
     use crate::planning::{judge, model_flows, planning};
     #[pymodule_export]
-    use crate::run::{Progress, RunOutcome, run_scenario, warnings};
+    use crate::run::{Prepared, Progress, RunOutcome, prepare, run_scenario};
     #[pymodule_export]
     use crate::table::Table;
 
@@ -84,23 +84,6 @@ fn parse(py: Python<'_>, text: &str, format: &str, file: PathBuf) -> PyResult<St
             None => fctlab_dhall::read(&text, &file),
         };
         Ok(parsed.map_err(spec_error)?.to_string())
-    })
-}
-
-/// Resolves a scenario given as JSON: applies `sets` in order, merges presets,
-/// fills in defaults and validates; returns JSON.
-#[pyfunction]
-fn resolve(
-    py: Python<'_>,
-    json: &str,
-    sets: Vec<(String, String)>,
-    base_dir: PathBuf,
-) -> PyResult<String> {
-    let scenario = value(json)?;
-    call(py, move |_| {
-        let resolved =
-            fctlab_fabric::prepare::resolve(scenario, &sets, &base_dir).map_err(spec_error)?;
-        Ok(json!(resolved).to_string())
     })
 }
 

@@ -1,19 +1,19 @@
 //! One run: started, listened to while it goes on, and what it found.
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use fctlab_fabric::outcome::{self, Outcome, RunError};
-use fctlab_fabric::records;
+use fctlab_fabric::{prepared, records};
 use fctlab_fabric::run::{self, RunOptions};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use serde_json::json;
 
-use crate::calls::{Stop, call_with};
-use crate::errors::{guarded, os_error, spec_error, value};
+use crate::calls::{Stop, call, call_with};
+use crate::errors::{os_error, spec_error, value};
 use crate::table::Table;
 
 /// How often a callback is told.
@@ -88,33 +88,54 @@ impl RunOutcome {
     }
 }
 
-/// What to say about a resolved scenario before it is simulated: a line each.
+/// A scenario in which nothing is wrong any more.
+#[pyclass(frozen, module = "fctlab._native")]
+pub struct Prepared(Arc<prepared::Prepared>);
+
+#[pymethods]
+impl Prepared {
+    /// Every default filled in and every preset merged, as JSON.
+    fn resolved(&self) -> String {
+        json!(self.0.scenario).to_string()
+    }
+
+    /// What to say about it before it is simulated: a line each.
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings.clone()
+    }
+}
+
+/// Prepares a scenario given as JSON: applies `sets` in order, merges presets, fills in defaults
+/// and makes every check there is.
 #[pyfunction]
-pub fn warnings(resolved_json: &str) -> PyResult<Vec<String>> {
-    guarded(|| {
-        let scenario = fctlab_fabric::prepare::resolve(value(resolved_json)?, &[], Path::new(""));
-        let scenario = scenario.map_err(spec_error)?;
-        fctlab_fabric::warnings::of(&scenario).map_err(spec_error)
+pub fn prepare(
+    py: Python<'_>,
+    json: &str,
+    sets: Vec<(String, String)>,
+    folder: PathBuf,
+) -> PyResult<Prepared> {
+    let scenario = value(json)?;
+    call(py, move |_| {
+        let prepared = fctlab_fabric::prepare::prepare(scenario, &sets, &folder);
+        Ok(Prepared(Arc::new(prepared.map_err(spec_error)?)))
     })
 }
 
-/// Runs a resolved scenario with the interpreter released. About ten times a second, also while its input
+/// Runs what is prepared with the interpreter released. About ten times a second, also while its input
 /// is read, the thread that called has `progress` told how far it has come.
 #[pyfunction]
-#[pyo3(name = "run", signature = (resolved_json, flows_out=None, recordings_out=None, progress=None))]
+#[pyo3(name = "run", signature = (prepared, flows_out=None, recordings_out=None, progress=None))]
 pub fn run_scenario(
     py: Python<'_>,
-    resolved_json: &str,
+    prepared: &Prepared,
     flows_out: Option<PathBuf>,
     recordings_out: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<RunOutcome> {
-    let resolved = value(resolved_json)?;
+    let prepared = prepared.0.clone();
     let seen = Arc::new(Mutex::new(Progress::default()));
     let tell = seen.clone();
     let work = move |stop: &Stop| {
-        let scenario =
-            fctlab_fabric::prepare::resolve(resolved, &[], Path::new("")).map_err(spec_error)?;
         let mut observe = |p: &outcome::Progress| {
             *tell.lock().unwrap_or_else(PoisonError::into_inner) = Progress::from(p);
             match stop.is_set() {
@@ -127,7 +148,7 @@ pub fn run_scenario(
             recordings_out,
             observer: Some(&mut observe),
         };
-        run::run(&scenario, options).map_err(failure)
+        run::run(&prepared, options).map_err(failure)
     };
     let mut told = Instant::now();
     let listen = |py: Python<'_>| {

@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 from fctlab import store
 from fctlab.errors import OutputError
 from fctlab.result import simulate
-from fctlab.scenario import Scenario
+from fctlab.scenario import Prepared, Scenario
 from fctlab.studies.study import Cell, Results, Run, Source
 from fctlab.waiting import as_completed
 
@@ -109,13 +109,14 @@ def _kept(folder: Path) -> str:
 
 
 def _job(folder: Path, cell: Cell, seed: int, inputs: _Inputs) -> _Job:
-    scenario = inputs.resolve(cell.scenario, seed)
+    prepared = inputs.resolve(cell.scenario, seed)
+    scenario = prepared.tables
     keep = inspect.getsource(cell.keep) if cell.keep else ""
     key = _key(inputs.portable(scenario), keep)
 
     def work(alive: Callable[[object], None]) -> str:
         with _workspace(scenario, folder) as temporary:
-            result = simulate(scenario, temporary, alive)
+            result = simulate(prepared, temporary, alive)
             record = {
                 "cell": cell.id,
                 "seed": seed,
@@ -162,20 +163,20 @@ class _Inputs:
                 if inner.scenario is not None:
                     raise ValueError(f"{source.name} needs a run that needs a run")
                 self._add(inner)
-            key = _key(self.portable(self.resolve(source.scenario)), source.name)
+            key = _key(self.portable(self.resolve(source.scenario).tables), source.name)
             file = self._folder / f"{key[:12]}-{source.name}"
         self._files[source] = file
 
     def jobs(self) -> list[_Job]:
         """What makes the files that need a run; those that need the same run share it."""
-        shared: dict[str, dict[Path, Source]] = {}
+        shared: dict[str, tuple[Prepared, dict[Path, Source]]] = {}
         for source, file in self._files.items():
             if source.scenario is not None and not file.exists():
-                scenario = json.dumps(self.resolve(source.scenario))
-                shared.setdefault(scenario, {})[file] = source
-        return [self._job(json.loads(text), files) for text, files in shared.items()]
+                prepared = self.resolve(source.scenario)
+                shared.setdefault(json.dumps(prepared.tables), (prepared, {}))[1][file] = source
+        return [self._job(*each) for each in shared.values()]
 
-    def _job(self, scenario: dict[str, Any], files: dict[Path, Source]) -> _Job:
+    def _job(self, scenario: Prepared, files: dict[Path, Source]) -> _Job:
         first, *rest = files
 
         def work(alive: Callable[[object], None]) -> str:
@@ -189,7 +190,7 @@ class _Inputs:
 
         return _Job(", ".join(source.name for source in files.values()), first, 1.0, work)
 
-    def resolve(self, scenario: Mapping[str, Any], seed: int | None = None) -> dict[str, Any]:
+    def resolve(self, scenario: Mapping[str, Any], seed: int | None = None) -> Prepared:
         """The scenario as the engine takes it, sources replaced by their files."""
 
         def replaced(value: Any) -> Any:

@@ -5,6 +5,7 @@ use fctlab_core::{Bytes, Duration, Time};
 use fctlab_workload::{Flow, Spacing};
 
 use super::Engine;
+use super::probe::Probe;
 use crate::index::at_mut;
 use crate::packet::FlowSlot;
 
@@ -27,7 +28,7 @@ impl Feed {
     }
 }
 
-impl<const FULL: bool> Engine<'_, FULL> {
+impl<P: Probe> Engine<'_, P> {
     /// Makes a new flow's packets available: all, or the first of them.
     pub(super) fn start_feed(&mut self, slot: FlowSlot) {
         let state = at_mut(&mut self.flows, slot);

@@ -11,6 +11,7 @@ use fctlab_workload::Flow;
 
 use super::Engine;
 use super::feed::Feed;
+use super::probe::Probe;
 use crate::index::{at, at_mut};
 use crate::network::capacity::Schedule;
 use crate::packet::FlowSlot;
@@ -76,7 +77,7 @@ impl FlowState {
     }
 }
 
-impl<const FULL: bool> Engine<'_, FULL> {
+impl<P: Probe> Engine<'_, P> {
     pub(super) fn fetch_flow(&mut self) {
         self.next_flow = self.traffic.next();
         if let Some(flow) = &self.next_flow {
@@ -142,8 +143,8 @@ impl<const FULL: bool> Engine<'_, FULL> {
         self.in_flight += 1;
         self.counters.peak_flows_in_flight = self.counters.peak_flows_in_flight.max(self.in_flight);
         self.measured_open += u64::from(measured);
-        if FULL {
-            self.recorders
+        if P::FULL {
+            self.probe
                 .on_flow_start(self.now(), slot, at(&self.flows, slot));
         }
         self.start_feed(slot);
@@ -158,10 +159,6 @@ impl<const FULL: bool> Engine<'_, FULL> {
         state.finished_at = Some(now);
         self.measured_open -= u64::from(state.measured);
         self.counters.flows_finished += 1;
-        if FULL {
-            self.recorders
-                .on_flow_finish(self.now(), slot, at(&self.flows, slot));
-        }
     }
 
     /// Frees the slot of a flow that has nothing left to do anywhere.

@@ -7,15 +7,16 @@ use super::Engine;
 use super::events::Source;
 use super::flows::FlowState;
 use super::port::Fate;
+use super::probe::Probe;
 use super::slab::{PacketId, Slab};
 use crate::index::{at, at_mut, prefetch};
 use crate::measure::FctEnds;
 use crate::packet::{Flags, FlowSlot, Packet, Stamp};
-use crate::prepared::{NO_LIMIT, Settings};
+use crate::settings::{NO_LIMIT, Settings};
 use crate::taggers::View;
 use crate::transports::sender::{Ack, Transmit};
 
-impl<const FULL: bool> Engine<'_, FULL> {
+impl<P: Probe> Engine<'_, P> {
     /// Lets a flow hand packets to its NIC: as many as its window allows and
     /// its share of the NIC's queue holds.
     #[inline(always)]
@@ -34,17 +35,15 @@ impl<const FULL: bool> Engine<'_, FULL> {
         };
         let id = self.slab.claim();
         let packet = &mut self.slab.get_mut(id).packet;
-        *packet = self
-            .settings
-            .data_packet::<FULL>(now, slot, state, transmit);
+        *packet = self.settings.data_packet::<P>(now, slot, state, transmit);
         let bytes = packet.bytes;
         state.in_network += 1;
         self.counters.data_packets += u64::from(transmit != Transmit::Probe);
         let nic = state.nics.0;
-        if FULL {
-            self.recorders.on_send(now, slot, state, packet);
+        if P::FULL {
+            self.probe.on_send(now, slot, state, packet);
         }
-        if FULL && self.settings.spaced {
+        if P::FULL && self.settings.spaced {
             self.space(slot, nic, id, bytes);
         } else {
             self.hand_to_nic(slot, nic, id, bytes);
@@ -94,7 +93,7 @@ impl<const FULL: bool> Engine<'_, FULL> {
     fn keep_timer(&mut self, slot: FlowSlot) {
         let state = at_mut(&mut self.flows, slot);
         let mut deadline = state.sender.deadline();
-        if FULL {
+        if P::FULL {
             deadline = deadline.min(state.wake);
         }
         if deadline < state.timer {
@@ -127,9 +126,9 @@ impl<const FULL: bool> Engine<'_, FULL> {
         if !(expired || fed) {
             return self.keep_timer(slot);
         }
-        if FULL {
+        if P::FULL {
             let state = at(&self.flows, slot);
-            self.recorders.on_window(now, slot, state);
+            self.probe.on_window(now, slot, state);
         }
         self.pump(slot);
     }
@@ -141,8 +140,8 @@ impl<const FULL: bool> Engine<'_, FULL> {
         let packet = &mut self.slab.get_mut(id).packet;
         let slot = packet.flow;
         let state = at_mut(&mut self.flows, slot);
-        if FULL {
-            self.recorders.on_deliver(now, slot, state, packet);
+        if P::FULL {
+            self.probe.on_deliver(now, slot, state, packet);
         }
         if packet.is_ack() {
             let ack = Ack {
@@ -154,15 +153,15 @@ impl<const FULL: bool> Engine<'_, FULL> {
             let echo = packet.tag;
             self.slab.remove(id);
             state.in_network -= 1;
-            if FULL && echo != 0 {
+            if P::FULL && echo != 0 {
                 hear_telemetry(&mut self.slab, state, echo);
             }
             state.sender.on_ack(now, &ack, &self.settings.sender);
-            if FULL {
-                self.recorders.on_window(now, slot, state);
+            if P::FULL {
+                self.probe.on_window(now, slot, state);
             }
             let busy = state.in_nic >= self.settings.nic_limit;
-            if FULL && busy && self.settings.paced {
+            if P::FULL && busy && self.settings.paced {
                 self.pace_anew(slot);
                 return self.after_ack(slot);
             }
@@ -179,7 +178,7 @@ impl<const FULL: bool> Engine<'_, FULL> {
         let completes = state.receiver.distinct() == state.total && state.delivered_at.is_none();
         // The packet becomes its acknowledgement, where it is; stamp, class and telemetry stay.
         packet.hash = state.ack_hash;
-        packet.tag = if FULL { packet.sack_end } else { 0 };
+        packet.tag = if P::FULL { packet.sack_end } else { 0 };
         packet.seq = heard.block.0;
         packet.sack_end = heard.block.1;
         packet.cumulative = heard.cumulative;
@@ -187,8 +186,8 @@ impl<const FULL: bool> Engine<'_, FULL> {
         packet.bytes = self.settings.format.ack.get() as u16;
         packet.flags = Flags::ACK.with_if(Flags::CE, packet.flags.has(Flags::CE));
         let (nic, bytes) = (state.nics.1, packet.bytes);
-        if FULL {
-            self.recorders.on_send(now, slot, state, packet);
+        if P::FULL {
+            self.probe.on_send(now, slot, state, packet);
         }
         if completes {
             self.on_last_byte(slot);
@@ -228,7 +227,7 @@ fn hear_telemetry(slab: &mut Slab, state: &mut FlowState, echo: u32) {
 impl Settings {
     /// The packet for what a sender wants on the wire.
     #[inline(always)]
-    fn data_packet<const FULL: bool>(
+    fn data_packet<P: Probe>(
         &self,
         now: Time,
         slot: FlowSlot,
@@ -248,7 +247,7 @@ impl Settings {
         let view = View {
             size: state.flow.size.get(),
             written: match state.sender.available() {
-                some if FULL && some < state.total => u64::from(some) * payload,
+                some if P::FULL && some < state.total => u64::from(some) * payload,
                 _ => state.flow.size.get(),
             },
             acknowledged: u64::from(state.sender.una()) * payload,

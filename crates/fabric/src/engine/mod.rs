@@ -18,6 +18,7 @@ mod hosts;
 mod network;
 mod pacing;
 pub mod port;
+pub mod probe;
 pub mod shaper;
 pub mod slab;
 mod turns;
@@ -31,6 +32,7 @@ use self::events::{EventQueue, Source};
 pub use self::flows::FlowState;
 use self::pacing::Pacer;
 use self::port::Port;
+use self::probe::Probe;
 use self::shaper::Shaper;
 use self::slab::Slab;
 use self::turns::Turns;
@@ -40,15 +42,39 @@ use crate::network::ideal::Ideal;
 use crate::network::routing::Router;
 use crate::outcome::{Counters, Progress};
 use crate::packet::{FlowSlot, Packet};
-use crate::prepared::{End, Settings};
-use crate::recorders::Recorders;
-use crate::records::Record;
-use crate::scenario::Scenario;
+use crate::prepared::{End, Ended, Observer, Prepared, Sink};
+use crate::settings::Settings;
 
-/// One run. `FULL` is whether it has anything that few runs have: recorders, or
-/// what [`Settings::is_rare`] names. The engine is compiled without them too, where
-/// they cost nothing.
-pub struct Engine<'a, const FULL: bool> {
+/// Runs `prepared` packet by packet, seen by `probe`; flow records go to `sink`.
+///
+/// # Errors
+/// Traffic that cannot be read to its end.
+pub fn run<P: Probe>(
+    prepared: &Prepared,
+    probe: &mut P,
+    sink: &mut Sink<'_>,
+    observe: &mut Observer<'_>,
+) -> Result<Ended, SpecError> {
+    let mut engine = Engine::new(prepared, probe, sink)?;
+    let mut end = engine.run(observe);
+    if let Some(error) = engine.traffic.error() {
+        return Err(error.clone().under("traffic"));
+    }
+    engine.check_conservation();
+    if let End::Complete = end
+        && let Err(error) = engine.abandon()
+    {
+        end = End::Failed(error);
+    }
+    let (now, counters) = (engine.now(), engine.counters);
+    engine
+        .probe
+        .on_end(now, &mut engine.ports, &mut engine.slab);
+    Ok(Ended { end, counters, now })
+}
+
+/// One run.
+pub(crate) struct Engine<'a, P: Probe> {
     events: EventQueue,
     ports: Vec<Port>,
     slab: Slab,
@@ -69,9 +95,9 @@ pub struct Engine<'a, const FULL: bool> {
     measured_open: u64,
     evicted: Vec<Packet>,
     /// What was counted.
-    pub counters: Counters,
-    recorders: Recorders,
-    sink: &'a mut dyn FnMut(&Record) -> std::io::Result<()>,
+    counters: Counters,
+    probe: &'a mut P,
+    sink: &'a mut Sink<'a>,
     failed: Option<std::io::Error>,
     over: bool,
     /// Events until the loop looks up, to report or because the run is over;
@@ -82,19 +108,19 @@ pub struct Engine<'a, const FULL: bool> {
 /// Events between two looks at the clock.
 const OBSERVE_EVERY: u64 = 1 << 18;
 
-impl<'a, const FULL: bool> Engine<'a, FULL> {
-    /// Prepares a run; flow records go to `sink`.
-    ///
-    /// # Errors
-    /// Port parameters that do not fit each other.
-    pub fn new(
-        scenario: &Scenario,
-        fabric: &'a Fabric,
-        settings: Settings,
-        traffic: Traffic,
-        recorders: Recorders,
-        sink: &'a mut dyn FnMut(&Record) -> std::io::Result<()>,
+impl<'a, P: Probe> Engine<'a, P> {
+    fn new(
+        prepared: &'a Prepared,
+        probe: &'a mut P,
+        sink: &'a mut Sink<'a>,
     ) -> Result<Self, SpecError> {
+        let Prepared {
+            scenario,
+            fabric,
+            settings,
+            ..
+        } = prepared;
+        let traffic = prepared.traffic()?;
         let scheme = &scenario.scheme;
         let count = fabric.links.len() as u32;
         let ports = (0..count).zip(&fabric.links).map(|(number, link)| {
@@ -135,13 +161,13 @@ impl<'a, const FULL: bool> Engine<'a, FULL> {
                 .shaper
                 .as_ref()
                 .map(|spec| Shaper::new(spec, fabric.hosts, &settings.scale)),
-            settings,
+            settings: settings.clone(),
             free: Vec::new(),
             in_flight: 0,
             measured_open: 0,
             evicted: Vec::new(),
             counters: Counters::default(),
-            recorders,
+            probe,
             sink,
             failed: None,
             over: false,
@@ -153,18 +179,6 @@ impl<'a, const FULL: bool> Engine<'a, FULL> {
     #[inline(always)]
     pub fn now(&self) -> Time {
         self.events.now()
-    }
-
-    /// Why the traffic ended early, if it did.
-    pub fn traffic_error(&self) -> Option<SpecError> {
-        self.traffic.error().cloned()
-    }
-
-    /// The recorders, at the end of the run.
-    pub fn into_recorders(mut self) -> Recorders {
-        let now = self.now();
-        self.recorders.on_end(now, &mut self.ports, &mut self.slab);
-        self.recorders
     }
 
     // Sources of events beyond the wires and the ends of transmissions.
@@ -186,7 +200,7 @@ impl<'a, const FULL: bool> Engine<'a, FULL> {
     }
 
     /// Runs to the end; `observe` is called now and then.
-    pub fn run(&mut self, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> End {
+    fn run(&mut self, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> End {
         let ports = self.ports.len() as Source;
         let (flow_source, sample_source) = (self.flow_source(), self.sample_source());
         let (end_source, shaper_source) = (self.end_source(), self.shaper_source());
@@ -195,7 +209,9 @@ impl<'a, const FULL: bool> Engine<'a, FULL> {
         if self.settings.end_at != Time::NEVER {
             self.events.schedule_far(end_source, self.settings.end_at);
         }
-        if FULL && let Some(at) = self.recorders.next_sample() {
+        if P::FULL
+            && let Some(at) = self.probe.next_sample()
+        {
             self.events.schedule_far(sample_source, at);
         }
         let end = loop {
@@ -270,7 +286,7 @@ impl<'a, const FULL: bool> Engine<'a, FULL> {
     }
 
     /// Gives up the flows in progress as unfinished, each with a reason.
-    pub fn abandon(&mut self) -> std::io::Result<()> {
+    fn abandon(&mut self) -> std::io::Result<()> {
         for slot in 0..self.flows.len() {
             if self.flows[slot].active {
                 let record = self.record(slot as FlowSlot);
@@ -282,7 +298,7 @@ impl<'a, const FULL: bool> Engine<'a, FULL> {
 
     /// Checks that every port has let out, still holds or has dropped what it
     /// took in; a broken invariant is a bug here, not a mistake of the user.
-    pub fn check_conservation(&self) {
+    fn check_conservation(&self) {
         for (id, port) in self.ports.iter().enumerate() {
             let c = &port.counters;
             let evicted =
@@ -295,7 +311,7 @@ impl<'a, const FULL: bool> Engine<'a, FULL> {
 
     fn on_sample(&mut self) {
         let (now, ports, slab) = (self.now(), &mut self.ports, &mut self.slab);
-        if let Some(at) = self.recorders.sample(now, ports, slab, &self.flows) {
+        if let Some(at) = self.probe.sample(now, ports, slab, &self.flows) {
             self.events.schedule_far(self.sample_source(), at);
         }
     }

@@ -5,11 +5,12 @@ use fctlab_core::Time;
 
 use super::Engine;
 use super::port::{self, Fate};
+use super::probe::Probe;
 use super::slab::PacketId;
 use crate::index::{at, at_mut, prefetch};
 use crate::packet::Packet;
 
-impl<const FULL: bool> Engine<'_, FULL> {
+impl<P: Probe> Engine<'_, P> {
     /// The packet at the head of wire `link` reaches the far end.
     #[inline(always)]
     pub(super) fn on_arrival(&mut self, link: u32) {
@@ -47,9 +48,9 @@ impl<const FULL: bool> Engine<'_, FULL> {
     pub(super) fn hand_over(&mut self, out: u32, id: PacketId, bytes: u16) -> Fate {
         let now = self.now();
         let port = at_mut(&mut self.ports, out);
-        if FULL {
+        if P::FULL {
             let packet = &self.slab.get(id).packet;
-            self.recorders.on_accept(now, out, port, packet);
+            self.probe.on_accept(now, out, port, packet);
         }
         let (slab, events) = (&mut self.slab, &mut self.events);
         let fate = port.accept(now, id, bytes, slab, events, &mut self.evicted);
@@ -83,8 +84,8 @@ impl<const FULL: bool> Engine<'_, FULL> {
     }
 
     fn drop_packet(&mut self, port: u32, packet: &Packet) {
-        if FULL {
-            self.recorders.on_drop(self.now(), port, packet);
+        if P::FULL {
+            self.probe.on_drop(self.now(), port, packet);
         }
         self.slab.telemetry.take(packet.telemetry());
         self.flows[packet.flow as usize].in_network -= 1;
@@ -100,12 +101,12 @@ impl<const FULL: bool> Engine<'_, FULL> {
         }
         let ended = choosing.transmission_ended(now, &mut self.slab, &mut self.events);
         let Some(packet) = ended else { return };
-        if FULL {
-            self.recorders.on_transmit(now, port, &packet);
+        if P::FULL {
+            self.probe.on_transmit(now, port, &packet);
         }
         if !packet.is_ack() && self.fabric.links[port as usize].from < self.fabric.hosts {
             self.flows[packet.flow as usize].in_nic -= 1;
-            if FULL && self.settings.paced {
+            if P::FULL && self.settings.paced {
                 self.pace(packet.flow, now, packet.bytes);
             }
             self.pump(packet.flow);

@@ -12,10 +12,11 @@ use fctlab_core::{Duration, Time};
 
 use super::Engine;
 use super::events::Source;
+use super::probe::Probe;
 use super::slab::PacketId;
 use crate::index::at_mut;
 use crate::packet::FlowSlot;
-use crate::prepared::NO_LIMIT;
+use crate::settings::NO_LIMIT;
 
 /// Set in a flow's `in_nic` while it is held back, so that nobody who looks
 /// whether it may hand over a packet has to look at anything else.
@@ -49,7 +50,7 @@ impl Pacer {
     }
 }
 
-impl<const FULL: bool> Engine<'_, FULL> {
+impl<P: Probe> Engine<'_, P> {
     /// Makes room for the pacer of a flow.
     #[cold]
     pub(super) fn grow_pacers(&mut self, slot: FlowSlot) {

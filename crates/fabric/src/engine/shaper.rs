@@ -19,6 +19,7 @@ use fctlab_core::units::PathScale;
 use fctlab_core::{Duration, Rate, Time};
 
 use super::Engine;
+use super::probe::Probe;
 use super::slab::PacketId;
 use crate::index::at_mut;
 use crate::packet::FlowSlot;
@@ -126,7 +127,7 @@ impl Shaper {
     }
 }
 
-impl<const FULL: bool> Engine<'_, FULL> {
+impl<P: Probe> Engine<'_, P> {
     /// Gives a packet to the shaper; whether it has to wait there, and until when.
     pub(super) fn shape(&mut self, slot: FlowSlot, id: PacketId, bytes: u16) -> Option<Time> {
         let now = self.now();

@@ -44,6 +44,7 @@ use serde_json::{Map, Value, json};
 use self::progress::Progress;
 use crate::engine::FlowState;
 use crate::engine::port::Port;
+use crate::engine::probe::Probe;
 use crate::engine::slab::Slab;
 use crate::measure::Extra;
 use crate::network::Fabric;
@@ -166,129 +167,6 @@ impl Recorders {
         }
     }
 
-    /// When the next sample is due.
-    pub fn next_sample(&self) -> Option<Time> {
-        let ports = self.ports.as_ref().map(ports::Recorder::next);
-        let jain = self.jain.as_ref().map(jain::Recorder::next);
-        // Not later than the clock goes.
-        ports
-            .into_iter()
-            .chain(jain)
-            .min()
-            .filter(|&at| at != Time::NEVER)
-    }
-
-    /// Takes the samples that are due; when the next one is.
-    pub fn sample(
-        &mut self,
-        now: Time,
-        ports: &mut [Port],
-        slab: &mut Slab,
-        flows: &[FlowState],
-    ) -> Option<Time> {
-        if let Some(r) = self.ports.as_mut().filter(|r| r.next() == now) {
-            Self::note(&mut self.failed, r.sample(now, ports, slab));
-        }
-        if let Some(r) = self.jain.as_mut().filter(|r| r.next() == now) {
-            r.sample(now, flows);
-        }
-        self.next_sample()
-    }
-
-    /// A flow has started.
-    pub fn on_flow_start(&mut self, now: Time, slot: FlowSlot, flow: &FlowState) {
-        if let Some(r) = &mut self.windows {
-            r.on_flow_start(slot, flow);
-            Self::note(&mut self.failed, r.on_change(now, slot, flow));
-        }
-        if let Some(r) = &mut self.packets {
-            Self::note(&mut self.failed, r.on_flow_start(slot, flow));
-        }
-        if let Some(r) = &mut self.waits {
-            r.on_flow_start(slot, flow);
-        }
-        if let Some(r) = &mut self.progress {
-            r.on_flow_start(slot);
-        }
-        if let Some(r) = &mut self.starvation {
-            r.on_flow_start(now, slot, flow);
-        }
-    }
-
-    /// A flow has finished.
-    pub fn on_flow_finish(&mut self, _now: Time, _slot: FlowSlot, _flow: &FlowState) {}
-
-    /// A host hands a packet to its NIC. For an ACK: the receiver has just
-    /// taken in what it acknowledges.
-    pub fn on_send(&mut self, now: Time, slot: FlowSlot, flow: &FlowState, packet: &Packet) {
-        if let Some(r) = &mut self.packets {
-            Self::note(&mut self.failed, r.on_send(now, slot, flow, packet));
-        }
-        if !packet.is_ack() {
-            if let Some(r) = &mut self.windows {
-                Self::note(&mut self.failed, r.on_change(now, slot, flow));
-            }
-            return;
-        }
-        let new = self
-            .progress
-            .as_mut()
-            .map_or(0, |r| r.new_bytes(slot, flow));
-        if new > 0 {
-            if let Some(r) = &mut self.goodput {
-                r.on_payload(now, new);
-            }
-            if let Some(r) = &mut self.starvation {
-                r.on_payload(now, slot, flow);
-            }
-        }
-    }
-
-    /// A packet reaches its host, which has not looked at it yet.
-    pub fn on_deliver(&mut self, now: Time, slot: FlowSlot, flow: &FlowState, packet: &Packet) {
-        if let Some(r) = &mut self.packets {
-            Self::note(&mut self.failed, r.on_deliver(now, slot, flow, packet));
-        }
-    }
-
-    /// A sender's window may have changed.
-    pub fn on_window(&mut self, now: Time, slot: FlowSlot, flow: &FlowState) {
-        if let Some(r) = &mut self.windows {
-            Self::note(&mut self.failed, r.on_change(now, slot, flow));
-        }
-    }
-
-    /// A port is about to take a packet in or drop it.
-    pub fn on_accept(&mut self, now: Time, id: u32, port: &Port, packet: &Packet) {
-        if let Some(r) = &mut self.waits {
-            r.on_accept(now, id, port, packet);
-        }
-        if let Some(r) = &mut self.values {
-            r.on_accept(id, packet);
-        }
-    }
-
-    /// A choosing port starts a packet that had waited.
-    pub fn on_transmit(&mut self, now: Time, id: u32, packet: &Packet) {
-        if let Some(r) = &mut self.waits {
-            r.on_transmit(now, id, packet);
-        }
-    }
-
-    /// A port drops a packet.
-    pub fn on_drop(&mut self, _now: Time, id: u32, packet: &Packet) {
-        if let Some(r) = &mut self.waits {
-            r.on_drop(id, packet);
-        }
-    }
-
-    /// The run has ended.
-    pub fn on_end(&mut self, now: Time, ports: &mut [Port], slab: &mut Slab) {
-        if let Some(r) = &mut self.ports {
-            Self::note(&mut self.failed, r.on_end(now, ports, slab));
-        }
-    }
-
     /// Completes the files and reports; `end` is when the run ended.
     ///
     /// # Errors
@@ -332,5 +210,118 @@ impl Recorders {
             extras.insert("recordings".into(), recordings.into());
         }
         Ok(Findings { files, extras })
+    }
+}
+
+impl Probe for Recorders {
+    const FULL: bool = true;
+
+    fn next_sample(&self) -> Option<Time> {
+        let ports = self.ports.as_ref().map(ports::Recorder::next);
+        let jain = self.jain.as_ref().map(jain::Recorder::next);
+        // Not later than the clock goes.
+        ports
+            .into_iter()
+            .chain(jain)
+            .min()
+            .filter(|&at| at != Time::NEVER)
+    }
+
+    fn sample(
+        &mut self,
+        now: Time,
+        ports: &mut [Port],
+        slab: &mut Slab,
+        flows: &[FlowState],
+    ) -> Option<Time> {
+        if let Some(r) = self.ports.as_mut().filter(|r| r.next() == now) {
+            Self::note(&mut self.failed, r.sample(now, ports, slab));
+        }
+        if let Some(r) = self.jain.as_mut().filter(|r| r.next() == now) {
+            r.sample(now, flows);
+        }
+        self.next_sample()
+    }
+
+    fn on_flow_start(&mut self, now: Time, slot: FlowSlot, flow: &FlowState) {
+        if let Some(r) = &mut self.windows {
+            r.on_flow_start(slot, flow);
+            Self::note(&mut self.failed, r.on_change(now, slot, flow));
+        }
+        if let Some(r) = &mut self.packets {
+            Self::note(&mut self.failed, r.on_flow_start(slot, flow));
+        }
+        if let Some(r) = &mut self.waits {
+            r.on_flow_start(slot, flow);
+        }
+        if let Some(r) = &mut self.progress {
+            r.on_flow_start(slot);
+        }
+        if let Some(r) = &mut self.starvation {
+            r.on_flow_start(now, slot, flow);
+        }
+    }
+
+    fn on_send(&mut self, now: Time, slot: FlowSlot, flow: &FlowState, packet: &Packet) {
+        if let Some(r) = &mut self.packets {
+            Self::note(&mut self.failed, r.on_send(now, slot, flow, packet));
+        }
+        if !packet.is_ack() {
+            if let Some(r) = &mut self.windows {
+                Self::note(&mut self.failed, r.on_change(now, slot, flow));
+            }
+            return;
+        }
+        let new = self
+            .progress
+            .as_mut()
+            .map_or(0, |r| r.new_bytes(slot, flow));
+        if new > 0 {
+            if let Some(r) = &mut self.goodput {
+                r.on_payload(now, new);
+            }
+            if let Some(r) = &mut self.starvation {
+                r.on_payload(now, slot, flow);
+            }
+        }
+    }
+
+    fn on_deliver(&mut self, now: Time, slot: FlowSlot, flow: &FlowState, packet: &Packet) {
+        if let Some(r) = &mut self.packets {
+            Self::note(&mut self.failed, r.on_deliver(now, slot, flow, packet));
+        }
+    }
+
+    fn on_window(&mut self, now: Time, slot: FlowSlot, flow: &FlowState) {
+        if let Some(r) = &mut self.windows {
+            Self::note(&mut self.failed, r.on_change(now, slot, flow));
+        }
+    }
+
+    fn on_accept(&mut self, now: Time, id: u32, port: &Port, packet: &Packet) {
+        if let Some(r) = &mut self.waits {
+            r.on_accept(now, id, port, packet);
+        }
+        if let Some(r) = &mut self.values {
+            r.on_accept(id, packet);
+        }
+    }
+
+    fn on_transmit(&mut self, now: Time, id: u32, packet: &Packet) {
+        if let Some(r) = &mut self.waits {
+            r.on_transmit(now, id, packet);
+        }
+    }
+
+    fn on_drop(&mut self, _now: Time, id: u32, packet: &Packet) {
+        if let Some(r) = &mut self.waits {
+            r.on_drop(id, packet);
+        }
+    }
+
+    fn on_end(&mut self, now: Time, ports: &mut [Port], slab: &mut Slab) {
+        if let Some(r) = &mut self.ports {
+            Self::note(&mut self.failed, r.on_end(now, ports, slab));
+        }
     }
 }

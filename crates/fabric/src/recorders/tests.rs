@@ -11,7 +11,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 
 use crate::outcome::{Outcome, RunError};
-use crate::prepare::resolve;
+use crate::prepare::prepare;
 use crate::run::{RunOptions, run};
 
 /// A directory that goes when the test does.
@@ -55,7 +55,7 @@ impl Drop for Dir {
 }
 
 fn execute(scenario: Value, out: Option<&Path>) -> Result<Outcome, RunError> {
-    let scenario = resolve(scenario, &[], Path::new("."))?;
+    let scenario = prepare(scenario, &[], Path::new("."))?;
     run(
         &scenario,
         RunOptions {
@@ -637,7 +637,7 @@ fn an_interrupted_run_leaves_no_files() {
     let dir = Dir::new();
     let mut scenario = with(busy("dctcp"), "record", everything());
     scenario["traffic"]["flows"] = json!(100_000);
-    let scenario = resolve(scenario, &[], Path::new(".")).unwrap();
+    let scenario = prepare(scenario, &[], Path::new(".")).unwrap();
     let mut stop = |_: &crate::outcome::Progress| std::ops::ControlFlow::Break(());
     let options = RunOptions {
         recordings_out: Some(dir.0.clone()),
@@ -657,8 +657,9 @@ fn specifications_read_back() {
     for which in [json!("all"), json!(["leaf 0 -> host 3"])] {
         let mut record = everything();
         record["ports"]["which"] = which;
-        let first = resolve(with(busy("dctcp"), "record", record), &[], Path::new(".")).unwrap();
+        let prepared = |value| prepare(value, &[], Path::new(".")).unwrap().scenario;
+        let first = prepared(with(busy("dctcp"), "record", record));
         let again = serde_json::to_value(&first).unwrap();
-        assert_eq!(resolve(again, &[], Path::new(".")).unwrap(), first);
+        assert_eq!(prepared(again), first);
     }
 }

@@ -11,7 +11,7 @@ mod text;
 
 use fctlab_core::random::Seed;
 use fctlab_core::{PacketFormat, SpecError, spec};
-use fctlab_workload::TrafficSpec;
+use fctlab_workload::{Traffic, TrafficSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -81,6 +81,16 @@ impl Scenario {
     /// Its seed.
     pub fn seed(&self) -> Seed {
         Seed(self.seed)
+    }
+    /// Its flows, from the first on.
+    ///
+    /// # Errors
+    /// What makes no flows on this fabric, and files that cannot be read.
+    pub fn traffic_on(&self, fabric: &Fabric) -> Result<Traffic, SpecError> {
+        let traffic = self
+            .traffic
+            .build(&fabric.layout(), &self.packet, self.seed());
+        traffic.map_err(|e| e.under("traffic"))
     }
     /// Its hosts, switches and links.
     ///

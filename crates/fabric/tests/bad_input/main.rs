@@ -12,7 +12,7 @@ mod traffic;
 mod writing;
 
 use common::try_run;
-use fctlab_fabric::prepare::resolve;
+use fctlab_fabric::prepare::prepare;
 use serde_json::{Value, json};
 
 /// A scenario without mistakes.
@@ -63,7 +63,7 @@ fn error(scenario: Value) -> String {
 
 fn set(path: &str, value: &str) -> String {
     let sets = [(path.to_owned(), value.to_owned())];
-    resolve(good(), &sets, std::path::Path::new("/"))
+    prepare(good(), &sets, std::path::Path::new("/"))
         .unwrap_err()
         .to_string()
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{Float64Type, UInt32Type, UInt64Type};
 use fctlab_fabric::outcome::{Counters, Outcome};
-use fctlab_fabric::prepare::resolve;
+use fctlab_fabric::prepare::prepare;
 use fctlab_fabric::run::{RunOptions, run};
 use fctlab_fabric::scenario::{Format, parse};
 use fctlab_fabric::summary::SummaryRow;
@@ -123,7 +123,7 @@ impl From<Outcome> for Played {
 
 /// Runs `scenario`; what is wrong with it otherwise.
 pub fn try_run(scenario: Value, base_dir: &Path) -> Result<Played, String> {
-    let scenario = resolve(scenario, &[], base_dir).map_err(|e| e.to_string())?;
+    let scenario = prepare(scenario, &[], base_dir).map_err(|e| e.to_string())?;
     let outcome = run(&scenario, RunOptions::default()).map_err(|e| e.to_string())?;
     Ok(outcome.into())
 }

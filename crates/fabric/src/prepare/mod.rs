@@ -1,5 +1,7 @@
 //! From what is written to what is run: every default filled in, every check made.
 
+mod trace;
+
 use std::path::Path;
 
 use fctlab_core::units::PathScale;
@@ -10,22 +12,72 @@ use serde_json::{Map, Value};
 use crate::disciplines::published;
 use crate::engine::port;
 use crate::network::Fabric;
-use crate::prepared::{NO_LIMIT, Settings};
+use crate::prepared::Prepared;
 use crate::scenario::{EngineSpec, Scenario, bare_value, not_a_table, set, version};
 use crate::scheme::{self, SchemeSpec};
+use crate::settings::{NO_LIMIT, Settings};
+use crate::warnings::warnings;
 use crate::{model, offered};
 
-/// Resolves a scenario: applies `sets` (`path=value` pairs, the value in TOML
-/// or bare text) in order, merges presets, fills in defaults and validates.
-/// Relative file names are taken from `base_dir`.
+/// Prepares a scenario: applies `sets` (`path=value` pairs, the value in TOML
+/// or bare text) in order, merges presets, fills in defaults, and makes every check there is.
+/// Relative file names are taken from `folder`.
 ///
 /// # Errors
-/// The first mistake, with its path, the value and what is allowed.
-pub fn resolve(
+/// The first mistake, with its path, the value and what is allowed; a file that cannot be read.
+pub fn prepare(
+    value: Value,
+    sets: &[(String, String)],
+    folder: &Path,
+) -> Result<Prepared, SpecError> {
+    let (mut scenario, cc) = read(value, sets)?;
+    scenario
+        .traffic
+        .resolve(folder)
+        .map_err(|e| e.under("traffic"))?;
+    scenario
+        .measure
+        .window(&scenario.traffic)
+        .map_err(|e| e.under("measure"))?;
+    let fabric = scenario.fabric()?;
+    scenario.base_rtt_s = Some(fabric.base_rtt.as_secs_f64());
+    scenario.traffic.resolve_on(&fabric.layout());
+    let SchemeSpec { port, nic, .. } = &mut scenario.scheme;
+    for (key, port) in [("scheme.port", port), ("scheme.nic", &mut nic.port)] {
+        let resolved = port.discipline.resolve(folder, &fabric);
+        resolved.map_err(|e| e.under("discipline").under(key))?;
+    }
+    scenario
+        .record
+        .check(&fabric, scenario.traffic.flows)
+        .map_err(|e| e.under("record"))?;
+    let settings = settings(&scenario, &fabric)?;
+    if let EngineSpec::Model(_) = &scenario.engine {
+        let resolved = model::resolve(cc, &scenario, &settings, &fabric)?;
+        scenario.engine = EngineSpec::Model(resolved);
+    }
+    let traffic = scenario.traffic_on(&fabric)?;
+    let offered = offered::tiers(&scenario, &fabric, &settings, &traffic);
+    offered::check(&scenario, &offered)?;
+    let classes = traffic.class_names().to_vec();
+    check_classes(&scenario, &classes)?;
+    trace::check(&scenario, &fabric, traffic)?;
+    let warnings = warnings(&scenario, &fabric, &settings, &offered);
+    Ok(Prepared {
+        scenario,
+        fabric,
+        settings,
+        classes,
+        offered,
+        warnings,
+    })
+}
+
+/// The scenario that is written, presets merged, and what is written at `engine.cc`.
+fn read(
     mut value: Value,
     sets: &[(String, String)],
-    base_dir: &Path,
-) -> Result<Scenario, SpecError> {
+) -> Result<(Scenario, Option<Value>), SpecError> {
     for (path, text) in sets {
         set(&mut value, path, bare_value(text))?;
     }
@@ -51,42 +103,9 @@ pub fn resolve(
         .and_then(|scheme| published::check_units(&scheme).map(|()| scheme))
         .map_err(|e| e.under("scheme"))?;
     let cc = map.get_mut("engine").and_then(model::take_cc);
-    let mut scenario: Scenario = spec::read(value)?;
+    let scenario: Scenario = spec::read(value)?;
     check_format(&scenario.packet)?;
-    scenario
-        .traffic
-        .resolve(base_dir)
-        .map_err(|e| e.under("traffic"))?;
-    scenario
-        .measure
-        .window(&scenario.traffic)
-        .map_err(|e| e.under("measure"))?;
-    let fabric = scenario.fabric()?;
-    scenario.base_rtt_s = Some(fabric.base_rtt.as_secs_f64());
-    scenario.traffic.resolve_on(&fabric.layout());
-    let SchemeSpec { port, nic, .. } = &mut scenario.scheme;
-    for (key, port) in [("scheme.port", port), ("scheme.nic", &mut nic.port)] {
-        let resolved = port.discipline.resolve(base_dir, &fabric);
-        resolved.map_err(|e| e.under("discipline").under(key))?;
-    }
-    scenario
-        .record
-        .check(&fabric, scenario.traffic.flows)
-        .map_err(|e| e.under("record"))?;
-    let settings = settings(&scenario, &fabric)?;
-    if let EngineSpec::Model(_) = &scenario.engine {
-        let resolved = model::resolve(cc, &scenario, &settings, &fabric)?;
-        scenario.engine = EngineSpec::Model(resolved);
-    }
-    if scenario.traffic.trace.is_none() {
-        let traffic = scenario
-            .traffic
-            .build(&fabric.layout(), &scenario.packet, scenario.seed())
-            .map_err(|e| e.under("traffic"))?;
-        let tiers = offered::tiers(&scenario, &fabric, &settings, &traffic);
-        offered::check(&scenario, &tiers)?;
-    }
-    Ok(scenario)
+    Ok((scenario, cc))
 }
 
 /// Refuses what is computed where a person wrote it, which is anywhere but in a resolved scenario.
@@ -141,7 +160,7 @@ fn check_format(format: &PacketFormat) -> Result<(), SpecError> {
 ///
 /// # Errors
 /// The first value that does not fit the fabric or another.
-pub(crate) fn settings(scenario: &Scenario, fabric: &Fabric) -> Result<Settings, SpecError> {
+fn settings(scenario: &Scenario, fabric: &Fabric) -> Result<Settings, SpecError> {
     let scheme = &scenario.scheme;
     let format = scenario.packet;
     let telemetry = scheme.transport.rule.telemetry();
@@ -221,7 +240,7 @@ pub(crate) fn settings(scenario: &Scenario, fabric: &Fabric) -> Result<Settings,
 }
 
 /// Checks that ports that serve traffic classes know all of them.
-pub(crate) fn check_classes(scenario: &Scenario, classes: &[String]) -> Result<(), SpecError> {
+fn check_classes(scenario: &Scenario, classes: &[String]) -> Result<(), SpecError> {
     let scheme = &scenario.scheme;
     for (port, key) in [(&scheme.port, "port"), (&scheme.nic.port, "nic")] {
         if let Some(known) = port.discipline.classes()

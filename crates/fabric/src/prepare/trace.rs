@@ -1,0 +1,62 @@
+//! The rows of a trace, read once before anything is simulated.
+//!
+//! A trace may be long, and is run under many schemes: one that was read to its end is not read
+//! again by this process while neither the file nor what is asked of it changes.
+
+use std::collections::HashSet;
+use std::fs::Metadata;
+use std::sync::{Mutex, PoisonError};
+
+use fctlab_core::SpecError;
+use fctlab_workload::{Flow, Traffic};
+use serde_json::json;
+
+use crate::model;
+use crate::network::Fabric;
+use crate::scenario::{EngineSpec, Scenario};
+
+/// Reads `traffic` to its end where it is a trace, or where flows may lead elsewhere than the
+/// engine goes.
+///
+/// # Errors
+/// The first row that is no flow of this fabric.
+pub(super) fn check(
+    scenario: &Scenario,
+    fabric: &Fabric,
+    mut traffic: Traffic,
+) -> Result<(), SpecError> {
+    static READ: Mutex<Option<HashSet<String>>> = Mutex::new(None);
+    let model = matches!(scenario.engine, EngineSpec::Model(_));
+    let Some(trace) = &scenario.traffic.trace else {
+        let elsewhere = |flow: &Flow| model && model::check_flow(flow, fabric).is_err();
+        return match traffic.find(elsewhere) {
+            Some(flow) => model::check_flow(&flow, fabric),
+            None => Ok(()),
+        };
+    };
+    let state = |file: Metadata| format!("{} {:?}", file.len(), file.modified().ok());
+    let layout = (fabric.hosts, &fabric.switch_of, fabric.sink);
+    let key = json!([
+        std::fs::metadata(trace).ok().map(state),
+        scenario.traffic,
+        scenario.packet,
+        layout,
+        model,
+    ]);
+    let key = key.to_string();
+    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    let read = read.get_or_insert_default();
+    if read.contains(&key) {
+        return Ok(());
+    }
+    for flow in traffic.by_ref() {
+        if model {
+            model::check_flow(&flow, fabric)?;
+        }
+    }
+    if let Some(error) = traffic.error() {
+        return Err(error.clone().under("traffic"));
+    }
+    read.insert(key);
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! What a scenario says, resolved against its fabric: numbers without units.
+
+use fctlab_core::random::Seed;
+use fctlab_core::units::PathScale;
+use fctlab_core::{PacketFormat, Time};
+
+use crate::measure::{FctEnds, Stop};
+use crate::taggers::Tagger;
+use crate::transports::RuleSpec;
+use crate::transports::sender::SenderConfig;
+
+/// What a run needs besides the parts of the network.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Bytes of packets.
+    pub format: PacketFormat,
+    /// The same with telemetry in the header of data.
+    pub wire: PacketFormat,
+    /// Facts for relative units.
+    pub scale: PathScale,
+    /// What all senders share.
+    pub sender: SenderConfig,
+    /// The window rule.
+    pub rule: RuleSpec,
+    /// What the header says.
+    pub tagger: Tagger,
+    /// Over how many transmission times a flow's packets become available.
+    pub spacing: f64,
+    /// From which every random stream follows.
+    pub seed: Seed,
+    /// Whether the tagger looks at the transport's alpha, or what is available.
+    pub sees_bandwidth: bool,
+    /// Whether the transport spaces its packets.
+    pub paced: bool,
+    /// Whether anything comes between the senders and their NICs: pacing or a shaper.
+    pub spaced: bool,
+    /// Whether switch ports write telemetry.
+    pub telemetry: bool,
+    /// Data packets that a flow may have waiting in its NIC; at most [`NO_LIMIT`].
+    pub nic_limit: u32,
+    /// Where FCT ends.
+    pub fct_ends: FctEnds,
+    /// First and last start of a measured flow (the last exclusive).
+    pub window: (Time, Time),
+    /// When the run ends.
+    pub stop: Stop,
+    /// The run ends at this instant at the latest.
+    pub end_at: Time,
+}
+
+impl Settings {
+    /// Whether packets are paced, shaped or spaced, or carry telemetry.
+    pub fn is_rare(&self) -> bool {
+        self.spaced || self.telemetry || self.spacing != 0.0
+    }
+}
+
+/// A flow may have any number of packets waiting in its NIC: more than there ever are. The engine
+/// sets this bit in a flow's count while pacing holds the flow back.
+pub const NO_LIMIT: u32 = 1 << 31;
