@@ -24,6 +24,7 @@ test: $(INSTALLED) tools
 	$(BIN)/ruff format --check python
 	$(BIN)/mypy
 	$(BIN)/stubtest fctlab._native
+	$(BIN)/lint-imports --no-cache > /dev/null || $(BIN)/lint-imports --no-cache
 	rustfmt --edition 2024 --check $(RUST_FILES)
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo test --release --workspace

@@ -11,13 +11,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from fctlab import _native, store
+from fctlab import _native
 from fctlab._native import Progress
-from fctlab.comparison import Cell, Comparison, compare
 from fctlab.errors import InternalError, OutputError, SpecError, SpecWarning
-from fctlab.mapping import compute_mapping, save_mapping
-from fctlab.result import Result, run
+from fctlab.results import kinds
+from fctlab.results.comparison import Cell, Comparison, compare
+from fctlab.results.result import Result, run
 from fctlab.scenario import Scenario, load_scenario
+from fctlab.tuning.mapping import compute_mapping, save_mapping
 
 __version__: str = _native.version()
 
@@ -49,7 +50,7 @@ def load(directory: str | PathLike[str]) -> Result | Comparison:
     Raises:
         SpecError: the directory holds neither, or not a whole one.
     """
-    comparison = store.kind_of(Path(directory)) is store.COMPARISON
+    comparison = kinds.kind_of(Path(directory)) is kinds.COMPARISON
     return Comparison.load(directory) if comparison else Result.load(directory)
 
 

@@ -19,9 +19,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from fctlab import _native, bigswitch, bottleneck, planning
+from fctlab import _native
 from fctlab.errors import InternalError, SpecError
 from fctlab.scenario import Scenario
+from fctlab.slo import bottleneck, planning
+from fctlab.theory import bigswitch
 
 AREAS = ("packet", "bigswitch", "model")
 SCHEMES = ("dctcp", "pfabric")

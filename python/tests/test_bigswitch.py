@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from fctlab import bench, bigswitch
+from fctlab import bench
 from fctlab.errors import SpecError
+from fctlab.theory import bigswitch
 from tests.conftest import Program
 
 BURSTS = [[1], [2], [[1, 2]], [1, 3], [[2, 2]], [3]]

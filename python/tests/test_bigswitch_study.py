@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
-from fctlab import bigswitch, studies
+from fctlab import studies
 from fctlab.studies import bigswitch as module
 from fctlab.studies import conduct
+from fctlab.studies.bigswitch import examples
 from fctlab.studies.study import Results
 from fctlab.studies.verdict import Computed, Verdict, Within, judge, weakest
+from fctlab.theory import bigswitch
 
 
 def test_a_bound_holds_or_not() -> None:
@@ -57,14 +59,14 @@ def test_a_figure_with_one_packet_moved_differs(
 
     def schedules(instance: dict[str, Any]) -> list[Any]:
         """By policy; and the optimum. A packet that waits anyway may come later for nothing."""
-        policies = module.SCHEDULES[number]
+        policies = examples.SCHEDULES[number]
         found = [bigswitch.run(instance, each, schedule=True)["schedule"] for each in policies]
         return [*found, bigswitch.optimum(instance)["value"]]
 
     instance = bigswitch.load(f"figure-{number}")
     drawn, noticed = schedules(instance), 0
     for mutant in moved(instance):
-        monkeypatch.setattr(module, "_figure", lambda _, mutant=mutant: mutant)
+        monkeypatch.setattr(examples, "_figure", lambda _, mutant=mutant: mutant)
         differs = claim.judge(Results([])).verdict is Verdict.DIFFERS
         assert differs == (schedules(mutant) != drawn), mutant
         noticed += differs

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from fctlab import bottleneck, planning
-from fctlab.cli import app
+from fctlab.cli.app import app
 from fctlab.errors import SpecError
+from fctlab.slo import bottleneck, planning
 from fctlab.studies.swp import accuracy
 
 FIXED = {"kind": "fixed", "size": "100KB"}

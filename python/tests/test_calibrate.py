@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 import fctlab
-from fctlab import calibrate, planning
-from fctlab.cli import app
+from fctlab.cli.app import app
+from fctlab.slo import calibrate, planning
 
 SPEC: dict[str, Any] = {
     "network": {"link": "100Gbps", "rtt": "10us"},

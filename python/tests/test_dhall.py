@@ -11,10 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 import fctlab
-from fctlab import planning
-from fctlab.cli import app
+from fctlab.cli.app import app
 from fctlab.errors import SpecError
 from fctlab.scenario import read_tables
+from fctlab.slo import planning
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 FIGURE = SCENARIOS / "figure-4"

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import pytest
 
 import fctlab
-from fctlab import SpecError, planning
+from fctlab import SpecError
+from fctlab.slo import planning
 
 LEAF_SPINE = {
     "kind": "leaf-spine",

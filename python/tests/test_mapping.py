@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import fctlab
+from fctlab.tuning.mapping import Scope
 from tests.conftest import SMALL, Program
 
 MAPPED: dict[str, Any] = {"preset": "ads", "port": {"discipline": {"queues": 4}}}
@@ -29,7 +30,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_scope_is_saved_and_runs_as_a_static_mapping(seen: Path, tmp_path: Path) -> None:
     for scope, tables in [("global", None), ("switch", 6 + 4), ("port", 2 * (6 + 4))]:
-        mapping = fctlab.compute_mapping(seen, 4, scope=cast("fctlab.mapping.Scope", scope))
+        mapping = fctlab.compute_mapping(seen, 4, scope=cast(Scope, scope))
         found = mapping["thresholds"]
         named = {"": found} if tables is None else found
         assert len(named) == (tables or 1)

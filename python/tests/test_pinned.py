@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import fctlab
-from fctlab.cli import app
+from fctlab.cli.app import app
 from tests.conftest import SCENARIOS, Program
 
 PINNED = Path(__file__).parent / "pinned"

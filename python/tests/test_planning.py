@@ -11,9 +11,10 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from fctlab import bench, fit, planning
-from fctlab.cli import app
+from fctlab import bench
+from fctlab.cli.app import app
 from fctlab.errors import SpecError
+from fctlab.slo import fit, planning
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 

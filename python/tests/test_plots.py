@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 
 import fctlab
-from fctlab import plots
+from fctlab.results import plots
 from tests.conftest import SMALL
 
 

@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 
 import fctlab
-from fctlab import SpecError, comparison
+from fctlab import SpecError
+from fctlab.results import comparison
 from fctlab.studies import runner
 from fctlab.studies.study import Cell
 from tests.conftest import SMALL
 
 STAR = {"kind": "star", "senders": 4, "host_rate": "10Gbps", "base_rtt": "20us"}
 TRAFFIC: dict[str, Any] = SMALL["traffic"]
+TWO = {"kind": "wfq", "weights": [1, 1]}
 THREE = {"classes": [{"class": name, "load": 0.1} for name in "abc"]}
 LATE = "start_s,src,dst,size_bytes\n" + "0,0,1,1000\n" * 50_000
 
@@ -24,7 +26,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "a port that serves two of three classes": (
         {
             "traffic": {"workload": TRAFFIC["workload"], "flows": 30, **THREE},
-            "scheme": {"preset": "dctcp", "port": {"discipline": {"kind": "wfq", "weights": [1, 1]}}},
+            "scheme": {
+                "preset": "dctcp",
+                "port": {"discipline": {"kind": "wfq", "weights": [1, 1]}},
+            },
         },
         "scheme.port.discipline: wfq serves 2 of the 3 classes",
     ),
@@ -61,7 +66,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         "record.ports",
     ),
     "more than links carry": (
-        {"topology": SMALL["topology"] | {"fabric_rate": "1Gbps"}},
+        {"topology": SMALL["topology"] | {"fabric_rate": "1Gbps", "base_rtt": "60us"}},
         "traffic.load: offers",
     ),
     "a window of nothing": ({"measure": {"window": "0s"}}, "measure.window"),

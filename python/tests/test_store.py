@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import fctlab
-from fctlab import store
+from fctlab.results import kinds, store
 from tests.conftest import PROGRAM, SCENARIOS, SMALL, SMALL_TOML, Program
 
 # Ends when it is told to.
@@ -35,7 +35,7 @@ def test_a_result_is_published_with_its_scenario_last(
 
     monkeypatch.setattr(store, "_move", watch)
     out = tmp_path / "new" / "out"
-    with store.writing(out, 0, store.RUN) as draft:
+    with store.writing(out, 0, kinds.RUN) as draft:
         for name in ("scenario.json", "report.json", "flows.parquet"):
             (draft.folder / name).write_text(name)
     assert moved[-1] == "scenario.json"
@@ -44,7 +44,7 @@ def test_a_result_is_published_with_its_scenario_last(
 
 def test_nothing_is_left_of_a_failure(tmp_path: Path) -> None:
     place = tmp_path / "a" / "b"
-    with pytest.raises(ZeroDivisionError), store.writing(place, 0, store.RUN) as draft:
+    with pytest.raises(ZeroDivisionError), store.writing(place, 0, kinds.RUN) as draft:
         (draft.folder / "scenario.json").write_text("{}")
         raise ZeroDivisionError
     assert list(tmp_path.iterdir()) == []
@@ -71,7 +71,7 @@ def test_a_failure_while_publishing_leaves_nothing_that_reads_as_whole(
     monkeypatch.undo()
     with (
         pytest.raises(ZeroDivisionError),
-        store.writing(out, 0, store.RUN),
+        store.writing(out, 0, kinds.RUN),
     ):
         assert fctlab.Result.load(out).scenario["seed"] == 2
         raise ZeroDivisionError

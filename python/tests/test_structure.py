@@ -1,6 +1,7 @@
 """The crates' modules name each other in one direction; CONTRIBUTING.md has the order.
 
-A folder counts as one module; modules in parentheses name each other, which is to end. Tests at the end of a file, and `tests.rs`, do not count.
+A folder counts as one module; modules in parentheses name each other, which is to end.
+Tests at the end of a file, and `tests.rs`, do not count.
 """
 
 from __future__ import annotations

@@ -16,8 +16,9 @@ import pytest
 from typer.testing import CliRunner
 
 import fctlab
-from fctlab import cli, result, store, studies
-from fctlab.result import Result
+from fctlab import cli, studies
+from fctlab.results import result, store
+from fctlab.results.result import Result
 from fctlab.studies import docs, figures, runner
 from fctlab.studies.conduct import study
 from fctlab.studies.figures import Quantity

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fctlab
-from fctlab import studies, thresholds
+from fctlab import studies
 from fctlab.studies import conduct, published, verdict
 from fctlab.studies.ascc import setting as ascc
 from fctlab.studies.awafs import setting as awafs
@@ -22,6 +22,7 @@ from fctlab.studies.ns2 import Fabric
 from fctlab.studies.report import Report
 from fctlab.studies.study import Mode, Results, Run
 from fctlab.studies.verdict import Verdict
+from fctlab.tuning import thresholds
 
 TINY = Fabric(2, 2, 2)
 ROWS = {

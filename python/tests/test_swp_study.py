@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import linregress
 
-from fctlab import ns3, studies
+from fctlab import studies
+from fctlab.peers import ns3
 from fctlab.studies import conduct
 from fctlab.studies.swp import accuracy, capacity, isolation, shaping, timing
 from fctlab.studies.swp.readings import ALL, BOTH, DELIVERY, TEXT

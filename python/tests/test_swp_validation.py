@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 import pytest
 
-from fctlab import planning
+from fctlab.slo import planning
 from fctlab.studies.swp import validation
 from fctlab.studies.swp.capacity import draw_spec
 from fctlab.studies.swp.validation import Judgement, Trial

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fctlab
-from fctlab import thresholds
+from fctlab.tuning import thresholds
 from tests.conftest import SMALL, Program
 
 # PIAS's published ns-2 thresholds, in packets of 1460 B, by workload and load.

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import fctlab
-from fctlab import SpecError, SpecWarning, planning
+from fctlab import SpecError, SpecWarning
+from fctlab.slo import planning
 from tests.conftest import SCENARIOS, SMALL, Program
 
 DEEP = {"preset": "dctcp", "port": {"ecn_threshold": "10MB"}}

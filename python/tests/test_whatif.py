@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from fctlab import whatif
-from fctlab.cli import app
+from fctlab.cli.app import app
 from fctlab.errors import SpecError
+from fctlab.slo import whatif
 
 RPC: dict[str, Any] = {
     "flowsizes": "google_rpc",

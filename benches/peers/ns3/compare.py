@@ -15,7 +15,7 @@ from typing import Any
 
 import tomllib
 
-from fctlab import ns3
+from fctlab.peers import ns3
 
 HERE = Path(__file__).resolve().parent
 SCENARIO = HERE / "scenario.toml"

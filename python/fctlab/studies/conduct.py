@@ -6,9 +6,10 @@ import time
 from collections.abc import Sequence
 from os import PathLike
 
-from fctlab import store, studies
-from fctlab.comparison import cores
+from fctlab import studies
 from fctlab.errors import SpecError
+from fctlab.results import store
+from fctlab.results.comparison import cores
 from fctlab.studies import memory, runner
 from fctlab.studies.report import FIGURES, Report
 from fctlab.studies.runner import Watch

@@ -17,7 +17,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from fctlab.plots import COLOURS, LINES, MARKERS, STYLE
+from fctlab.results.plots import COLOURS, LINES, MARKERS, STYLE
 from fctlab.studies import study, verdict
 from fctlab.studies.study import SLOWDOWN, Cell, Measure, Results
 

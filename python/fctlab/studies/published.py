@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from fctlab import thresholds
-from fctlab.thresholds import Sizes
+from fctlab.tuning import thresholds
+from fctlab.tuning.thresholds import Sizes
 
 PIAS_LOADS = (0.5, 0.6, 0.7, 0.8, 0.9)
 

@@ -22,7 +22,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from fctlab import store, tables
+from fctlab import formats
+from fctlab.results import kinds, store
 from fctlab.studies import figures
 from fctlab.studies.study import (
     Figure,
@@ -87,7 +88,7 @@ class Report:
             "seeds": self.seeds,
             "wall_s": self.wall_s,
             "command": self.command,
-            "engine": store.engine(),
+            "engine": kinds.engine(),
             "runs": self.speed,
             "claims": [_claim_json(judged) for judged in self.judged],
             "checks": [
@@ -250,9 +251,9 @@ def _summary(report: Report) -> str:
 def _run_data(report: Report) -> str:
     speed = report.speed
     return (
-        f"{speed['runs']:,} runs, {tables.count(speed['flows'])} flows, "
-        f"{tables.count(speed['packet_hops'])} packet-hops in {_duration(speed['cpu_s'])} of CPU "
-        f"time ({tables.count(speed['packet_hops_per_cpu_s'])} per second and core); this time "
+        f"{speed['runs']:,} runs, {formats.count(speed['flows'])} flows, "
+        f"{formats.count(speed['packet_hops'])} packet-hops in {_duration(speed['cpu_s'])} of CPU "
+        f"time ({formats.count(speed['packet_hops_per_cpu_s'])} per second and core); this time "
         f"{_duration(report.wall_s)}"
     )
 
@@ -298,7 +299,7 @@ def markdown(report: Report) -> str:
         lines += [f"### {figure.title}", "", f"![{figure.title}]({FIGURES}/{figure.id}.png)", ""]
         lines += [figure.caption, ""]
     lines += ["## How it was done", "", *(f"- {note}" for note in _notes(report))]
-    lines += [f"- {_run_data(report)}", f"- engine {store.engine()}", ""]
+    lines += [f"- {_run_data(report)}", f"- engine {kinds.engine()}", ""]
     lines += ["```sh", report.command, "```", ""]
     return "\n".join(lines)
 
@@ -349,7 +350,7 @@ def page(report: Report, drawn: Sequence[tuple[Figure, Drawing]]) -> str:
         figures="\n".join(_figure_html(figure, drawing) for figure, drawing in drawn),
         notes="\n".join(f"<li>{_escaped(note)}</li>" for note in _notes(report)),
         runs=_escaped(_run_data(report)),
-        engine=_escaped(store.engine()),
+        engine=_escaped(kinds.engine()),
         command=_escaped(report.command),
         date=time.strftime("%Y-%m-%d"),
     )

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from fctlab import store
 from fctlab.errors import OutputError
-from fctlab.result import simulate
+from fctlab.results import kinds, store
+from fctlab.results.result import simulate
 from fctlab.scenario import Prepared, Scenario
 from fctlab.studies.study import Cell, Results, Run, Source
 from fctlab.waiting import as_completed
@@ -228,7 +228,7 @@ def _digest(text: str) -> str:
 
 
 def _key(*what: object) -> str:
-    text = json.dumps([FORMAT, store.engine(), *what], sort_keys=True)
+    text = json.dumps([FORMAT, kinds.engine(), *what], sort_keys=True)
     return _digest(text)[:24]
 
 

@@ -23,7 +23,7 @@ from fctlab.studies.verdict import Bound, Computed, Exact, Expectation, Finding,
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-    from fctlab.result import Result
+    from fctlab.results.result import Result
 
 Mode: TypeAlias = Literal["quick", "full"]
 SEEDS: dict[Mode, int] = {"quick": 5, "full": 10}

@@ -17,7 +17,7 @@ from fctlab.studies.verdict import Band, Computed, Number, Range, Sign
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-    from fctlab.result import Result
+    from fctlab.results.result import Result
 
 SLOWDOWN_AXIS = Quantity("average slowdown")
 

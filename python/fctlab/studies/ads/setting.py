@@ -12,7 +12,7 @@ from fctlab.studies.likeness import RECOVERY, Intended
 from fctlab.studies.study import Cell, Cells, Mode, Source, metric
 
 if TYPE_CHECKING:
-    from fctlab.result import Result
+    from fctlab.results.result import Result
 
 TRANSPORTS = {"mintcp": "minTCP", "tcp": "TCP", "dctcp": "DCTCP"}
 SCHEDULERS = {"fifo": "FIFO", "fq": "FQ", "sjf": "SJF", "srpt": "SRPT"}

@@ -13,7 +13,7 @@ from fctlab.studies.likeness import Intended
 from fctlab.studies.loads import ByLoad
 from fctlab.studies.ns2 import Fabric
 from fctlab.studies.study import Cell, Cells, Mode, Source, metric
-from fctlab.thresholds import Sizes
+from fctlab.tuning.thresholds import Sizes
 
 FCT = metric("avg_fct_s")
 MICE = metric("avg_fct_s", "small")

@@ -16,7 +16,7 @@ from fctlab.studies.verdict import Band, Exact, Sign, Within
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-    from fctlab.result import Result
+    from fctlab.results.result import Result
 
 WINDOWS = ("250ms", "500ms", "750ms", "1s")
 ENTRY_BYTES = 12

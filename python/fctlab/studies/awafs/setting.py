@@ -13,7 +13,7 @@ from fctlab.studies.ns2 import Fabric
 from fctlab.studies.study import Cell, Cells, Mode, Run, metric
 
 if TYPE_CHECKING:
-    from fctlab.result import Result
+    from fctlab.results.result import Result
 
 WINDOW = "1s"
 """W_update (section 4.3)."""

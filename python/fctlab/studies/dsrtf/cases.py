@@ -23,7 +23,7 @@ from fctlab.studies.study import Cell, Claim, Figure, Part, Run, Source
 from fctlab.studies.verdict import Exact
 
 if TYPE_CHECKING:
-    from fctlab.result import Result
+    from fctlab.results.result import Result
 
 # 4 Gb at 0 s and 3 Gb from another sender at 2 s.
 FLOWS = Source(

@@ -12,7 +12,7 @@ from fctlab.studies.loads import ByLoad
 from fctlab.studies.study import Cell, Cells, Keep, Mode, metric
 
 if TYPE_CHECKING:
-    from fctlab.result import Result
+    from fctlab.results.result import Result
 
 LONGEST_NS = 2**32
 T0_US = 120.0

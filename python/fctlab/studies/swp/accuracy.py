@@ -18,7 +18,7 @@ import numpy as np
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from fctlab import bottleneck, planning
+from fctlab.slo import bottleneck, planning
 from fctlab.studies.study import Claim, Figure, Mode, Part, Results, Table
 from fctlab.studies.swp.readings import IDEAL, STARTS, TEXT
 from fctlab.studies.verdict import Band, Within

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure as Drawing
 
-from fctlab import planning
+from fctlab.slo import planning
 from fctlab.studies.memory import remembered
 from fctlab.studies.study import Check, Claim, Figure, Mode, Part, Results
 from fctlab.studies.swp.readings import ENDS, TEXT, Reading

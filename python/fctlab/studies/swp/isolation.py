@@ -14,7 +14,7 @@ from typing import Any
 
 from matplotlib.figure import Figure as Drawing
 
-from fctlab import planning
+from fctlab.slo import planning
 from fctlab.studies.study import Claim, Figure, Mode, Part, Results
 from fctlab.studies.swp.readings import BOTH, ENDS, IDEAL, TEXT, Reading
 from fctlab.studies.verdict import Sign

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fctlab import bottleneck, ns3, planning
+from fctlab.peers import ns3
+from fctlab.slo import bottleneck, planning
 from fctlab.studies.study import Check, Claim, Mode, Part, Results, Table
 from fctlab.studies.swp.accuracy import ALONE, LOADS, Compared, Mix, compare, specification
 from fctlab.studies.verdict import Number, Sign

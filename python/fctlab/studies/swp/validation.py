@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from fctlab import bottleneck, planning
+from fctlab.slo import bottleneck, planning
 from fctlab.studies.memory import remembered
 from fctlab.studies.study import Check, Claim, Mode, Part, Results, Table
 from fctlab.studies.swp.capacity import draw_spec

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
-from fctlab import _native, store
+from fctlab import _native
 from fctlab.errors import SpecError
-from fctlab.result import Result, simulate
+from fctlab.results import kinds, store
+from fctlab.results.result import Result, simulate
 from fctlab.scenario import Prepared, Scenario, ScenarioLike, load_scenario, warn
 from fctlab.waiting import as_completed
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-    from fctlab import plots
+    from fctlab.results import plots
 
 METRICS = tuple(f"{s}_{m}" for m in ("fct_s", "slowdown") for s in ("avg", "p50", "p99"))
 KEYS = ("scheme", "load", "class", "traffic_class")
@@ -77,14 +78,14 @@ class Comparison:
         """
         path = Path(directory)
         cells, results = [], []
-        for i, run in enumerate(store.read_comparison(path)):
+        for i, run in enumerate(kinds.read_comparison(path)):
             try:
                 cell = Cell(run["scheme"], run["load"], run["seed"], run["scenario"])
             except (KeyError, TypeError):
-                where = f"{path / store.SCENARIO}: runs[{i}]"
+                where = f"{path / kinds.SCENARIO}: runs[{i}]"
                 raise SpecError(where, "is not a run of a saved comparison") from None
             cells.append(cell)
-            results.append(Result.load(path / store.RUNS / cell.name))
+            results.append(Result.load(path / kinds.RUNS / cell.name))
         return cls(cells, results)
 
     @property
@@ -211,13 +212,13 @@ class Comparison:
 
     def plot_fct_cdf(self) -> Figure:
         """Cumulative distribution of completion times, one line per scheme, seeds pooled."""
-        from fctlab import plots
+        from fctlab.results import plots
 
         return plots.fct_cdf(self._curves(), self.results[0].title, self.draws)
 
     def plot_slowdown(self) -> Figure:
         """Average and 99th percentile of the slowdown against flow size, one line per scheme."""
-        from fctlab import plots
+        from fctlab.results import plots
 
         return plots.slowdown_by_size(self._curves(), self.results[0].title)
 
@@ -245,7 +246,7 @@ class Comparison:
         """
         flows = sum(result.counters["flows_started"] for result in self.results)
         runs = len(self.cells)
-        with store.writing(directory, 2 * flows, store.COMPARISON, runs=runs, force=force) as draft:
+        with store.writing(directory, 2 * flows, kinds.COMPARISON, runs=runs, force=force) as draft:
             for cell, result in self._pairs():
                 run_folder = draft.run_folder(cell.name)
                 run_folder.mkdir(parents=True)
@@ -256,17 +257,17 @@ class Comparison:
     def _write(self, folder: Path) -> None:
         """Write every file of a result directory but ``runs/``, where the flows come from."""
         _merge_flows(self.cells, folder)
-        self.summary.write_csv(folder / store.SUMMARY)
-        self.plot_fct_cdf().savefig(folder / store.FCT_CDF)
-        self.plot_slowdown().savefig(folder / store.SLOWDOWN)
-        store.write_json(folder / store.REPORT, self.report)
-        store.write_json(folder / store.SCENARIO, {"runs": [asdict(c) for c in self.cells]})
+        self.summary.write_csv(folder / kinds.SUMMARY)
+        self.plot_fct_cdf().savefig(folder / kinds.FCT_CDF)
+        self.plot_slowdown().savefig(folder / kinds.SLOWDOWN)
+        store.write_json(folder / kinds.REPORT, self.report)
+        store.write_json(folder / kinds.SCENARIO, {"runs": [asdict(c) for c in self.cells]})
 
     def _pairs(self) -> list[tuple[Cell, Result]]:
         return list(zip(self.cells, self.results, strict=True))
 
     def _curves(self) -> list[plots.Curve]:
-        from fctlab import plots
+        from fctlab.results import plots
 
         groups: dict[tuple[float | None, str], list[pl.LazyFrame]] = {}
         for cell, result in self._pairs():
@@ -320,14 +321,14 @@ def compare(
     if out is None:
         return Comparison(cells, _simulate_all(planned, None, workers, progress))
     counts = [cell.scenario["traffic"].get("flows") or 0 for cell in cells]
-    reads = store.files_in([loaded.source, *(cell.scenario for cell in cells)])
+    reads = kinds.files_in([loaded.source, *(cell.scenario for cell in cells)])
     with store.writing(
-        out, 2 * sum(counts), store.COMPARISON, reads=reads, runs=len(cells), force=force
+        out, 2 * sum(counts), kinds.COMPARISON, reads=reads, runs=len(cells), force=force
     ) as draft:
         comparison = Comparison(cells, _simulate_all(planned, draft, workers, progress))
         comparison._write(draft.folder)
     for cell, result in comparison._pairs():
-        result.directory = Path(out) / store.RUNS / cell.name
+        result.directory = Path(out) / kinds.RUNS / cell.name
     return comparison
 
 
@@ -447,7 +448,7 @@ def _merge_flows(cells: Sequence[Cell], folder: Path) -> None:
                 "load": pa.scalar(cell.load, pa.float64()),
                 "seed": pa.scalar(cell.seed, pa.uint64()),
             }
-            file = pq.ParquetFile(folder / store.RUNS / cell.name / store.FLOWS)
+            file = pq.ParquetFile(folder / kinds.RUNS / cell.name / kinds.FLOWS)
             for batch in file.iter_batches():
                 table = pa.Table.from_batches([batch])
                 for name, value in labels.items():
@@ -456,7 +457,7 @@ def _merge_flows(cells: Sequence[Cell], folder: Path) -> None:
 
     tables = batches()
     first = next(tables)
-    with pq.ParquetWriter(folder / store.FLOWS, first.schema) as writer:
+    with pq.ParquetWriter(folder / kinds.FLOWS, first.schema) as writer:
         for table in chain([first], tables):
             writer.write_table(table)
 

@@ -122,7 +122,7 @@ def predict(
     if engine == "model":
         _warn(found)
         return found
-    from fctlab import bottleneck
+    from fctlab.slo import bottleneck
 
     if unused := bottleneck.unused(resolved):
         message = f"packets run the scheme {resolved['cc']['scheme']}, which has nothing of"

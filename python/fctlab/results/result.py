@@ -12,8 +12,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fctlab import _native, memory, store
+from fctlab import _native, memory
 from fctlab.errors import SpecError
+from fctlab.results import kinds, store
 from fctlab.scenario import Prepared, ScenarioLike, load_scenario, warn
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Result:
             SpecError: the directory does not hold a whole result of one run.
         """
         path = Path(directory)
-        return cls(*store.read_run(path), None, path)
+        return cls(*kinds.read_run(path), None, path)
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy in another process has the flows with it, unless they are in a directory."""
@@ -69,7 +70,7 @@ class Result:
             return state
         with tempfile.TemporaryDirectory(prefix="fctlab-") as folder:
             self.write_flows(Path(folder))
-            table = (Path(folder) / store.FLOWS).read_bytes()
+            table = (Path(folder) / kinds.FLOWS).read_bytes()
         return state | {"_outcome": None, "_table": table}
 
     @property
@@ -108,7 +109,7 @@ class Result:
         if self._table is not None:
             return pl.read_parquet(io.BytesIO(self._table)).lazy()
         assert self.directory is not None
-        return pl.scan_parquet(self.directory / store.FLOWS)
+        return pl.scan_parquet(self.directory / kinds.FLOWS)
 
     @cached_property
     def summary(self) -> pl.DataFrame:
@@ -128,7 +129,7 @@ class Result:
     def recordings(self) -> list[Path]:
         """Files that the scenario's recorders wrote."""
         assert self.directory is not None or not self._report["recordings"]
-        folder = (self.directory or Path()) / store.RECORDINGS
+        folder = (self.directory or Path()) / kinds.RECORDINGS
         return [folder / name for name in self._report["recordings"]]
 
     @property
@@ -146,13 +147,13 @@ class Result:
 
     def plot_fct_cdf(self) -> Figure:
         """Cumulative distribution of flow completion times, logarithmic in time."""
-        from fctlab import plots
+        from fctlab.results import plots
 
         return plots.fct_cdf([plots.Curve(self.scheme, None, [self.scan_flows()])], self.title)
 
     def plot_slowdown(self) -> Figure:
         """Average and 99th percentile of the slowdown against flow size."""
-        from fctlab import plots
+        from fctlab.results import plots
 
         return plots.slowdown_by_size(
             [plots.Curve(self.scheme, None, [self.scan_flows()])], self.title
@@ -163,7 +164,7 @@ class Result:
 
         It needs ``[record.ports]`` and a discipline whose queues take tags up to a threshold.
         """
-        from fctlab import plots
+        from fctlab.results import plots
 
         series = self._port_series()
         if series is None or series["up_to"].null_count() == len(series):
@@ -175,7 +176,7 @@ class Result:
 
         It needs ``[record.ports]`` and a discipline such as ``awafs`` or a dynamic mapping.
         """
-        from fctlab import plots
+        from fctlab.results import plots
 
         series = self._port_series()
         if series is None or not series["state_bytes"].sum():
@@ -185,7 +186,7 @@ class Result:
     def _port_series(self) -> pl.DataFrame | None:
         import polars as pl
 
-        file = next((f for f in self.recordings if f.name == store.PORT_SERIES), None)
+        file = next((f for f in self.recordings if f.name == kinds.PORT_SERIES), None)
         return None if file is None else pl.read_parquet(file)
 
     @property
@@ -211,7 +212,7 @@ class Result:
                 what is not overwritten without `force`.
         """
         flows = self.counters["flows_started"]
-        with store.writing(directory, flows, store.RUN, force=force) as draft:
+        with store.writing(directory, flows, kinds.RUN, force=force) as draft:
             self.write_flows(draft.folder)
             self.write_plots(draft.folder)
             self.write_tables(draft.folder)
@@ -219,30 +220,30 @@ class Result:
     def write_flows(self, folder: Path) -> None:
         """Write the flows and recordings as part of a result directory."""
         if self._outcome is not None:
-            self._outcome.flows().write(folder / store.FLOWS)
+            self._outcome.flows().write(folder / kinds.FLOWS)
         elif self._table is not None:
-            (folder / store.FLOWS).write_bytes(self._table)
+            (folder / kinds.FLOWS).write_bytes(self._table)
         elif self.directory is not None:
-            shutil.copyfile(self.directory / store.FLOWS, folder / store.FLOWS)
+            shutil.copyfile(self.directory / kinds.FLOWS, folder / kinds.FLOWS)
             if self.recordings:
-                shutil.copytree(self.directory / store.RECORDINGS, folder / store.RECORDINGS)
+                shutil.copytree(self.directory / kinds.RECORDINGS, folder / kinds.RECORDINGS)
 
     def write_plots(self, folder: Path) -> None:
         """Write the plots of a result directory."""
-        self.plot_fct_cdf().savefig(folder / store.FCT_CDF)
-        self.plot_slowdown().savefig(folder / store.SLOWDOWN)
+        self.plot_fct_cdf().savefig(folder / kinds.FCT_CDF)
+        self.plot_slowdown().savefig(folder / kinds.SLOWDOWN)
         state = self.plot_state()
         if state is not None:
-            state.savefig(folder / store.STATE)
+            state.savefig(folder / kinds.STATE)
         mapping = self.plot_mapping()
         if mapping is not None:
-            mapping.savefig(folder / store.MAPPING)
+            mapping.savefig(folder / kinds.MAPPING)
 
     def write_tables(self, folder: Path) -> None:
         """Write the summary, the report and, last, the scenario of a result directory."""
-        self.summary.write_csv(folder / store.SUMMARY)
-        store.write_json(folder / store.REPORT, self.report)
-        store.write_json(folder / store.SCENARIO, self.scenario)
+        self.summary.write_csv(folder / kinds.SUMMARY)
+        store.write_json(folder / kinds.REPORT, self.report)
+        store.write_json(folder / kinds.SCENARIO, self.scenario)
 
 
 def simulate(scenario: Prepared, folder: Path | None, progress: ProgressCallback | None) -> Result:
@@ -250,11 +251,11 @@ def simulate(scenario: Prepared, folder: Path | None, progress: ProgressCallback
     held = scenario["traffic"].get("flows") or 0
     if folder is None or scenario["engine"]["kind"] == "model":
         memory.check("traffic.flows", held, "flows", memory.BYTES_PER_FLOW)
-    recordings = folder and folder / store.RECORDINGS
+    recordings = folder and folder / kinds.RECORDINGS
     if recordings:
         recordings.mkdir(parents=True)
-    outcome = _native.run(scenario.native, folder and folder / store.FLOWS, recordings, progress)
-    report = json.loads(outcome.report()) | {"engine": store.engine()}
+    outcome = _native.run(scenario.native, folder and folder / kinds.FLOWS, recordings, progress)
+    report = json.loads(outcome.report()) | {"engine": kinds.engine()}
     if recordings and not report["recordings"]:
         recordings.rmdir()
     return Result(scenario.tables, report, None if folder else outcome, folder)
@@ -299,9 +300,9 @@ def run(
     if out is None:
         return simulate(resolved, None, progress)
     directory = store.as_directory(out)
-    reads = store.files_in([loaded.source, resolved.tables])
+    reads = kinds.files_in([loaded.source, resolved.tables])
     flows = resolved["traffic"].get("flows")
-    with store.writing(directory, flows, store.RUN, reads=reads, force=force) as draft:
+    with store.writing(directory, flows, kinds.RUN, reads=reads, force=force) as draft:
         result = simulate(resolved, draft.folder, progress)
         result.write_plots(draft.folder)
         result.write_tables(draft.folder)

@@ -1,10 +1,10 @@
 """Outputs that are whole or not there: result directories and files.
 
-The one place that knows what a result directory is, and may touch one:
+The one place that may touch a result directory (what one is: `kinds`):
 
 * a place is checked before anything is simulated: that it can be written, that the disk has
   room, that nothing that the run reads would be overwritten, and that what is there is an older
-  result (see `KINDS`), not somebody's files; ``force`` overrides the last two;
+  result (see `kinds.KINDS`), not somebody's files; ``force`` overrides the last two;
 * everything is written into a draft, a temporary folder inside the directory, and moved into
   place at the end, ``scenario.json`` last: without it nothing reads as a result. An older result
   is replaced whole;
@@ -15,8 +15,6 @@ The one place that knows what a result directory is, and may touch one:
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import shutil
 import tempfile
@@ -24,33 +22,26 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
-from functools import lru_cache
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from fctlab import _native
-from fctlab.drafts import LOCK, PREFIX, check_room, flush, left_behind, locked_folder
-from fctlab.drafts import write_json as write_json
-from fctlab.drafts import write_whole as write_whole
 from fctlab.errors import OutputError, SpecError
-
-SCENARIO = "scenario.json"
-REPORT = "report.json"
-FLOWS = "flows.parquet"
-SUMMARY = "summary.csv"
-FCT_CDF = "fct_cdf.png"
-SLOWDOWN = "slowdown_by_size.png"
-RECORDINGS = "recordings"
-PORT_SERIES = "port_series.parquet"
-MAPPING = "mapping.png"
-STATE = "state.png"
-RUNS = "runs"
-WHATIF = ("whatif.csv", "whatif.png")
-CLASSES = "classes.toml"
-FITTED = "by fctlab fit"
-"""In the first line of `CLASSES`."""
-STUDY = ("report.json", "report.md", "report.html", "figures", "cells", "inputs", "computed")
+from fctlab.results.drafts import LOCK, PREFIX, check_room, flush, left_behind, locked_folder
+from fctlab.results.drafts import write_json as write_json
+from fctlab.results.drafts import write_whole as write_whole
+from fctlab.results.kinds import (
+    KEPT,
+    REPORT,
+    RUNS,
+    SCENARIO,
+    STUDIES,
+    Kind,
+    engine,
+    kind_of,
+    read_object,
+    saved_runs,
+)
 
 BYTES_PER_FLOW = 100
 """A generous estimate of a record in flows.parquet."""
@@ -63,121 +54,6 @@ WHOLE = "whole.json"
 """In a draft that is complete: names of the older result that it replaces, and its own."""
 FOUND = "found"
 """In a draft: runs of earlier drafts."""
-
-
-# What a result directory is
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of result directory.
-
-    Attributes:
-        name: as people call it.
-        entries: patterns of its files and folders; others are somebody else's.
-        is_here: whether a directory holds one.
-        runs: how many runs it holds, which nobody wants to lose by mistake.
-        index: of its entries, one that names the others; what it does not name is not of it.
-    """
-
-    name: str
-    entries: tuple[str, ...]
-    is_here: Callable[[Path], bool]
-    runs: Callable[[Path], int] = lambda _: 1
-    index: str = ""
-
-    def owned(self, directory: Path) -> list[Path]:
-        """What in `directory` is of this kind."""
-        found = [e for e in directory.iterdir() if any(fnmatch(e.name, p) for p in self.entries)]
-        if self.index:
-            named = (directory / self.index).read_text(encoding="utf-8")
-            found = [e for e in found if e.name == self.index or f'"{e.name}"' in named]
-        return found
-
-
-def _object(file: Path) -> dict[str, Any]:
-    """What a JSON file holds; nothing if it is none."""
-    try:
-        value = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _is_run(directory: Path) -> bool:
-    return "counters" in _object(directory / REPORT) and "scheme" in _object(directory / SCENARIO)
-
-
-def _saved_runs(directory: Path) -> list[Path]:
-    return [scenario.parent for scenario in directory.glob(f"{RUNS}/*/{SCENARIO}")]
-
-
-def _is_comparison(directory: Path) -> bool:
-    saved = _object(directory / SCENARIO)
-    return "runs" in saved and "runs" in _object(directory / REPORT)
-
-
-def _is_kept(directory: Path) -> bool:
-    """Runs of a comparison that was interrupted, and nothing else."""
-    seen = [e.name for e in directory.iterdir() if not e.name.startswith(PREFIX)]
-    return seen == [RUNS] and bool(_saved_runs(directory))
-
-
-def _is_study(directory: Path) -> bool:
-    if "study" in _object(directory / REPORT):
-        return True
-    seen = {e.name for e in directory.iterdir() if not e.name.startswith(PREFIX)}
-    return "cells" in seen and seen <= set(STUDY)
-
-
-def _is_fit(directory: Path) -> bool:
-    with suppress(OSError, UnicodeDecodeError):
-        return FITTED in (directory / CLASSES).read_text(encoding="utf-8").partition("\n")[0]
-    return False
-
-
-_RUN = (SCENARIO, REPORT, FLOWS, SUMMARY, FCT_CDF, SLOWDOWN, RECORDINGS, MAPPING, STATE)
-RUN = Kind("run", _RUN, _is_run)
-COMPARISON = Kind(
-    "comparison", (*_RUN, RUNS), _is_comparison, lambda directory: len(_saved_runs(directory))
-)
-KEPT = Kind(
-    "interrupted comparison", (RUNS,), _is_kept, lambda directory: len(_saved_runs(directory))
-)
-STUDIES = Kind("study", STUDY, _is_study, lambda directory: len(list(directory.glob("cells/*"))))
-SWEEP = Kind("what-if", WHATIF, lambda directory: all((directory / n).is_file() for n in WHATIF))
-FIT = Kind("fit", (CLASSES, "sizes-*.csv", "flows-*.csv"), _is_fit, index=CLASSES)
-KINDS = (RUN, COMPARISON, KEPT, STUDIES, SWEEP, FIT)
-
-
-def kind_of(directory: Path) -> Kind | None:
-    """What result a directory holds; ``None`` if none of fctlab's."""
-    return next((kind for kind in KINDS if directory.is_dir() and kind.is_here(directory)), None)
-
-
-@lru_cache
-def engine() -> str:
-    """Version and fingerprint of the engine: another build may find other numbers."""
-    assert _native.__file__ is not None
-    fingerprint = hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest()[:12]
-    return f"{_native.version()}+{fingerprint}"
-
-
-def files_in(value: object) -> Iterator[Path]:
-    """The files that a resolved scenario or specification names: traces, tables, mappings."""
-    if isinstance(value, Mapping):
-        for inner in value.values():
-            yield from files_in(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from files_in(inner)
-    elif isinstance(value, str | PathLike):
-        with suppress(OSError, ValueError):
-            if Path(value).is_file():
-                yield Path(value)
-
-
-# Writing one
 
 
 @dataclass
@@ -206,8 +82,8 @@ class Draft:
         """
         taken = set()
         for run in self.found:
-            same = _object(run / REPORT).get("engine") == engine()
-            if same and _object(run / SCENARIO) == wanted.get(run.name):
+            same = read_object(run / REPORT).get("engine") == engine()
+            if same and read_object(run / SCENARIO) == wanted.get(run.name):
                 self.run_folder(run.name).parent.mkdir(exist_ok=True)
                 shutil.copytree(run, self.run_folder(run.name), dirs_exist_ok=True)
                 taken.add(run.name)
@@ -307,7 +183,7 @@ def gathering(
     try:
         with _draft(out, BYTES_BESIDES + expected_bytes) as draft:
             older = kind_of(out)
-            other = older is STUDIES and _object(out / REPORT).get("study", study) != study
+            other = older is STUDIES and read_object(out / REPORT).get("study", study) != study
             if (older is not STUDIES or other) and not force:
                 _check_strangers(out, older)
                 if older:
@@ -456,7 +332,7 @@ def _recover(draft: Draft) -> None:
     for entry in left_behind(draft.out):
         if (entry / WHOLE).is_file():
             _move_into_place(entry, draft.out)
-        elif runs := _saved_runs(entry):
+        elif runs := saved_runs(entry):
             kept = draft.folder / FOUND / entry.name
             kept.mkdir(parents=True)
             for run in runs:
@@ -468,7 +344,7 @@ def _recover(draft: Draft) -> None:
             entry.unlink(missing_ok=True)
     older = kind_of(draft.out)
     if older is KEPT:
-        draft.found += _saved_runs(draft.out)
+        draft.found += saved_runs(draft.out)
 
 
 def _publish(draft: Draft, kind: Kind) -> None:
@@ -483,7 +359,7 @@ def _publish(draft: Draft, kind: Kind) -> None:
 
 
 def _move_into_place(folder: Path, out: Path) -> None:
-    names = _object(folder / WHOLE)
+    names = read_object(folder / WHOLE)
     last = sorted(names["new"], key=lambda name: name == SCENARIO)
     # Nothing reads as a result while old and new are side by side.
     if (folder / SCENARIO).exists() or SCENARIO not in names["new"]:
@@ -499,7 +375,7 @@ def _keep_runs(draft: Draft) -> str:
     if (draft.folder / WHOLE).exists():
         (draft.folder / LOCK).unlink()
         return f"the next command that writes there moves {draft.folder} into place"
-    whole = _saved_runs(draft.folder)
+    whole = saved_runs(draft.folder)
     if not whole:
         return f"nothing was kept in {draft.out}"
     kept = f"kept {len(whole)} finished run{'s'[: len(whole) > 1]} in"
@@ -529,54 +405,3 @@ def _move(source: Path, target: Path) -> None:
     if target.is_dir():
         shutil.rmtree(target)
     source.replace(target)
-
-
-# Reading one
-
-
-def _read_json(file: Path) -> dict[str, Any]:
-    """What a file of a result holds.
-
-    Raises:
-        SpecError: it is not there, cannot be read, or is no JSON object.
-    """
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SpecError(str(file), f"cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise SpecError(str(file), f"is not JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise SpecError(str(file), f"holds no object but {type(found).__name__}")
-    return found
-
-
-def read_run(directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The resolved scenario and the report of a run's result directory.
-
-    Raises:
-        SpecError: it does not hold the whole result of one run.
-    """
-    scenario, report = _read(directory)
-    if "counters" not in report:
-        raise SpecError(str(directory), f"holds a comparison; its runs are in {RUNS}/")
-    return scenario, report
-
-
-def read_comparison(directory: Path) -> list[dict[str, Any]]:
-    """The runs of a comparison's result directory: ``scheme``, ``load``, ``seed``, ``scenario``.
-
-    Raises:
-        SpecError: it does not hold a whole comparison.
-    """
-    scenario, _ = _read(directory)
-    runs = scenario.get("runs")
-    if not isinstance(runs, list):
-        raise SpecError(str(directory), "holds one run, not a comparison")
-    return runs
-
-
-def _read(directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    if not (directory / SCENARIO).is_file():
-        raise SpecError(str(directory), f"does not hold a whole result: it has no {SCENARIO}")
-    return _read_json(directory / SCENARIO), _read_json(directory / REPORT)

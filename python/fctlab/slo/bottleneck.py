@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fctlab import planning
 from fctlab.errors import SpecError
-from fctlab.result import Result, run
+from fctlab.results.result import Result, run
+from fctlab.slo import planning
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,10 +13,11 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from fctlab import bigswitch, store
-from fctlab.bigswitch import Method, Metric
+from fctlab.cli.terminal import AsJson, Force, output, say, show, show_json
 from fctlab.errors import SpecError
-from fctlab.terminal import AsJson, Force, output, say, show, show_json
+from fctlab.results import store
+from fctlab.theory import bigswitch
+from fctlab.theory.bigswitch import Method, Metric
 
 app = typer.Typer(
     help="The theory bench: policies on a slotted big switch, optima and worst cases.",

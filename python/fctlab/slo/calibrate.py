@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fctlab import bottleneck, planning
 from fctlab.errors import SpecError
+from fctlab.slo import bottleneck, planning
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

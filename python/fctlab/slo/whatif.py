@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fctlab import memory, planning
+from fctlab import memory
 from fctlab.errors import SpecError
+from fctlab.slo import planning
 
 if TYPE_CHECKING:
     import polars as pl
@@ -111,7 +112,7 @@ def sweep(
     """
     import polars as pl
 
-    from fctlab import tables
+    from fctlab import formats
 
     if not 1 <= len(vary) <= 2:
         raise SpecError("--vary", f"{len(vary)} values to vary; one or two can be drawn")
@@ -133,7 +134,7 @@ def sweep(
                         "sli": sli["name"],
                         "attr": sli["attr"],
                         "value": sli["value"],
-                        "target": tables.targets(sli),
+                        "target": formats.targets(sli),
                         "low": low,
                         "high": high,
                         "verdict": each["verdict"],
@@ -158,7 +159,7 @@ def _lines(found: pl.DataFrame, path: str, title: str) -> Figure:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    from fctlab.plots import COLOURS, STYLE
+    from fctlab.results.plots import COLOURS, STYLE
 
     classes = found["class"].unique(maintain_order=True).to_list()
     with rc_context(STYLE):
@@ -195,7 +196,7 @@ def _region(found: pl.DataFrame, paths: Sequence[str], title: str) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
-    from fctlab.plots import STYLE
+    from fctlab.results.plots import STYLE
 
     order = {verdict: place for place, verdict in enumerate(VERDICTS)}
     worst = (

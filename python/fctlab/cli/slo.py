@@ -10,9 +10,9 @@ from typing import Annotated, Any, cast
 import typer
 from rich.console import RenderableType
 
-from fctlab import planning
+from fctlab.cli.terminal import AsJson, Force, output, say, show, show_json
 from fctlab.errors import SpecError
-from fctlab.terminal import AsJson, Force, output, say, show, show_json
+from fctlab.slo import planning
 
 SpecFile = Annotated[
     Path, typer.Argument(metavar="SPEC", help="A file in TOML, YAML, JSON or Dhall.")
@@ -27,14 +27,17 @@ Seed = Annotated[int | None, typer.Option(help="Instead of the specification's s
 MostFlows = Annotated[int | None, typer.Option(help="Simulate at most so many for one verdict.")]
 
 
+PANEL = "Keep SLOs"
+
+
 def register(app: typer.Typer) -> None:
     """Adds the commands to the program."""
-    app.command()(predict)
-    app.command()(plan)
-    app.command()(provision)
-    app.command()(whatif)
-    app.command()(fit)
-    app.command()(calibrate)
+    app.command(rich_help_panel=PANEL)(predict)
+    app.command(rich_help_panel=PANEL)(plan)
+    app.command(rich_help_panel=PANEL)(provision)
+    app.command(rich_help_panel=PANEL)(whatif)
+    app.command(rich_help_panel=PANEL)(fit)
+    app.command(rich_help_panel=PANEL)(calibrate)
 
 
 def predict(
@@ -51,9 +54,9 @@ def predict(
     found = planning.predict(
         _load(spec, sets, seed), engine=cast(Any, engine), most_flows=_positive(most_flows)
     )
-    from fctlab import tables
+    from fctlab.cli import slo_tables
 
-    _show(found, as_json, tables.prediction)
+    _show(found, as_json, slo_tables.prediction)
 
 
 def plan(
@@ -65,9 +68,9 @@ def plan(
 ) -> None:
     """Find scheduling weights that meet every SLO, and what would break them first."""
     found = planning.plan(_load(spec, sets, seed), most_flows=_positive(most_flows))
-    from fctlab import tables
+    from fctlab.cli import slo_tables
 
-    _show(found, as_json, tables.plan)
+    _show(found, as_json, slo_tables.plan)
 
 
 def provision(
@@ -89,9 +92,9 @@ def provision(
     if strategies is not None:
         names = cast(Any, tuple(name.strip() for name in strategies.split(",")))
     found = planning.provision(_load(spec, sets, seed), names, precision=precision)
-    from fctlab import tables
+    from fctlab.cli import slo_tables
 
-    _show(found, as_json, tables.provisions)
+    _show(found, as_json, slo_tables.provisions)
 
 
 def whatif(
@@ -112,17 +115,18 @@ def whatif(
     as_json: AsJson = False,
 ) -> None:
     """Predict over a range of one or two values: SLIs against a load, a region of weights."""
-    from fctlab import store, tables
-    from fctlab import whatif as sweeping
+    from fctlab.cli import slo_tables
+    from fctlab.results import kinds, store
+    from fctlab.slo import whatif as sweeping
 
     varied = [sweeping.read(each) for each in vary]
     loaded = planning.load(spec, sets or [])
     title = loaded["name"] or spec.stem
-    reads = store.files_in([spec, loaded])
+    reads = kinds.files_in([spec, loaded])
     with (
         nullcontext()
         if out is None
-        else store.writing(out, None, store.SWEEP, reads=reads, force=force)
+        else store.writing(out, None, kinds.SWEEP, reads=reads, force=force)
     ) as draft:
         found = sweeping.sweep(
             spec, varied, sets=sets or [], most_flows=_positive(most_flows), tell=say
@@ -131,8 +135,8 @@ def whatif(
             found.write_csv(draft.folder / "whatif.csv")
             sweeping.plot(found, title).savefig(draft.folder / "whatif.png")
     if out is not None:
-        say(f"saved in {out}: {', '.join(store.WHATIF)}")
-    _show({"spec": title, "points": found.to_dicts()}, as_json, tables.whatif)
+        say(f"saved in {out}: {', '.join(kinds.WHATIF)}")
+    _show({"spec": title, "points": found.to_dicts()}, as_json, slo_tables.whatif)
 
 
 def fit(
@@ -147,8 +151,8 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Turn a flow log into traffic classes: sizes, inter-arrival times, burstiness."""
-    from fctlab import fit as fitting
-    from fctlab import tables
+    from fctlab.cli import slo_tables
+    from fctlab.slo import fit as fitting
 
     if out is None:
         found = fitting.fit(trace)
@@ -157,7 +161,7 @@ def fit(
             found = fitting.fit(trace)
             names = fitting.write(found, draft.folder)
         say(f"saved in {out}: {', '.join(names)}")
-    _show(found, as_json, tables.fit)
+    _show(found, as_json, slo_tables.fit)
 
 
 def calibrate(
@@ -182,13 +186,14 @@ def calibrate(
     as_json: AsJson = False,
 ) -> None:
     """Fit the model of a link to packet-level runs of a congestion control."""
-    from fctlab import calibrate as calibration
-    from fctlab import store, tables
+    from fctlab.cli import slo_tables
+    from fctlab.results import kinds, store
+    from fctlab.slo import calibrate as calibration
 
     loaded = _load(spec, sets, None)
     place = None
     if out is not None:
-        reads = store.files_in([spec, loaded])
+        reads = kinds.files_in([spec, loaded])
         place = store.FileOutput(out, calibration.is_calibrated, reads=reads, force=force)
     found = calibration.calibrate(
         loaded, scheme, preset=preset, loads=_loads(loads), flows=flows, tell=say
@@ -196,7 +201,7 @@ def calibrate(
     if place is not None:
         place.write(calibration.as_toml(found))
         say(f"saved in {out}")
-    _show(found, as_json, tables.calibration)
+    _show(found, as_json, slo_tables.calibration)
 
 
 def _loads(text: str) -> list[float]:

@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fctlab import store
 from fctlab.errors import SpecError
+from fctlab.results import kinds, store
 
 if TYPE_CHECKING:
     import polars as pl
@@ -91,7 +91,7 @@ def output(
     """The directory that is to hold the fit of a log; see `store.writing`."""
     log = Path(trace)
     size = log.stat().st_size if log.is_file() else 0
-    return store.writing(folder, None, store.FIT, reads=[log], bytes_besides=2 * size, force=force)
+    return store.writing(folder, None, kinds.FIT, reads=[log], bytes_besides=2 * size, force=force)
 
 
 def save(found: dict[str, Any], folder: str | PathLike[str], *, force: bool = False) -> list[str]:
@@ -145,9 +145,9 @@ def write(found: dict[str, Any], directory: Path) -> list[str]:
             f"interarrivals = {drawn}\n"
             f'rate = "{each["rate_bps"]:.0f}bps"\n'
         )
-    head = f"# Classes of {found['trace']!r}, {store.FITTED}.\n\n"
-    (directory / store.CLASSES).write_text(head + "\n".join(parts), encoding="utf-8")
-    return [store.CLASSES, *names]
+    head = f"# Classes of {found['trace']!r}, {kinds.FITTED}.\n\n"
+    (directory / kinds.CLASSES).write_text(head + "\n".join(parts), encoding="utf-8")
+    return [kinds.CLASSES, *names]
 
 
 def _replayable(log: pl.DataFrame, name: str, file: Path) -> str:
@@ -354,7 +354,7 @@ def _p99(start: NDArray[np.float64], sizes: NDArray[np.float64]) -> float:
     """The p99 slowdown in the model of flows that offer `LOAD` of `LINK` through a FIFO."""
     import polars as pl
 
-    from fctlab import planning
+    from fctlab.slo import planning
 
     span_s = float(sizes[1:].sum() * 8) / (LOAD * LINK_BPS)
     seconds = (start - start[0]) / (start[-1] - start[0]) * span_s

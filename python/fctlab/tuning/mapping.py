@@ -12,8 +12,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from fctlab import _native, store
+from fctlab import _native
 from fctlab.errors import SpecError
+from fctlab.results import kinds, store
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,8 +53,8 @@ def compute_mapping(
         raise SpecError("--scope", f"{scope!r} is not a scope; known: {known}")
     if not 1 <= queues <= 64:
         raise SpecError("--queues", f"{queues} is not in [1, 64]")
-    scenario, _ = store.read_run(Path(result))
-    file = Path(result) / store.RECORDINGS / VALUES
+    scenario, _ = kinds.read_run(Path(result))
+    file = Path(result) / kinds.RECORDINGS / VALUES
     if not file.exists():
         raise SpecError(str(result), f"has no {VALUES}; run it with --set record.values={{}}")
     values = _recorded(file)
@@ -74,7 +75,7 @@ def compute_mapping(
     said = {}
     for name in ("name", "topology", "seed"):
         if name not in scenario:
-            raise SpecError(str(Path(result) / store.SCENARIO), f"has no {name}")
+            raise SpecError(str(Path(result) / kinds.SCENARIO), f"has no {name}")
         said[name] = scenario[name]
     return {
         "fctlab_mapping": 1,

@@ -1,0 +1,81 @@
+"""The program ``fctlab``.
+
+Tables for people on stdout, or with ``--json`` one JSON object and nothing else.
+Progress and errors go to stderr. Exit codes: 0, 2 for anything wrong with the input or
+the output directory, 130 after Ctrl-C, 1 for a bug in fctlab.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+import fctlab
+from fctlab.cli import bench, catalog, run, slo, study, theory, tuning
+from fctlab.cli.terminal import say, say_warnings
+from fctlab.errors import InternalError, SpecError
+
+
+class _Group(TyperGroup):
+    """Says what Ctrl-C left behind, before typer turns it into a bare exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as interrupt:
+            say(f"interrupted: {str(interrupt) or 'nothing was kept'}")
+            raise typer.Exit(130) from None
+
+
+app = typer.Typer(
+    cls=_Group,
+    help="How should a datacenter network schedule flows so that they finish soon and on time?",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+for group in (run, slo, tuning, study):
+    group.register(app)
+app.add_typer(theory.app, name="bigswitch", rich_help_panel="Papers")
+for group in (catalog, bench):
+    group.register(app)
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        print(f"fctlab {fctlab.__version__} ({fctlab._native.build_profile()} build)")
+        raise typer.Exit
+
+
+def main() -> NoReturn:
+    """Run the program; every error is one line on stderr."""
+    say_warnings()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # leaves no more behind than Ctrl-C
+    try:
+        code = app(standalone_mode=False) or 0
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 128 + signal.SIGPIPE
+    except (SpecError, OSError) as error:
+        code = _fail(str(error), 2)
+    except typer.TyperException as error:
+        # Without arguments the help has been shown, and there is nothing more to say.
+        message = error.format_message()
+        code = _fail(message, error.exit_code) if message.strip() else error.exit_code
+    except InternalError as error:
+        code = _fail(f"bug in fctlab {fctlab.__version__}, please report it: {error}", 1)
+    sys.exit(code)
+
+
+def _fail(message: str, code: int) -> int:
+    say("error: " + " ".join(message.split()))
+    return code

@@ -1,0 +1,32 @@
+"""``fctlab bench``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fctlab.cli.terminal import AsJson, say, show, show_json
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the program."""
+    app.command(rich_help_panel="Look up")(bench)
+
+
+def bench(
+    area: Annotated[str, typer.Argument(help="packet, bigswitch or model")] = "packet",
+    flows: Annotated[int | None, typer.Option(help="Instead of the reference's 20,000.")] = None,
+    runs: Annotated[int, typer.Option(help="Runs of each, of which the median counts.")] = 3,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the engines on this machine with the reference scenario."""
+    from fctlab import bench as benchmarks
+
+    found = benchmarks.measure(area, flows, runs, say=say)
+    if as_json:
+        show_json({"benchmarks": found})
+        return
+    from fctlab.cli import tables
+
+    show(tables.benchmarks(found))

@@ -1,0 +1,47 @@
+"""``fctlab list`` and ``fctlab schema``: what there is to choose from, and to write."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import fctlab
+from fctlab import studies
+from fctlab.cli.terminal import AsJson, show, show_json
+from fctlab.errors import SpecError
+from fctlab.slo import planning
+from fctlab.theory import bigswitch
+
+PANEL = "Look up"
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands to the program."""
+    app.command(name="list", rich_help_panel=PANEL)(list_parts)
+    app.command(rich_help_panel=PANEL)(schema)
+
+
+def list_parts(
+    place: Annotated[
+        str | None, typer.Argument(help="schemes, workloads, topologies, ...; all unless given.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what there is to choose from."""
+    places = fctlab.catalog() | {"studies": studies.catalog(), "policies": bigswitch.policies()}
+    places |= planning.catalog()
+    if place is not None and place not in places:
+        raise SpecError("list", f"{place!r} is not a place; known: {', '.join(places)}")
+    chosen = {name: parts for name, parts in places.items() if place in (None, name)}
+    if as_json:
+        show_json(chosen)
+        return
+    from fctlab.cli import tables
+
+    show(tables.catalog(chosen))
+
+
+def schema() -> None:
+    """Print the JSON Schema of a scenario."""
+    show_json(fctlab.schema())

@@ -1,0 +1,45 @@
+"""Options that several commands have, and lists as people type them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from fctlab.cli.terminal import output
+from fctlab.errors import SpecError
+
+ScenarioFile = Annotated[Path, typer.Argument(help="A scenario in TOML, YAML, JSON or Dhall.")]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Change one key; may be repeated."),
+]
+Engine = Annotated[
+    str | None,
+    typer.Option(help="packet, or model (one bottleneck), instead of the scenario's own."),
+]
+Seed = Annotated[int | None, typer.Option(help="Instead of the scenario's seed.")]
+Out = Annotated[Path | None, typer.Option(parser=output, help="Save the result in this directory.")]
+ShowProgress = Annotated[
+    bool | None,
+    typer.Option("--progress/--no-progress", help="Progress on stderr.", show_default="on a tty"),
+]
+
+T = TypeVar("T", str, float)
+
+
+def items(option: str, text: str | None, convert: type[T]) -> list[T]:
+    """Splits ``a,b,c``."""
+    if text is None:
+        return []
+    what = {str: "name", float: "number"}[convert]
+    items = []
+    for item in text.split(","):
+        try:
+            if not item.strip():
+                raise ValueError
+            items.append(convert(item.strip()))
+        except ValueError:
+            raise SpecError(option, f"{item!r} in {text!r} is not a {what}") from None
+    return items

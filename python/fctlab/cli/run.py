@@ -1,0 +1,110 @@
+"""``fctlab run`` and ``fctlab compare``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import fctlab
+from fctlab.cli import progress as showing
+from fctlab.cli.options import Engine, Out, ScenarioFile, Seed, Sets, ShowProgress, items
+from fctlab.cli.terminal import AsJson, Force, say, show, show_json
+
+PANEL = "Simulate"
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands to the program."""
+    app.command(rich_help_panel=PANEL)(run)
+    app.command(rich_help_panel=PANEL)(compare)
+
+
+def run(
+    scenario: ScenarioFile,
+    engine: Engine = None,
+    sets: Sets = None,
+    seed: Seed = None,
+    out: Out = None,
+    force: Force = False,
+    as_json: AsJson = False,
+    progress: ShowProgress = None,
+) -> None:
+    """Simulate one scenario, packet by packet or on the functional model."""
+    loaded = _load(scenario, engine, sets)
+    with showing.of_runs(progress) as report:
+        result = fctlab.run(
+            loaded,
+            seed=seed,
+            out=out,
+            force=force,
+            progress=lambda seen: report("simulating", seen),
+        )
+    if as_json:
+        show_json({"scenario": result.scenario, **result.report})
+        return
+    from fctlab.cli import tables
+
+    show(tables.result(result))
+    _say_saved(out)
+
+
+def compare(
+    scenario: ScenarioFile,
+    schemes: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,C", help="Presets or tables \\[schemes.NAME] of the scenario."),
+    ] = None,
+    loads: Annotated[
+        str | None, typer.Option(metavar="L,M", help="Loads instead of the scenario's.")
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(help="How many seeds, counted up from the scenario's.")
+    ] = None,
+    engine: Engine = None,
+    sets: Sets = None,
+    seed: Seed = None,
+    out: Out = None,
+    force: Force = False,
+    workers: Annotated[
+        int | None, typer.Option(help="Runs at once.", show_default="one per core")
+    ] = None,
+    as_json: AsJson = False,
+    progress: ShowProgress = None,
+) -> None:
+    """Run the same flows under several schemes, side by side; the first is the baseline."""
+    loaded = _load(scenario, engine, sets)
+    if seed is not None:
+        loaded = loaded.set("seed", seed)
+    with showing.of_runs(progress) as report:
+        comparison = fctlab.compare(
+            loaded,
+            items("--schemes", schemes, str),
+            loads=items("--loads", loads, float),
+            seeds=seeds,
+            out=out,
+            force=force,
+            workers=workers,
+            progress=lambda cell, seen: report(cell.name, seen),
+        )
+    if as_json:
+        show_json({"scenario": comparison.results[0].scenario, **comparison.report})
+        return
+    from fctlab.cli import tables
+
+    show(tables.comparison(comparison))
+    _say_saved(out)
+
+
+def _load(file: Path, engine: str | None, sets: list[str] | None) -> fctlab.Scenario:
+    """A scenario with the changes of the command line."""
+    loaded = fctlab.load_scenario(file)
+    if engine is not None:
+        loaded = loaded.set("engine", engine)
+    return loaded.with_sets(sets or [])
+
+
+def _say_saved(out: Path | None) -> None:
+    if out is not None:
+        say(f"saved in {out}: flows.parquet, summary.csv, fct_cdf.png, slowdown_by_size.png, ...")

@@ -1,0 +1,69 @@
+"""``fctlab study``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from fctlab import studies
+from fctlab.cli import progress as showing
+from fctlab.cli.options import ShowProgress, items
+from fctlab.cli.terminal import AsJson, Force, output, say, show, show_json
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the program."""
+    app.command(rich_help_panel="Papers")(study)
+
+
+def study(
+    name: Annotated[str, typer.Argument(help="Which: fctlab list studies.")],
+    full: Annotated[
+        bool,
+        typer.Option("--full/--quick", help="The paper's scale, or minutes.", show_default="quick"),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            parser=output,
+            help="Directory of the report; started again there, a study goes on where it ended.",
+            show_default="results/NAME-MODE",
+        ),
+    ] = None,
+    force: Force = False,
+    seeds: Annotated[
+        int | None, typer.Option(help="How many.", show_default="5 quick, 10 full")
+    ] = None,
+    only: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Only claims whose ids start so.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Runs at once.", show_default="one per core")
+    ] = None,
+    as_json: AsJson = False,
+    progress: ShowProgress = None,
+) -> None:
+    """Reproduce a paper: its figures, and a table claim by claim (paper / here / verdict)."""
+    from fctlab.studies import conduct, report
+
+    chosen = studies.load(name)
+    mode: Literal["quick", "full"] = "full" if full else "quick"
+    out = out or Path("results") / f"{name}-{mode}"
+    with showing.of_study(progress) as watch:
+        found = conduct.study(
+            chosen,
+            mode,
+            out=out,
+            force=force,
+            seeds=seeds,
+            only=items("--only", only, str),
+            workers=workers,
+            watch=watch,
+        )
+    if as_json:
+        show_json(found.json)
+    else:
+        show(report.table(found))
+    say(f"saved in {out}: {report.HTML}, {report.MARKDOWN}, {report.JSON}, {report.FIGURES}/")

@@ -1,0 +1,1 @@
+"""The same flows through other people's simulators."""

@@ -1,0 +1,1 @@
+"""Results: runs, comparisons, the directories that hold them, and their plots."""

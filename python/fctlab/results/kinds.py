@@ -1,0 +1,195 @@
+"""What a result directory is: its files, its kinds, and what they hold."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from functools import lru_cache
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from fctlab import _native
+from fctlab.errors import SpecError
+from fctlab.results.drafts import PREFIX
+
+SCENARIO = "scenario.json"
+REPORT = "report.json"
+FLOWS = "flows.parquet"
+SUMMARY = "summary.csv"
+FCT_CDF = "fct_cdf.png"
+SLOWDOWN = "slowdown_by_size.png"
+RECORDINGS = "recordings"
+PORT_SERIES = "port_series.parquet"
+MAPPING = "mapping.png"
+STATE = "state.png"
+RUNS = "runs"
+WHATIF = ("whatif.csv", "whatif.png")
+CLASSES = "classes.toml"
+FITTED = "by fctlab fit"
+"""In the first line of `CLASSES`."""
+STUDY = ("report.json", "report.md", "report.html", "figures", "cells", "inputs", "computed")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of result directory.
+
+    Attributes:
+        name: as people call it.
+        entries: patterns of its files and folders; others are somebody else's.
+        is_here: whether a directory holds one.
+        runs: how many runs it holds, which nobody wants to lose by mistake.
+        index: of its entries, one that names the others; what it does not name is not of it.
+    """
+
+    name: str
+    entries: tuple[str, ...]
+    is_here: Callable[[Path], bool]
+    runs: Callable[[Path], int] = lambda _: 1
+    index: str = ""
+
+    def owned(self, directory: Path) -> list[Path]:
+        """What in `directory` is of this kind."""
+        found = [e for e in directory.iterdir() if any(fnmatch(e.name, p) for p in self.entries)]
+        if self.index:
+            named = (directory / self.index).read_text(encoding="utf-8")
+            found = [e for e in found if e.name == self.index or f'"{e.name}"' in named]
+        return found
+
+
+def read_object(file: Path) -> dict[str, Any]:
+    """What a JSON file holds; nothing if it is none."""
+    try:
+        value = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _is_run(directory: Path) -> bool:
+    return "counters" in read_object(directory / REPORT) and "scheme" in read_object(
+        directory / SCENARIO
+    )
+
+
+def saved_runs(directory: Path) -> list[Path]:
+    """Folders of the whole runs of a comparison."""
+    return [scenario.parent for scenario in directory.glob(f"{RUNS}/*/{SCENARIO}")]
+
+
+def _is_comparison(directory: Path) -> bool:
+    saved = read_object(directory / SCENARIO)
+    return "runs" in saved and "runs" in read_object(directory / REPORT)
+
+
+def _is_kept(directory: Path) -> bool:
+    """Runs of a comparison that was interrupted, and nothing else."""
+    seen = [e.name for e in directory.iterdir() if not e.name.startswith(PREFIX)]
+    return seen == [RUNS] and bool(saved_runs(directory))
+
+
+def _is_study(directory: Path) -> bool:
+    if "study" in read_object(directory / REPORT):
+        return True
+    seen = {e.name for e in directory.iterdir() if not e.name.startswith(PREFIX)}
+    return "cells" in seen and seen <= set(STUDY)
+
+
+def _is_fit(directory: Path) -> bool:
+    with suppress(OSError, UnicodeDecodeError):
+        return FITTED in (directory / CLASSES).read_text(encoding="utf-8").partition("\n")[0]
+    return False
+
+
+_RUN = (SCENARIO, REPORT, FLOWS, SUMMARY, FCT_CDF, SLOWDOWN, RECORDINGS, MAPPING, STATE)
+RUN = Kind("run", _RUN, _is_run)
+COMPARISON = Kind(
+    "comparison", (*_RUN, RUNS), _is_comparison, lambda directory: len(saved_runs(directory))
+)
+KEPT = Kind(
+    "interrupted comparison", (RUNS,), _is_kept, lambda directory: len(saved_runs(directory))
+)
+STUDIES = Kind("study", STUDY, _is_study, lambda directory: len(list(directory.glob("cells/*"))))
+SWEEP = Kind("what-if", WHATIF, lambda directory: all((directory / n).is_file() for n in WHATIF))
+FIT = Kind("fit", (CLASSES, "sizes-*.csv", "flows-*.csv"), _is_fit, index=CLASSES)
+KINDS = (RUN, COMPARISON, KEPT, STUDIES, SWEEP, FIT)
+
+
+def kind_of(directory: Path) -> Kind | None:
+    """What result a directory holds; ``None`` if none of fctlab's."""
+    return next((kind for kind in KINDS if directory.is_dir() and kind.is_here(directory)), None)
+
+
+@lru_cache
+def engine() -> str:
+    """Version and fingerprint of the engine: another build may find other numbers."""
+    assert _native.__file__ is not None
+    fingerprint = hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest()[:12]
+    return f"{_native.version()}+{fingerprint}"
+
+
+def files_in(value: object) -> Iterator[Path]:
+    """The files that a resolved scenario or specification names: traces, tables, mappings."""
+    if isinstance(value, Mapping):
+        for inner in value.values():
+            yield from files_in(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from files_in(inner)
+    elif isinstance(value, str | PathLike):
+        with suppress(OSError, ValueError):
+            if Path(value).is_file():
+                yield Path(value)
+
+
+def _read_json(file: Path) -> dict[str, Any]:
+    """What a file of a result holds.
+
+    Raises:
+        SpecError: it is not there, cannot be read, or is no JSON object.
+    """
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SpecError(str(file), f"cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise SpecError(str(file), f"is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise SpecError(str(file), f"holds no object but {type(found).__name__}")
+    return found
+
+
+def read_run(directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The resolved scenario and the report of a run's result directory.
+
+    Raises:
+        SpecError: it does not hold the whole result of one run.
+    """
+    scenario, report = _read(directory)
+    if "counters" not in report:
+        raise SpecError(str(directory), f"holds a comparison; its runs are in {RUNS}/")
+    return scenario, report
+
+
+def read_comparison(directory: Path) -> list[dict[str, Any]]:
+    """The runs of a comparison's result directory: ``scheme``, ``load``, ``seed``, ``scenario``.
+
+    Raises:
+        SpecError: it does not hold a whole comparison.
+    """
+    scenario, _ = _read(directory)
+    runs = scenario.get("runs")
+    if not isinstance(runs, list):
+        raise SpecError(str(directory), "holds one run, not a comparison")
+    return runs
+
+
+def _read(directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    if not (directory / SCENARIO).is_file():
+        raise SpecError(str(directory), f"does not hold a whole result: it has no {SCENARIO}")
+    return _read_json(directory / SCENARIO), _read_json(directory / REPORT)

@@ -1,0 +1,1 @@
+"""SLOs without priorities: predict, plan, provision, and classes from logs."""

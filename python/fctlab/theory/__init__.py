@@ -1,0 +1,1 @@
+"""The slotted big switch and its theorems."""

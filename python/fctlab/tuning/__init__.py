@@ -1,0 +1,1 @@
+"""Numbers for schemes: thresholds that are solved, mappings that are learned."""
