@@ -10,6 +10,7 @@ use fctlab_core::{Duration, Time};
 use fctlab_workload::Flow;
 
 use super::Engine;
+use super::connections::Found;
 use super::feed::Feed;
 use super::index::{at, at_mut};
 use crate::capacity::Schedule;
@@ -49,6 +50,8 @@ pub struct FlowState {
     pub(super) finished_at: Option<Time>,
     /// Whether it has been measured: it started inside the window.
     pub(super) measured: bool,
+    /// Whether it has a connection that the next flow may use.
+    pub(super) connected: bool,
     pub(super) active: bool,
 }
 
@@ -102,8 +105,17 @@ impl<const FULL: bool> Engine<'_, FULL> {
         };
         let initial_window = self.settings.sender.initial_window;
         let rule = self.settings.rule.start(initial_window, &scale);
+        let mut sender = Sender::new(total, rule, &self.settings.sender);
+        let persistent = self.settings.sender.persistent;
+        if persistent {
+            match self.connections.take(&flow) {
+                Found::New => {}
+                Found::Idle(kept) => sender.resume(*kept, &self.settings.sender),
+                Found::Closed => sender.open(),
+            }
+        }
         let state = FlowState {
-            sender: Sender::new(total, rule, &self.settings.sender),
+            sender,
             receiver: Receiver::default(),
             total,
             last_bytes: (last + self.settings.wire.header.get()) as u16,
@@ -119,6 +131,7 @@ impl<const FULL: bool> Engine<'_, FULL> {
             delivered_at: None,
             finished_at: None,
             measured,
+            connected: persistent,
             active: true,
             flow,
         };
@@ -162,6 +175,15 @@ impl<const FULL: bool> Engine<'_, FULL> {
             self.recorders
                 .on_flow_finish(self.now(), slot, at(&self.flows, slot));
         }
+    }
+
+    /// All of the flow is acknowledged: the next one may use its connection.
+    #[cold]
+    pub(super) fn disconnect(&mut self, slot: FlowSlot) {
+        let state = at_mut(&mut self.flows, slot);
+        state.connected = false;
+        let kept = state.sender.keep(&self.settings.sender);
+        self.connections.give_back(&state.flow, kept);
     }
 
     /// Frees the slot of a flow that has nothing left to do anywhere.

@@ -11,6 +11,7 @@
 //! end), `feed` (their packets become available), `hosts` (senders, receivers,
 //! timers) and `network` (switches and ports).
 
+mod connections;
 pub mod events;
 mod feed;
 mod flows;
@@ -31,6 +32,7 @@ use fctlab_core::units::PathScale;
 use fctlab_core::{PacketFormat, SpecError, Time};
 use fctlab_workload::{Flow, Traffic};
 
+use self::connections::Connections;
 use self::events::{EventQueue, Source};
 pub use self::flows::FlowState;
 use self::pacing::Pacer;
@@ -116,6 +118,8 @@ pub struct Engine<'a, const FULL: bool> {
     /// Empty unless the transport paces.
     pacers: Vec<Pacer>,
     shaper: Option<Shaper>,
+    /// Used where connections are persistent.
+    connections: Connections,
     free: Vec<FlowSlot>,
     in_flight: u64,
     /// Measured flows that have not finished.
@@ -199,6 +203,7 @@ impl<'a, const FULL: bool> Engine<'a, FULL> {
                 .as_ref()
                 .map(|spec| Shaper::new(spec, fabric.hosts, &settings.scale)),
             settings,
+            connections: Connections::default(),
             free: Vec::new(),
             in_flight: 0,
             measured_open: 0,

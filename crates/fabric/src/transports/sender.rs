@@ -28,6 +28,10 @@ pub struct SenderSpec {
     #[serde(with = "spec::or_none")]
     #[schemars(with = "OrNone<DataLength>")]
     pub max_window: Option<DataLength>,
+    /// What a window limits.
+    pub window_limits: WindowLimits,
+    /// Whether flows between the same hosts share connections.
+    pub connections: Connections,
     /// How the retransmission timeout is set.
     pub rto: Rto,
     /// Smallest retransmission timeout; the timeout itself when `rto = "fixed"`.
@@ -52,6 +56,32 @@ pub struct SenderSpec {
     pub probe_after: Option<u32>,
 }
 
+/// What a window limits. They differ once a packet is lost or overtaken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowLimits {
+    /// Packets in flight: neither acknowledged, selectively or not, nor presumed lost (RFC 6675).
+    InFlight,
+    /// Also how far a sender goes beyond the cumulative ACK, whatever was acknowledged
+    /// selectively: behind a hole it stops after one window, and where duplicate ACKs are
+    /// ignored it stops until its timer expires (minTCP of the ns-2 code that pFabric and PIAS
+    /// published: Full TCP outside of fast recovery).
+    Sequence,
+}
+
+/// Whether flows between the same hosts share connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Connections {
+    /// Each flow is a connection of its own, which needs no set-up.
+    PerFlow,
+    /// A flow takes an idle connection of its pair of hosts: it starts with the initial window,
+    /// and with the slow-start threshold, the RTT and alpha that earlier flows have left (rates
+    /// and HPCC's window start anew). Where all are busy it opens another, which takes a round
+    /// trip (the ns-2 experiments of pFabric and PIAS).
+    Persistent,
+}
+
 /// How the retransmission timeout is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -67,6 +97,8 @@ impl Default for SenderSpec {
         SenderSpec {
             initial_window: DataLength::Packets(10.0), // RFC 6928
             max_window: None,
+            window_limits: WindowLimits::InFlight,
+            connections: Connections::PerFlow,
             rto: Rto::Estimated,
             min_rto: RttTime::Absolute(Duration::from_ms(1)),
             initial_rto: None,
@@ -85,6 +117,10 @@ pub struct SenderConfig {
     /// Packets.
     pub initial_window: f64,
     max_window: f64,
+    /// A sender may go so many packets beyond the cumulative ACK, or a window if that is more.
+    least_reach: u32,
+    /// Whether flows share connections.
+    pub persistent: bool,
     estimate_rto: bool,
     min_rto: Duration,
     initial_rto: Duration,
@@ -135,6 +171,11 @@ impl SenderSpec {
         Ok(SenderConfig {
             initial_window: at_least_one("initial_window", self.initial_window)?.min(max_window),
             max_window,
+            least_reach: match self.window_limits {
+                WindowLimits::InFlight => u32::MAX,
+                WindowLimits::Sequence => 0,
+            },
+            persistent: self.connections == Connections::Persistent,
             estimate_rto: self.rto == Rto::Estimated,
             min_rto,
             initial_rto: self
@@ -197,6 +238,13 @@ impl RttEstimate {
     }
 }
 
+/// What a connection keeps from one flow to the next.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    rule: Option<Rule>,
+    rtt: RttEstimate,
+}
+
 /// The sending end of one flow.
 #[derive(Clone, Debug)]
 pub struct Sender {
@@ -222,6 +270,8 @@ pub struct Sender {
     /// The first packet presumed lost goes out now, whatever is in flight.
     fast_retransmit_due: bool,
     probe_due: bool,
+    /// Nothing is sent before the first probe is answered.
+    opening: bool,
     /// Timeouts since the last ACK of anything new.
     timeouts_in_row: u32,
     retransmissions: u32,
@@ -246,12 +296,37 @@ impl Sender {
             recovering: false,
             fast_retransmit_due: false,
             probe_due: false,
+            opening: false,
             timeouts_in_row: 0,
             retransmissions: 0,
             timeouts: 0,
         };
         sender.update_window(config);
         sender
+    }
+
+    /// Goes on with what an earlier flow has left.
+    pub fn resume(&mut self, kept: Kept, config: &SenderConfig) {
+        if let Some(rule) = kept.rule {
+            self.rule = rule;
+        }
+        self.rtt = kept.rtt;
+        self.update_window(config);
+    }
+
+    /// What the connection keeps of this flow, all of which is acknowledged.
+    pub fn keep(&self, config: &SenderConfig) -> Kept {
+        Kept {
+            rule: self.rule.clone().next_flow(config.initial_window),
+            rtt: self.rtt,
+        }
+    }
+
+    /// Opens a connection: a bare header goes first, and nothing else until it is answered.
+    pub fn open(&mut self) {
+        self.opening = true;
+        self.probe_due = true;
+        self.window = 0;
     }
 
     /// First packet not acknowledged cumulatively.
@@ -350,12 +425,13 @@ impl Sender {
         if self.pipe >= self.window || self.timeouts_in_row > 0 && self.is_probing(config) {
             return self.choose_beyond_window();
         }
+        let reach = self.window.max(config.least_reach);
         if !self.board.is_empty()
-            && let Some(index) = self.board.send_again()
+            && let Some(index) = self.board.send_again(reach)
         {
             return Some(self.again(index, 1));
         }
-        if self.next < self.available {
+        if self.next < self.available && self.next - self.una < reach {
             self.pipe += 1;
             self.next += 1;
             return Some(Transmit::New(self.next - 1));
@@ -373,7 +449,7 @@ impl Sender {
     #[inline(never)]
     fn choose_beyond_window(&mut self) -> Option<Transmit> {
         if self.fast_retransmit_due
-            && let Some(index) = self.board.send_again()
+            && let Some(index) = self.board.send_again(u32::MAX)
         {
             return Some(self.again(index, 1));
         }
@@ -399,7 +475,9 @@ impl Sender {
             if self.rule.on_complete(now) {
                 self.send_all_again();
             }
-            self.update_window(config);
+            if !self.opening {
+                self.update_window(config);
+            }
         }
     }
 
@@ -436,10 +514,8 @@ impl Sender {
             if config.estimate_rto {
                 self.rtt.update(ack.stamp.elapsed(now));
             }
-        } else if self.timeouts_in_row > 0 && self.is_probing(config) {
-            // The answer to a probe: leave probe mode, slow start goes on.
-            self.timeouts_in_row = 0;
-            self.probe_due = false;
+        } else if self.opening || self.timeouts_in_row > 0 && self.is_probing(config) {
+            self.on_probe_answered(now, ack);
         }
         if self.recovering && self.una >= self.recovery_end {
             self.recovering = false;
@@ -467,6 +543,16 @@ impl Sender {
         }
     }
 
+    /// The answer to a probe: leave probe mode, slow start goes on, or the connection is open.
+    #[cold]
+    fn on_probe_answered(&mut self, now: Time, ack: &Ack) {
+        self.timeouts_in_row = 0;
+        self.probe_due = false;
+        if std::mem::take(&mut self.opening) {
+            self.rtt.update(ack.stamp.elapsed(now));
+        }
+    }
+
     fn on_sack(&mut self, block: (u32, u32)) -> u32 {
         let from = block.0.max(self.una) - self.una;
         let to = block.1 - self.una;
@@ -489,6 +575,12 @@ impl Sender {
     pub fn on_timer(&mut self, now: Time, config: &SenderConfig) {
         let flight = self.next - self.una;
         self.timeouts += 1;
+        if self.opening {
+            self.timeouts_in_row = self.timeouts_in_row.saturating_add(1);
+            self.probe_due = true;
+            self.deadline = now + self.timeout_interval(config);
+            return;
+        }
         self.rule.on_timeout(&TimeoutEvent {
             flight,
             first: self.timeouts_in_row == 0,

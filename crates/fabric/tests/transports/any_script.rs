@@ -19,10 +19,16 @@ proptest! {
         kind in prop::sample::select(vec!["tcp", "dctcp", "mintcp"]),
         total in 1u32..60,
         window in 1u32..30,
+        limits in prop::sample::select(vec!["in-flight", "sequence"]),
+        opens in any::<bool>(),
         script in prop::collection::vec((any::<u8>(), any::<bool>()), 0..400),
     ) {
-        let spec = json!({"kind": kind, "initial_window": format!("{window}pkt"), "min_rto": "500us"});
+        let spec = json!({"kind": kind, "initial_window": format!("{window}pkt"), "min_rto": "500us",
+            "window_limits": limits});
         let mut ends = Ends::new(spec, total);
+        if opens {
+            ends.sender.open();
+        }
         let mut wire = VecDeque::new();
         let mut next_new = 0;
         let mut script = script.into_iter();
@@ -36,7 +42,7 @@ proptest! {
                         next_new += 1;
                     }
                     Again(n) => prop_assert!(n < next_new && n >= ends.sender.una()),
-                    Probe => prop_assert_eq!(kind, "mintcp"),
+                    Probe => prop_assert!(kind == "mintcp" || (opens && next_new == 0)),
                 }
             }
             prop_assert!(next_new <= total);

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use Transmit::{Again, New};
 
 mod any_script;
+mod connections;
 mod dctcp;
 mod mintcp;
 mod recovery;
