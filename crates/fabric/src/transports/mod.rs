@@ -13,6 +13,7 @@
 pub mod receiver;
 mod scoreboard;
 pub mod sender;
+mod settings;
 
 use std::borrow::Cow;
 
