@@ -52,6 +52,8 @@ def transports() -> Iterator[Case]:
     changes: list[tuple[dict[str, Any], str, Any]] = [
         ({"kind": "tcp"}, "initial_window", "3pkt"),
         ({"kind": "tcp"}, "max_window", "5pkt"),
+        (timers, "window_limits", "sequence"),
+        ({"kind": "tcp"}, "connections", "persistent"),
         (lossy, "rto", "fixed"),
         (lossy, "min_rto", "700us"),
         (lossy, "initial_rto", "900us"),
@@ -62,6 +64,7 @@ def transports() -> Iterator[Case]:
         (timers, "probe_after", 1),
         ({"kind": "dctcp"}, "g", 0.9),
         ({"kind": "dctcp"}, "initial_alpha", 0.1),
+        ({"kind": "dctcp"}, "echoes", "grow"),
         ({"kind": "l2dct"}, "g", 0.9),
         ({"kind": "l2dct"}, "initial_alpha", 0.1),
         ({"kind": "l2dct"}, "largest_weight", 4.0),
@@ -70,6 +73,7 @@ def transports() -> Iterator[Case]:
         ({"kind": "l2dct"}, "falls_to", "5MB"),
         ({"kind": "l2dct"}, "growth", 3.0),
         ({"kind": "l2dct"}, "increase", "ns2"),
+        ({"kind": "l2dct"}, "echoes", "grow"),
         (paced, "g", 0.9),
         (paced, "initial_alpha", 0.1),
         (paced, "min_rate", 0.5),
@@ -99,7 +103,8 @@ def transports() -> Iterator[Case]:
 
 
 SHARED = {
-    *("initial_window", "max_window", "rto", "min_rto", "initial_rto", "max_rto"),
+    *("initial_window", "max_window", "window_limits", "connections"),
+    *("rto", "min_rto", "initial_rto", "max_rto"),
     *("rto_backoff", "fast_retransmit", "dupack_threshold", "probe_after"),
 }
 """Keys that all transports have."""

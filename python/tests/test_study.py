@@ -22,6 +22,7 @@ from fctlab.results.result import Result
 from fctlab.studies import docs, figures, runner
 from fctlab.studies.conduct import study
 from fctlab.studies.figures import Quantity
+from fctlab.studies.judged import hosts as hosts_of
 from fctlab.studies.runner import Status
 from fctlab.studies.study import (
     SLOWDOWN,
@@ -39,7 +40,6 @@ from fctlab.studies.study import (
     metric,
     ratio,
 )
-from fctlab.studies.study import hosts as hosts_of
 from fctlab.studies.verdict import Band, Computed, Exact, Number, Sign, Verdict
 from tests.conftest import PROGRAM, SMALL, Program
 from tests.test_store import interrupt, wait_for

@@ -25,18 +25,8 @@ from rich.text import Text
 from fctlab import formats
 from fctlab.results import kinds, store
 from fctlab.studies import figures
-from fctlab.studies.study import (
-    Figure,
-    Judged,
-    Mode,
-    Part,
-    Plan,
-    Results,
-    Study,
-    Table,
-    effect,
-    interval,
-)
+from fctlab.studies.judged import Judged, effect, interval
+from fctlab.studies.study import Figure, Mode, Part, Plan, Results, Study, Table
 from fctlab.studies.verdict import Finding, Verdict
 
 if TYPE_CHECKING:

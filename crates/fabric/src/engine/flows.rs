@@ -10,6 +10,7 @@ use fctlab_core::{Duration, Time};
 use fctlab_workload::Flow;
 
 use super::Engine;
+use super::connections::Found;
 use super::feed::Feed;
 use super::probe::Probe;
 use crate::index::{at, at_mut};
@@ -50,6 +51,8 @@ pub struct FlowState {
     pub(super) finished_at: Option<Time>,
     /// Whether it has been measured: it started inside the window.
     pub(super) measured: bool,
+    /// Whether it has a connection that the next flow may use.
+    pub(super) connected: bool,
     pub(super) active: bool,
 }
 
@@ -103,8 +106,17 @@ impl<P: Probe> Engine<'_, P> {
         };
         let initial_window = self.settings.sender.initial_window;
         let rule = self.settings.rule.start(initial_window, &scale);
+        let mut sender = Sender::new(total, rule, &self.settings.sender);
+        let persistent = self.settings.sender.persistent;
+        if persistent {
+            match self.connections.take(&flow) {
+                Found::New => {}
+                Found::Idle(kept) => sender.resume(*kept, &self.settings.sender),
+                Found::Closed => sender.open(),
+            }
+        }
         let state = FlowState {
-            sender: Sender::new(total, rule, &self.settings.sender),
+            sender,
             receiver: Receiver::default(),
             total,
             last_bytes: (last + self.settings.wire.header.get()) as u16,
@@ -120,6 +132,7 @@ impl<P: Probe> Engine<'_, P> {
             delivered_at: None,
             finished_at: None,
             measured,
+            connected: persistent,
             active: true,
             flow,
         };
@@ -159,6 +172,15 @@ impl<P: Probe> Engine<'_, P> {
         state.finished_at = Some(now);
         self.measured_open -= u64::from(state.measured);
         self.counters.flows_finished += 1;
+    }
+
+    /// All of the flow is acknowledged: the next one may use its connection.
+    #[cold]
+    pub(super) fn disconnect(&mut self, slot: FlowSlot) {
+        let state = at_mut(&mut self.flows, slot);
+        state.connected = false;
+        let kept = state.sender.keep(&self.settings.sender);
+        self.connections.give_back(&state.flow, kept);
     }
 
     /// Frees the slot of a flow that has nothing left to do anywhere.

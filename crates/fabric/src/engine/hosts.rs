@@ -213,6 +213,9 @@ impl<P: Probe> Engine<'_, P> {
         if state.finished_at.is_none() && self.settings.fct_ends == FctEnds::Ack {
             self.finish(slot);
         }
+        if at(&self.flows, slot).connected {
+            self.disconnect(slot);
+        }
         self.release_if_done(slot);
     }
 }

@@ -11,6 +11,7 @@
 //! end), `feed` (their packets become available), `hosts` (senders, receivers,
 //! timers) and `network` (switches and ports).
 
+mod connections;
 pub mod events;
 mod feed;
 mod flows;
@@ -28,6 +29,7 @@ use std::ops::ControlFlow;
 use fctlab_core::{SpecError, Time};
 use fctlab_workload::{Flow, Traffic};
 
+use self::connections::Connections;
 use self::events::{EventQueue, Source};
 pub use self::flows::FlowState;
 use self::pacing::Pacer;
@@ -89,6 +91,8 @@ pub(crate) struct Engine<'a, P: Probe> {
     /// Empty unless the transport paces.
     pacers: Vec<Pacer>,
     shaper: Option<Shaper>,
+    /// Used where connections are persistent.
+    connections: Connections,
     free: Vec<FlowSlot>,
     in_flight: u64,
     /// Measured flows that have not finished.
@@ -162,6 +166,7 @@ impl<'a, P: Probe> Engine<'a, P> {
                 .as_ref()
                 .map(|spec| Shaper::new(spec, fabric.hosts, &settings.scale)),
             settings: settings.clone(),
+            connections: Connections::default(),
             free: Vec::new(),
             in_flight: 0,
             measured_open: 0,

@@ -28,11 +28,9 @@ pub(super) fn check(
     static READ: Mutex<Option<HashSet<String>>> = Mutex::new(None);
     let model = matches!(scenario.engine, EngineSpec::Model(_));
     let Some(trace) = &scenario.traffic.trace else {
-        let elsewhere = |flow: &Flow| model && model::check_flow(flow, fabric).is_err();
-        return match traffic.find(elsewhere) {
-            Some(flow) => model::check_flow(&flow, fabric),
-            None => Ok(()),
-        };
+        let elsewhere = |flow: &Flow| model::check_flow(flow, fabric).is_err();
+        let found = model.then(|| traffic.find(elsewhere)).flatten();
+        return found.map_or(Ok(()), |flow| model::check_flow(&flow, fabric));
     };
     let state = |file: Metadata| format!("{} {:?}", file.len(), file.modified().ok());
     let layout = (fabric.hosts, &fabric.switch_of, fabric.sink);

@@ -45,7 +45,9 @@ pub struct Spec {
 
 impl Default for Spec {
     fn default() -> Self {
-        let dctcp::Spec { g, initial_alpha } = dctcp::Spec::default();
+        let dctcp::Spec {
+            g, initial_alpha, ..
+        } = dctcp::Spec::default();
         Spec {
             g,
             initial_alpha,
@@ -83,9 +85,13 @@ impl TransportPart for Spec {
         Err(SpecError::new("complete_window", message))
     }
     fn start(&self, initial_window: f64, scale: &PathScale) -> Ascc {
-        let (g, initial_alpha) = (self.g, self.initial_alpha);
+        let dctcp = dctcp::Spec {
+            g: self.g,
+            initial_alpha: self.initial_alpha,
+            ..dctcp::Spec::default()
+        };
         Ascc {
-            dctcp: dctcp::Spec { g, initial_alpha }.start(initial_window, scale),
+            dctcp: dctcp.start(initial_window, scale),
             least_window: match self.adjust_window_when_complete {
                 true => self.complete_window.packets(scale),
                 false => 0.0,
@@ -118,6 +124,11 @@ impl CongestionControl for Ascc {
         self.dctcp.raise(self.least_window);
         self.heeds_from = self.ignores_ecn.then(|| Stamp::at(now));
         self.retransmits
+    }
+    fn next_flow(mut self, initial_window: f64) -> Option<Self> {
+        self.dctcp = self.dctcp.next_flow(initial_window)?;
+        self.heeds_from = None;
+        Some(self)
     }
     #[inline]
     fn window(&self) -> f64 {

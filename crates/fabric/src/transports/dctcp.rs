@@ -4,7 +4,7 @@
 //! of packets acknowledged in that window that were marked. On a mark: window
 //! x (1 - alpha / 2), at most once per window of data. Losses and timeouts as
 //! TCP (RFC 8257, section 3.5). An ACK with an echo does not grow the window
-//! (RFC 3168, section 6.1.2).
+//! (RFC 3168, section 6.1.2), unless `echoes` says so.
 
 use fctlab_core::spec;
 use fctlab_core::units::PathScale;
@@ -24,6 +24,22 @@ pub struct Spec {
     /// 0 in the ns-2 code of the original paper.
     #[serde(deserialize_with = "spec::closed_unit")]
     pub initial_alpha: f64,
+    /// Whether ACKs with an echo grow the window.
+    pub echoes: Echoes,
+}
+
+/// Whether ACKs with an echo grow the window.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Echoes {
+    /// None does (RFC 3168, section 6.1.2).
+    #[default]
+    Hold,
+    /// All but the first of a run, and those that shrink it (the ns-2 code that pFabric and PIAS
+    /// published): a flow all of whose packets are marked still gains a packet per round trip.
+    Grow,
 }
 
 impl Default for Spec {
@@ -31,6 +47,7 @@ impl Default for Spec {
         Spec {
             g: 1.0 / 16.0,
             initial_alpha: 1.0,
+            echoes: Echoes::Hold,
         }
     }
 }
@@ -57,12 +74,15 @@ pub struct Marks {
     /// The next reduction is for an ACK that reaches this far: one of a packet
     /// that had not been sent at the last one (RFC 3168, section 6.1.2).
     reduce_from: u32,
+    echoes: Echoes,
+    /// The last ACK had an echo.
+    in_run: bool,
 }
 
 /// What the window has to do on an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Grow: no echo.
+    /// Grow: no echo, or one that says nothing.
     Grow,
     /// Neither: an echo in a window that has shrunk already.
     Hold,
@@ -72,7 +92,7 @@ pub enum Answer {
 
 impl Marks {
     /// Nothing has been echoed.
-    pub fn new(g: f64, alpha: f64) -> Self {
+    pub fn new(g: f64, alpha: f64, echoes: Echoes) -> Self {
         Marks {
             g,
             alpha,
@@ -80,6 +100,8 @@ impl Marks {
             marked: 0,
             window_end: 0,
             reduce_from: 0,
+            echoes,
+            in_run: false,
         }
     }
 
@@ -98,6 +120,12 @@ impl Marks {
         self.window_end = end;
     }
 
+    /// The next flow of the connection: sequence numbers count anew, the estimate goes on.
+    pub fn restart(&mut self) {
+        self.window_end = 0;
+        self.reduce_from = 0;
+    }
+
     /// An ACK has arrived.
     #[inline(always)]
     pub fn on_ack(&mut self, ack: &AckEvent) -> Answer {
@@ -112,6 +140,7 @@ impl Marks {
             self.marked = 0;
             self.window_end = ack.next;
         }
+        let follows = std::mem::replace(&mut self.in_run, ack.marked);
         if !ack.marked {
             return Answer::Grow;
         }
@@ -119,7 +148,10 @@ impl Marks {
             self.reduce_from = ack.next + 1;
             return Answer::Shrink;
         }
-        Answer::Hold
+        match follows && self.echoes == Echoes::Grow {
+            true => Answer::Grow,
+            false => Answer::Hold,
+        }
     }
 }
 
@@ -131,7 +163,7 @@ impl TransportPart for Spec {
     fn start(&self, initial_window: f64, _: &PathScale) -> Dctcp {
         Dctcp {
             aimd: Aimd::new(initial_window),
-            marks: Marks::new(self.g, self.initial_alpha),
+            marks: Marks::new(self.g, self.initial_alpha, self.echoes),
         }
     }
 }
@@ -159,6 +191,11 @@ impl CongestionControl for Dctcp {
     }
     fn on_timeout(&mut self, timeout: &TimeoutEvent) {
         self.aimd.collapse(timeout);
+    }
+    fn next_flow(mut self, initial_window: f64) -> Option<Self> {
+        self.aimd.restart(initial_window);
+        self.marks.restart();
+        Some(self)
     }
     #[inline]
     fn window(&self) -> f64 {

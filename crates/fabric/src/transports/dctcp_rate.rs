@@ -13,7 +13,7 @@ use fctlab_core::units::{DataLength, Increase, PathScale, RttTime};
 use fctlab_core::{Duration, SpecError, spec};
 use serde::{Deserialize, Serialize};
 
-use super::dctcp::{Answer, Marks};
+use super::dctcp::{Answer, Echoes, Marks};
 use super::{AckEvent, CongestionControl, SenderSpec, TimeoutEvent, TransportPart};
 
 /// DCTCP on a paced rate, as RDMA NICs and the HPCC simulator run it; swp's DCTCP.
@@ -92,7 +92,7 @@ impl TransportPart for Spec {
             line_rate,
             min_share: self.min_rate,
             increase: self.increase.bps(scale) / line_rate,
-            marks: Marks::new(self.g, self.initial_alpha),
+            marks: Marks::new(self.g, self.initial_alpha, Echoes::Hold),
         }
     }
 }

@@ -44,6 +44,9 @@ impl CongestionControl for FixedWindow {
     fn on_ack(&mut self, _: &AckEvent) {}
     fn on_loss(&mut self, _: u32) {}
     fn on_timeout(&mut self, _: &TimeoutEvent) {}
+    fn next_flow(self, initial_window: f64) -> Option<Self> {
+        Some(FixedWindow(initial_window))
+    }
     fn window(&self) -> f64 {
         self.0
     }

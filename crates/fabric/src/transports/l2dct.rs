@@ -15,7 +15,7 @@ use fctlab_core::units::{DataLength, PathScale};
 use fctlab_core::{Bytes, SpecError};
 use serde::{Deserialize, Serialize};
 
-use super::dctcp::{Answer, Marks};
+use super::dctcp::{Answer, Echoes, Marks};
 use super::tcp::Aimd;
 use super::{AckEvent, CongestionControl, SenderSpec, TimeoutEvent, TransportPart};
 
@@ -41,6 +41,8 @@ pub struct Spec {
     pub growth: f64,
     /// By how much a window grows in congestion avoidance.
     pub increase: Increase,
+    /// As for `dctcp`.
+    pub echoes: Echoes,
 }
 
 /// By how much a window grows in congestion avoidance, per round trip without marks.
@@ -70,6 +72,7 @@ impl Default for Spec {
             falls_to: DataLength::Bytes(Bytes::new(1_000_000)),
             growth: 1.0,
             increase: Increase::Weighted,
+            echoes: Echoes::Hold,
         }
     }
 }
@@ -131,7 +134,7 @@ impl TransportPart for Spec {
     fn start(&self, initial_window: f64, scale: &PathScale) -> L2dct {
         L2dct {
             aimd: Aimd::new(initial_window),
-            marks: Marks::new(self.g, self.initial_alpha),
+            marks: Marks::new(self.g, self.initial_alpha, self.echoes),
             weight: Weight {
                 largest: self.largest_weight,
                 smallest: self.smallest_weight,
@@ -167,6 +170,11 @@ impl CongestionControl for L2dct {
     }
     fn on_timeout(&mut self, timeout: &TimeoutEvent) {
         self.aimd.collapse(timeout);
+    }
+    fn next_flow(mut self, initial_window: f64) -> Option<Self> {
+        self.aimd.restart(initial_window);
+        self.marks.restart();
+        Some(self)
     }
     fn window(&self) -> f64 {
         self.aimd.window

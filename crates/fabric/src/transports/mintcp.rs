@@ -51,6 +51,10 @@ impl CongestionControl for MinTcp {
         self.0.threshold = (self.0.window / 2.0).max(2.0);
         self.0.window = 1.0;
     }
+    fn next_flow(mut self, initial_window: f64) -> Option<Self> {
+        self.0.restart(initial_window);
+        Some(self)
+    }
     #[inline]
     fn window(&self) -> f64 {
         self.0.window

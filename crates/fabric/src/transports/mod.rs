@@ -13,6 +13,7 @@
 pub mod receiver;
 mod scoreboard;
 pub mod sender;
+mod settings;
 
 use std::borrow::Cow;
 
@@ -103,6 +104,14 @@ pub trait CongestionControl {
     /// is to be sent again.
     fn on_complete(&mut self, _now: Time) -> bool {
         false
+    }
+    /// The next flow of a persistent connection starts: what it has of this one, whose packets
+    /// are all acknowledged. Sequence numbers count anew. `None` for a transport that keeps nothing.
+    fn next_flow(self, _initial_window: f64) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
     }
     /// The congestion window in packets.
     fn window(&self) -> f64;
@@ -238,6 +247,10 @@ macro_rules! transports {
             /// See [`CongestionControl::on_complete`].
             pub fn on_complete(&mut self, now: Time) -> bool {
                 match self { $( Rule::$variant(r) => r.on_complete(now) ),+ }
+            }
+            /// See [`CongestionControl::next_flow`].
+            pub fn next_flow(self, initial_window: f64) -> Option<Rule> {
+                match self { $( Rule::$variant(r) => r.next_flow(initial_window).map(Rule::$variant) ),+ }
             }
             /// See [`CongestionControl::window`].
             #[inline]

@@ -158,14 +158,18 @@ impl Scoreboard {
         self.considered = outstanding;
     }
 
-    /// The first packet presumed lost, as an index from the cumulative ACK;
-    /// it is in flight again from now on.
-    pub fn send_again(&mut self) -> Option<usize> {
+    /// The first packet presumed lost, as an index from the cumulative ACK, if it is below
+    /// `reach`; it is in flight again from now on.
+    pub fn send_again(&mut self, reach: u32) -> Option<usize> {
         if self.lost == 0 {
             return None;
         }
         let from = self.first_lost;
         let index = from + self.states.range(from..).position(|s| *s == State::Lost)?;
+        if index >= reach as usize {
+            self.first_lost = index;
+            return None;
+        }
         self.states[index] = State::SentAgain;
         self.resent_to = self.resent_to.max(index + 1);
         self.first_lost = index + 1;
@@ -273,8 +277,9 @@ mod tests {
                         }
                     }
                     7..9 => {
-                        let sent = board.send_again().map(|i| model.una + i as u32);
-                        prop_assert_eq!(sent, model.lost_segment());
+                        let sent = board.send_again(at).map(|i| model.una + i as u32);
+                        let within = |n: &u32| *n < model.una + at;
+                        prop_assert_eq!(sent, model.lost_segment().filter(within));
                         pipe += u32::from(sent.is_some());
                         model.sent_again.extend(sent);
                     }

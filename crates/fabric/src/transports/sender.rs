@@ -5,149 +5,13 @@
 //! A sender has a fixed number of packets to deliver. It may have as many in
 //! flight as the window of its [`Rule`] allows.
 
-use fctlab_core::spec::OrNone;
-use fctlab_core::units::PathScale;
-use fctlab_core::units::{DataLength, RttTime};
-use fctlab_core::{Duration, SpecError, Time, spec};
-use serde::{Deserialize, Serialize};
+use fctlab_core::{Duration, Time};
 
 use super::scoreboard::Scoreboard;
+pub use super::settings::{Connections, Rto, SenderConfig, SenderSpec, WindowLimits};
 use super::{AckEvent, Rule, TimeoutEvent};
 use crate::packet::Stamp;
 use crate::telemetry::Path;
-
-/// What all transports share; the defaults differ by transport.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct SenderSpec {
-    /// Window at the start of a flow. `dctcp-rate` sets a rate and no window: there it is the
-    /// most that is in flight, in proportion to the rate, a cap that never grows (`"1pkt"`: one
-    /// packet per round trip for ever).
-    pub initial_window: DataLength,
-    /// Largest window, or `"none"`.
-    #[serde(with = "spec::or_none")]
-    #[schemars(with = "OrNone<DataLength>")]
-    pub max_window: Option<DataLength>,
-    /// How the retransmission timeout is set.
-    pub rto: Rto,
-    /// Smallest retransmission timeout; the timeout itself when `rto = "fixed"`.
-    pub min_rto: RttTime,
-    /// Timeout before the first RTT sample; `"none"` for the smallest.
-    #[serde(with = "spec::or_none")]
-    #[schemars(with = "OrNone<RttTime>")]
-    pub initial_rto: Option<RttTime>,
-    /// Largest retransmission timeout.
-    pub max_rto: Duration,
-    /// Double the timeout each time it expires without progress.
-    pub rto_backoff: bool,
-    /// Detect losses by selective ACKs (RFC 6675); otherwise duplicate ACKs
-    /// are ignored and only the timer detects losses.
-    pub fast_retransmit: bool,
-    /// Selectively acknowledged packets above a hole that declare it lost.
-    pub dupack_threshold: u32,
-    /// Timeouts in a row after which only header-sized probes are sent, one
-    /// per timeout, until an ACK arrives (pFabric, section 4.2); `"none"` for never.
-    #[serde(with = "spec::or_none")]
-    #[schemars(with = "OrNone<u32>")]
-    pub probe_after: Option<u32>,
-}
-
-/// How the retransmission timeout is set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Rto {
-    /// From smoothed RTT and its variation (RFC 6298).
-    Estimated,
-    /// Always `min_rto`.
-    Fixed,
-}
-
-impl Default for SenderSpec {
-    fn default() -> Self {
-        SenderSpec {
-            initial_window: DataLength::Packets(10.0), // RFC 6928
-            max_window: None,
-            rto: Rto::Estimated,
-            min_rto: RttTime::Absolute(Duration::from_ms(1)),
-            initial_rto: None,
-            max_rto: Duration::from_ms(60_000), // RFC 6298 (2.5)
-            rto_backoff: true,
-            fast_retransmit: true,
-            dupack_threshold: 3,
-            probe_after: None,
-        }
-    }
-}
-
-/// [`SenderSpec`] with everything relative resolved.
-#[derive(Clone, Debug)]
-pub struct SenderConfig {
-    /// Packets.
-    pub initial_window: f64,
-    max_window: f64,
-    estimate_rto: bool,
-    min_rto: Duration,
-    initial_rto: Duration,
-    max_rto: Duration,
-    rto_backoff: bool,
-    fast_retransmit: bool,
-    dupack_threshold: u32,
-    probe_after: u32,
-}
-
-impl SenderSpec {
-    /// Resolves relative lengths and times.
-    ///
-    /// # Errors
-    /// Values that leave a sender unable to send, with the path of the key.
-    pub fn resolve(&self, scale: &PathScale) -> Result<SenderConfig, SpecError> {
-        let at_least_one = |key: &str, length: DataLength| match length.packets(scale) {
-            n if n >= 1.0 => Ok(n),
-            _ => Err(SpecError::new(
-                key,
-                format!("{length} is less than one full packet"),
-            )),
-        };
-        let min_rto = self.min_rto.resolve(scale);
-        if min_rto == Duration::ZERO {
-            return Err(SpecError::new(
-                "min_rto",
-                format!("{} is not above zero", self.min_rto),
-            ));
-        }
-        if self.max_rto < min_rto {
-            let message = format!("{} is less than min_rto ({min_rto})", self.max_rto);
-            return Err(SpecError::new("max_rto", message));
-        }
-        if self.dupack_threshold == 0 {
-            return Err(SpecError::new("dupack_threshold", "0 is not at least 1"));
-        }
-        if self.probe_after == Some(0) {
-            return Err(SpecError::new(
-                "probe_after",
-                "0 is not at least 1; write \"none\" for never",
-            ));
-        }
-        let max_window = match self.max_window {
-            Some(length) => at_least_one("max_window", length)?,
-            None => f64::INFINITY,
-        };
-        Ok(SenderConfig {
-            initial_window: at_least_one("initial_window", self.initial_window)?.min(max_window),
-            max_window,
-            estimate_rto: self.rto == Rto::Estimated,
-            min_rto,
-            initial_rto: self
-                .initial_rto
-                .map_or(min_rto, |t| t.resolve(scale).max(min_rto)),
-            max_rto: self.max_rto,
-            rto_backoff: self.rto_backoff,
-            fast_retransmit: self.fast_retransmit,
-            dupack_threshold: self.dupack_threshold,
-            probe_after: self.probe_after.unwrap_or(u32::MAX),
-        })
-    }
-}
 
 /// What a sender wants on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,6 +61,13 @@ impl RttEstimate {
     }
 }
 
+/// What a connection keeps from one flow to the next.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    rule: Option<Rule>,
+    rtt: RttEstimate,
+}
+
 /// The sending end of one flow.
 #[derive(Clone, Debug)]
 pub struct Sender {
@@ -222,6 +93,8 @@ pub struct Sender {
     /// The first packet presumed lost goes out now, whatever is in flight.
     fast_retransmit_due: bool,
     probe_due: bool,
+    /// Nothing is sent before the first probe is answered.
+    opening: bool,
     /// Timeouts since the last ACK of anything new.
     timeouts_in_row: u32,
     retransmissions: u32,
@@ -246,12 +119,37 @@ impl Sender {
             recovering: false,
             fast_retransmit_due: false,
             probe_due: false,
+            opening: false,
             timeouts_in_row: 0,
             retransmissions: 0,
             timeouts: 0,
         };
         sender.update_window(config);
         sender
+    }
+
+    /// Goes on with what an earlier flow has left.
+    pub fn resume(&mut self, kept: Kept, config: &SenderConfig) {
+        if let Some(rule) = kept.rule {
+            self.rule = rule;
+        }
+        self.rtt = kept.rtt;
+        self.update_window(config);
+    }
+
+    /// What the connection keeps of this flow, all of which is acknowledged.
+    pub fn keep(&self, config: &SenderConfig) -> Kept {
+        Kept {
+            rule: self.rule.clone().next_flow(config.initial_window),
+            rtt: self.rtt,
+        }
+    }
+
+    /// Opens a connection: a bare header goes first, and nothing else until it is answered.
+    pub fn open(&mut self) {
+        self.opening = true;
+        self.probe_due = true;
+        self.window = 0;
     }
 
     /// First packet not acknowledged cumulatively.
@@ -350,12 +248,13 @@ impl Sender {
         if self.pipe >= self.window || self.timeouts_in_row > 0 && self.is_probing(config) {
             return self.choose_beyond_window();
         }
+        let reach = self.window.max(config.least_reach);
         if !self.board.is_empty()
-            && let Some(index) = self.board.send_again()
+            && let Some(index) = self.board.send_again(reach)
         {
             return Some(self.again(index, 1));
         }
-        if self.next < self.available {
+        if self.next < self.available && self.next - self.una < reach {
             self.pipe += 1;
             self.next += 1;
             return Some(Transmit::New(self.next - 1));
@@ -373,7 +272,7 @@ impl Sender {
     #[inline(never)]
     fn choose_beyond_window(&mut self) -> Option<Transmit> {
         if self.fast_retransmit_due
-            && let Some(index) = self.board.send_again()
+            && let Some(index) = self.board.send_again(u32::MAX)
         {
             return Some(self.again(index, 1));
         }
@@ -399,7 +298,9 @@ impl Sender {
             if self.rule.on_complete(now) {
                 self.send_all_again();
             }
-            self.update_window(config);
+            if !self.opening {
+                self.update_window(config);
+            }
         }
     }
 
@@ -436,10 +337,8 @@ impl Sender {
             if config.estimate_rto {
                 self.rtt.update(ack.stamp.elapsed(now));
             }
-        } else if self.timeouts_in_row > 0 && self.is_probing(config) {
-            // The answer to a probe: leave probe mode, slow start goes on.
-            self.timeouts_in_row = 0;
-            self.probe_due = false;
+        } else if self.opening || self.timeouts_in_row > 0 && self.is_probing(config) {
+            self.on_probe_answered(now, ack);
         }
         if self.recovering && self.una >= self.recovery_end {
             self.recovering = false;
@@ -467,6 +366,16 @@ impl Sender {
         }
     }
 
+    /// The answer to a probe: leave probe mode, slow start goes on, or the connection is open.
+    #[cold]
+    fn on_probe_answered(&mut self, now: Time, ack: &Ack) {
+        self.timeouts_in_row = 0;
+        self.probe_due = false;
+        if std::mem::take(&mut self.opening) {
+            self.rtt.update(ack.stamp.elapsed(now));
+        }
+    }
+
     fn on_sack(&mut self, block: (u32, u32)) -> u32 {
         let from = block.0.max(self.una) - self.una;
         let to = block.1 - self.una;
@@ -489,6 +398,12 @@ impl Sender {
     pub fn on_timer(&mut self, now: Time, config: &SenderConfig) {
         let flight = self.next - self.una;
         self.timeouts += 1;
+        if self.opening {
+            self.timeouts_in_row = self.timeouts_in_row.saturating_add(1);
+            self.probe_due = true;
+            self.deadline = now + self.timeout_interval(config);
+            return;
+        }
         self.rule.on_timeout(&TimeoutEvent {
             flight,
             first: self.timeouts_in_row == 0,

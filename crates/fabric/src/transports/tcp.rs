@@ -64,6 +64,10 @@ impl Aimd {
         self.window = self.window.max(packets);
         self.threshold = self.threshold.max(self.window);
     }
+    /// The next flow of the connection: a new window, and the threshold that this one has found.
+    pub fn restart(&mut self, initial_window: f64) {
+        self.window = initial_window;
+    }
     /// RFC 5681 equation 4, then fast recovery at the threshold.
     pub fn halve(&mut self, flight: u32) {
         self.threshold = (f64::from(flight) / 2.0).max(2.0);
@@ -89,6 +93,10 @@ impl CongestionControl for Aimd {
     }
     fn on_timeout(&mut self, timeout: &TimeoutEvent) {
         self.collapse(timeout);
+    }
+    fn next_flow(mut self, initial_window: f64) -> Option<Self> {
+        self.restart(initial_window);
+        Some(self)
     }
     #[inline]
     fn window(&self) -> f64 {

@@ -45,9 +45,9 @@ fn keys() {
     );
     assert_eq!(
         scheme(json!({"transport": {"gain": 0.5}})),
-        "scheme.transport.gain: unknown key; known here: g, initial_alpha, initial_window, \
-         max_window, rto, min_rto, initial_rto, max_rto, rto_backoff, fast_retransmit, \
-         dupack_threshold, probe_after"
+        "scheme.transport.gain: unknown key; known here: g, initial_alpha, echoes, \
+         initial_window, max_window, window_limits, connections, rto, min_rto, initial_rto, \
+         max_rto, rto_backoff, fast_retransmit, dupack_threshold, probe_after"
     );
     for key in ["topology", "traffic"] {
         assert_eq!(
@@ -203,8 +203,8 @@ fn sets_and_syntax() {
     assert_eq!(
         set("scheme.transport.min_rot", "1us"),
         "scheme.transport.min_rot: unknown key; did you mean \"min_rto\"? known here: g, \
-         initial_alpha, initial_window, max_window, rto, min_rto, initial_rto, max_rto, \
-         rto_backoff, fast_retransmit, dupack_threshold, probe_after"
+         initial_alpha, echoes, initial_window, max_window, window_limits, connections, rto, \
+         min_rto, initial_rto, max_rto, rto_backoff, fast_retransmit, dupack_threshold, probe_after"
     );
     assert_eq!(
         set("traffic..load", "1"),

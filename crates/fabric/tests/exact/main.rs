@@ -12,6 +12,7 @@ mod common;
 mod alone;
 mod bursts;
 mod classes;
+mod connections;
 mod marks;
 mod pacing;
 mod scale;

@@ -11,7 +11,8 @@ from fctlab.studies import figures
 from fctlab.studies.ads.factors import acks_first, trend
 from fctlab.studies.ads.setting import CAP, DESCRIPTIONS, MTU, TRANSPORTS, Lab, Scheme, Setting, ads
 from fctlab.studies.figures import Quantity, bar_figure, slowdowns
-from fctlab.studies.study import Cell, Claim, Figure, Part, Results, Run, ratio, shown
+from fctlab.studies.judged import shown
+from fctlab.studies.study import Cell, Claim, Figure, Part, Results, Run, ratio
 from fctlab.studies.verdict import Band, Computed, Number, Range, Sign
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ from fctlab.studies.ads.setting import (
     Setting,
 )
 from fctlab.studies.figures import Bars, Quantity, bar_figure
-from fctlab.studies.study import SLOWDOWN, Cell, Claim, Figure, Part, Results, Run, ratio, shown
+from fctlab.studies.judged import shown
+from fctlab.studies.study import SLOWDOWN, Cell, Claim, Figure, Part, Results, Run, ratio
 from fctlab.studies.verdict import Apart, Band, Number, Range, Sign
 
 

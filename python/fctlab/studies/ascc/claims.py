@@ -21,7 +21,8 @@ from fctlab.studies.ascc.setting import (
     Scheme,
 )
 from fctlab.studies.figures import Quantity
-from fctlab.studies.study import Claim, Figure, Part, Results, Run, metric, ratio, shown
+from fctlab.studies.judged import shown
+from fctlab.studies.study import Claim, Figure, Part, Results, Run, metric, ratio
 from fctlab.studies.verdict import Band, Expectation, Number, Range, Sign
 
 Of = Callable[[Run], float]

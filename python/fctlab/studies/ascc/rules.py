@@ -5,7 +5,8 @@ from __future__ import annotations
 from fctlab.studies import loads
 from fctlab.studies.ascc.setting import ASCC, DEPLOYABLE, SIZES, WITHOUT, Lab
 from fctlab.studies.figures import Quantity, bar_figure
-from fctlab.studies.study import Cell, Claim, Figure, Part, Run, shown
+from fctlab.studies.judged import shown
+from fctlab.studies.study import Cell, Claim, Figure, Part, Run
 from fctlab.studies.verdict import Band, Sign
 
 WORKLOAD = "websearch"

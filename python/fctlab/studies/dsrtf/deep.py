@@ -24,7 +24,8 @@ from fctlab.studies.dsrtf.setting import (
     d_srtf,
 )
 from fctlab.studies.figures import Quantity, bar_figure
-from fctlab.studies.study import Claim, Figure, Part, Run, shown
+from fctlab.studies.judged import shown
+from fctlab.studies.study import Claim, Figure, Part, Run
 from fctlab.studies.verdict import Band, Expectation, Sign
 
 T0S_US = (40.0, 120.0, 360.0)

@@ -22,7 +22,8 @@ from fctlab.studies.dsrtf.setting import (
     Lab,
     Scheme,
 )
-from fctlab.studies.study import Claim, Figure, Part, Run, ratio, shown
+from fctlab.studies.judged import shown
+from fctlab.studies.study import Claim, Figure, Part, Run, ratio
 from fctlab.studies.verdict import Band, Expectation, Number, Range, Sign
 
 SCHEMES = {"websearch": PIAS_WS, "datamining": PIAS_DM}

@@ -13,7 +13,7 @@
 //!   while the backlog is long enough that a drop or a mark is possible
 //!   (`waiting`).
 //! * **Choosing** ports (any other discipline) hold packets back in their
-//!   [`Queue`] and have an event at the end of a transmission while anything
+//!   queue (`choosing`) and have an event at the end of a transmission while anything
 //!   waits.
 //!
 //! **Occupancy** is the bytes waiting, the packet in transmission not
@@ -25,18 +25,18 @@
 //!
 //! What a scenario writes about a port is in [`scheme`](crate::scheme).
 
+mod choosing;
+mod look;
 mod waiting;
 
-use std::sync::Arc;
-
 use fctlab_core::units::PathScale;
-use fctlab_core::{Duration, Rate, SpecError, Time};
+use fctlab_core::{Rate, SpecError, Time};
 
+use self::choosing::Choosing;
 use self::waiting::{Start, Waiting};
 use super::events::{EventQueue, Source};
 use super::slab::{InFlight, NONE, PacketId, Slab};
-use crate::disciplines::{Discipline, DropPolicy, Queue, QueueSpec, Site};
-use crate::network::capacity::Schedule;
+use crate::disciplines::{DropPolicy, QueueSpec, Site};
 use crate::network::{Fabric, Link};
 use crate::packet::{Flags, Packet};
 use crate::scheme::{EcnAt, EcnScope, PortSpec};
@@ -140,20 +140,6 @@ struct Limits {
     quiet: u64,
     /// FIFO: what waits, while that is known.
     waiting: Waiting,
-}
-
-/// The part of a port that holds packets back.
-struct Choosing {
-    queue: Queue,
-    waiting_bytes: u64,
-    /// Whether the end of the current transmission is a pending event.
-    pending: bool,
-    evicts: bool,
-    per_queue_ecn: bool,
-    /// Packets that waited and have left, when marks follow departures.
-    departed: Option<u32>,
-    /// What is available of the rate, where that is not all of it at all times.
-    schedule: Option<Arc<Schedule>>,
 }
 
 /// Instead of a switch: a host.
@@ -493,166 +479,11 @@ impl Port {
         (self.head != NONE).then_some(self.head)
     }
 
-    #[inline(never)]
-    fn accept_choosing(
-        &mut self,
-        now: Time,
-        id: PacketId,
-        slab: &mut Slab,
-        events: &mut EventQueue,
-        evicted: &mut Vec<Packet>,
-    ) -> Fate {
-        let mut packet = slab.get(id).packet;
-        let bytes = u64::from(packet.bytes);
-        let Some(c) = &mut self.choosing else {
-            unreachable!("only choosing ports")
-        };
-        if !self.direct {
-            c.queue.observe(&packet, now);
-        }
-        while c.waiting_bytes + bytes > self.limits.buffer {
-            self.counters.dropped_packets += 1;
-            let Some(victim) = (if c.evicts {
-                c.queue.evict_for(&packet)
-            } else {
-                None
-            }) else {
-                return Fate::Dropped;
-            };
-            c.waiting_bytes -= u64::from(victim.bytes);
-            self.waiting_packets -= 1;
-            self.counters.evicted_bytes += u64::from(victim.bytes);
-            evicted.push(victim);
-        }
-        if !self.limits.mark_at_dequeue && self.limits.mark_above != u64::MAX {
-            let waiting = if c.per_queue_ecn {
-                c.queue.queue_bytes(&packet)
-            } else {
-                c.waiting_bytes
-            };
-            if waiting + bytes > self.limits.mark_above {
-                self.counters.marked_packets += u64::from(mark(&mut packet));
-            }
-        }
-        if let Some(departed) = c.departed
-            && packet.flags.has(Flags::ECT)
-        {
-            packet.cumulative = departed;
-        }
-        c.waiting_bytes += bytes;
-        self.waiting_packets += 1;
-        slab.remove(id);
-        c.queue.enqueue(packet, now);
-        self.counters.accepted_packets += 1;
-        self.counters.accepted_bytes += bytes;
-        if !c.pending {
-            c.pending = true;
-            events.schedule(self.transmitter, Time::from_ps(self.busy_until).max(now));
-        }
-        if !evicted.is_empty() {
-            return Fate::Displaced;
-        }
-        Fate::Queued
-    }
-
-    /// Choosing ports: a transmission has ended while packets wait; the next
-    /// one starts. Returns it, unless everything waiting has been evicted.
-    pub fn transmission_ended(
-        &mut self,
-        now: Time,
-        slab: &mut Slab,
-        events: &mut EventQueue,
-    ) -> Option<Packet> {
-        let Some(c) = &mut self.choosing else {
-            unreachable!("only choosing ports")
-        };
-        c.pending = false;
-        let mut packet = c.queue.dequeue()?;
-        c.waiting_bytes -= u64::from(packet.bytes);
-        self.waiting_packets -= 1;
-        if self.limits.mark_at_dequeue {
-            let rest = if c.per_queue_ecn {
-                c.queue.queue_bytes(&packet)
-            } else {
-                c.waiting_bytes
-            };
-            if rest > self.limits.mark_above {
-                self.counters.marked_packets += u64::from(mark(&mut packet));
-            }
-        }
-        let waiting = c.waiting_bytes;
-        if let Some(departed) = &mut c.departed {
-            if departed.wrapping_sub(packet.cumulative) > self.limits.mark_after {
-                self.counters.marked_packets += u64::from(mark(&mut packet));
-            }
-            *departed = departed.wrapping_add(1);
-        }
-        let more = self.waiting_packets > 0;
-        c.pending = more;
-        let end = c.schedule.as_ref().map(|s| s.end(now.ps(), packet.bytes));
-        if self.limits.telemetry_rate > 0 {
-            let taken = self.counters.accepted_bytes - self.counters.evicted_bytes;
-            let seen = (waiting, taken - waiting - u64::from(packet.bytes));
-            packet.sack_end = self.telemetry(&packet, now.ps(), seen, slab);
-        }
-        self.busy_until = end.unwrap_or(now.ps() + self.transmission(packet.bytes));
-        self.put_on_wire(slab.insert(packet), slab, events);
-        if more {
-            events.schedule(self.transmitter, Time::from_ps(self.busy_until));
-        }
-        Some(packet)
-    }
-
-    /// Bytes waiting at `now`, by queue.
-    pub fn waiting_by_queue(&mut self, now: Time, slab: &mut Slab) -> Vec<u64> {
-        match &self.choosing {
-            Some(c) => c.queue.bytes_by_queue(),
-            None => {
-                self.limits.quiet = 0; // Who looks once will look again.
-                self.list_waiting(now.ps(), slab);
-                vec![self.limits.waiting.bytes(self.counters.accepted_bytes)]
-            }
-        }
-    }
-
-    /// What the discipline remembers beside the packets that wait: bytes.
-    pub fn state_bytes(&self) -> u64 {
-        self.choosing.as_ref().map_or(0, |c| c.queue.state_bytes())
-    }
-
-    /// The largest tag that each queue but the last takes now, where tags
-    /// choose the queue.
-    pub fn thresholds(&mut self, now: Time) -> Option<&[u32]> {
-        self.choosing.as_mut()?.queue.thresholds(now)
-    }
-
-    /// Packets queued or on the wire.
-    pub fn packets_inside(&self, slab: &Slab) -> u64 {
-        self.on_wire(slab).count() as u64 + u64::from(self.waiting_packets)
-    }
-
     /// The packets on the wire, in order; of a FIFO port also those that wait.
     fn on_wire<'s>(&self, slab: &'s Slab) -> impl Iterator<Item = PacketId> + use<'s> {
         std::iter::successors(self.next_arriving(), |&id| {
             Some(slab.get(id).next).filter(|&next| next != NONE)
         })
-    }
-
-    /// How long a packet that arrives now will wait, where that is known now:
-    /// at FIFO ports, and at others when nothing waits or is transmitted.
-    pub fn wait(&self, now: Time) -> Option<Duration> {
-        let wait = self.busy_until.saturating_sub(now.ps());
-        let known = self.choosing.is_none() || (self.waiting_packets == 0 && wait == 0);
-        known.then_some(Duration::from_ps(wait))
-    }
-
-    /// Time that transmissions have taken until `now`.
-    pub fn busy_time(&self, now: Time) -> Duration {
-        let held = self.choosing.as_ref().map_or(0, |c| c.waiting_bytes);
-        let bytes = self.counters.accepted_bytes - self.counters.evicted_bytes - held;
-        let ps = (u128::from(bytes) * u128::from(self.ps_per_byte)) >> FRACTION;
-        // What has been given to the wire, less what will leave after `now`.
-        Duration::from_ps((ps as u64).saturating_sub(self.busy_until.saturating_sub(now.ps())))
     }
 }
 

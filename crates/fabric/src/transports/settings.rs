@@ -1,0 +1,180 @@
+//! What a scenario writes about a sender, whatever its transport.
+
+use fctlab_core::spec::OrNone;
+use fctlab_core::units::{DataLength, PathScale, RttTime};
+use fctlab_core::{Duration, SpecError, spec};
+use serde::{Deserialize, Serialize};
+
+/// What all transports share; the defaults differ by transport.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SenderSpec {
+    /// Window at the start of a flow. `dctcp-rate` sets a rate and no window: there it is the
+    /// most that is in flight, in proportion to the rate, a cap that never grows (`"1pkt"`: one
+    /// packet per round trip for ever).
+    pub initial_window: DataLength,
+    /// Largest window, or `"none"`.
+    #[serde(with = "spec::or_none")]
+    #[schemars(with = "OrNone<DataLength>")]
+    pub max_window: Option<DataLength>,
+    /// What a window limits.
+    pub window_limits: WindowLimits,
+    /// Whether flows between the same hosts share connections.
+    pub connections: Connections,
+    /// How the retransmission timeout is set.
+    pub rto: Rto,
+    /// Smallest retransmission timeout; the timeout itself when `rto = "fixed"`.
+    pub min_rto: RttTime,
+    /// Timeout before the first RTT sample; `"none"` for the smallest.
+    #[serde(with = "spec::or_none")]
+    #[schemars(with = "OrNone<RttTime>")]
+    pub initial_rto: Option<RttTime>,
+    /// Largest retransmission timeout.
+    pub max_rto: Duration,
+    /// Double the timeout each time it expires without progress.
+    pub rto_backoff: bool,
+    /// Detect losses by selective ACKs (RFC 6675); otherwise duplicate ACKs
+    /// are ignored and only the timer detects losses.
+    pub fast_retransmit: bool,
+    /// Selectively acknowledged packets above a hole that declare it lost.
+    pub dupack_threshold: u32,
+    /// Timeouts in a row after which only header-sized probes are sent, one
+    /// per timeout, until an ACK arrives (pFabric, section 4.2); `"none"` for never.
+    #[serde(with = "spec::or_none")]
+    #[schemars(with = "OrNone<u32>")]
+    pub probe_after: Option<u32>,
+}
+
+/// What a window limits. They differ once a packet is lost or overtaken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowLimits {
+    /// Packets in flight: neither acknowledged, selectively or not, nor presumed lost (RFC 6675).
+    InFlight,
+    /// Also how far a sender goes beyond the cumulative ACK, whatever was acknowledged
+    /// selectively: behind a hole it stops after one window, and where duplicate ACKs are
+    /// ignored it stops until its timer expires (minTCP of the ns-2 code that pFabric and PIAS
+    /// published: Full TCP outside of fast recovery).
+    Sequence,
+}
+
+/// Whether flows between the same hosts share connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Connections {
+    /// Each flow is a connection of its own, which needs no set-up.
+    PerFlow,
+    /// A flow takes an idle connection of its pair of hosts: it starts with the initial window,
+    /// and with the slow-start threshold, the RTT and alpha that earlier flows have left (rates
+    /// and HPCC's window start anew). Where all are busy it opens another, which takes a round
+    /// trip (the ns-2 experiments of pFabric and PIAS).
+    Persistent,
+}
+
+/// How the retransmission timeout is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rto {
+    /// From smoothed RTT and its variation (RFC 6298).
+    Estimated,
+    /// Always `min_rto`.
+    Fixed,
+}
+
+impl Default for SenderSpec {
+    fn default() -> Self {
+        SenderSpec {
+            initial_window: DataLength::Packets(10.0), // RFC 6928
+            max_window: None,
+            window_limits: WindowLimits::InFlight,
+            connections: Connections::PerFlow,
+            rto: Rto::Estimated,
+            min_rto: RttTime::Absolute(Duration::from_ms(1)),
+            initial_rto: None,
+            max_rto: Duration::from_ms(60_000), // RFC 6298 (2.5)
+            rto_backoff: true,
+            fast_retransmit: true,
+            dupack_threshold: 3,
+            probe_after: None,
+        }
+    }
+}
+
+/// [`SenderSpec`] with everything relative resolved.
+#[derive(Clone, Debug)]
+pub struct SenderConfig {
+    /// Packets.
+    pub initial_window: f64,
+    pub(super) max_window: f64,
+    /// A sender may go so many packets beyond the cumulative ACK, or a window if that is more.
+    pub(super) least_reach: u32,
+    /// Whether flows share connections.
+    pub persistent: bool,
+    pub(super) estimate_rto: bool,
+    pub(super) min_rto: Duration,
+    pub(super) initial_rto: Duration,
+    pub(super) max_rto: Duration,
+    pub(super) rto_backoff: bool,
+    pub(super) fast_retransmit: bool,
+    pub(super) dupack_threshold: u32,
+    pub(super) probe_after: u32,
+}
+
+impl SenderSpec {
+    /// Resolves relative lengths and times.
+    ///
+    /// # Errors
+    /// Values that leave a sender unable to send, with the path of the key.
+    pub fn resolve(&self, scale: &PathScale) -> Result<SenderConfig, SpecError> {
+        let at_least_one = |key: &str, length: DataLength| match length.packets(scale) {
+            n if n >= 1.0 => Ok(n),
+            _ => Err(SpecError::new(
+                key,
+                format!("{length} is less than one full packet"),
+            )),
+        };
+        let min_rto = self.min_rto.resolve(scale);
+        if min_rto == Duration::ZERO {
+            return Err(SpecError::new(
+                "min_rto",
+                format!("{} is not above zero", self.min_rto),
+            ));
+        }
+        if self.max_rto < min_rto {
+            let message = format!("{} is less than min_rto ({min_rto})", self.max_rto);
+            return Err(SpecError::new("max_rto", message));
+        }
+        if self.dupack_threshold == 0 {
+            return Err(SpecError::new("dupack_threshold", "0 is not at least 1"));
+        }
+        if self.probe_after == Some(0) {
+            return Err(SpecError::new(
+                "probe_after",
+                "0 is not at least 1; write \"none\" for never",
+            ));
+        }
+        let max_window = match self.max_window {
+            Some(length) => at_least_one("max_window", length)?,
+            None => f64::INFINITY,
+        };
+        Ok(SenderConfig {
+            initial_window: at_least_one("initial_window", self.initial_window)?.min(max_window),
+            max_window,
+            least_reach: match self.window_limits {
+                WindowLimits::InFlight => u32::MAX,
+                WindowLimits::Sequence => 0,
+            },
+            persistent: self.connections == Connections::Persistent,
+            estimate_rto: self.rto == Rto::Estimated,
+            min_rto,
+            initial_rto: self
+                .initial_rto
+                .map_or(min_rto, |t| t.resolve(scale).max(min_rto)),
+            max_rto: self.max_rto,
+            rto_backoff: self.rto_backoff,
+            fast_retransmit: self.fast_retransmit,
+            dupack_threshold: self.dupack_threshold,
+            probe_after: self.probe_after.unwrap_or(u32::MAX),
+        })
+    }
+}
