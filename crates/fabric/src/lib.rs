@@ -1,8 +1,9 @@
 //! Packet-level simulator of a datacenter fabric.
 //!
 //! A [`Scenario`](scenario::Scenario) says which fabric, which flows and which
-//! scheme; [`run`](run::run) simulates it and returns one record per flow. What
-//! happens to a packet:
+//! scheme. [`prepare`](prepare::prepare) fills in every default and makes every check, and
+//! what it gives, [`Prepared`](prepared::Prepared), can be [`run`](run::run): one record per flow.
+//! What happens to a packet:
 //!
 //! 1. The [`transports`] of a flow decides that a packet may be sent, and the
 //!    [`taggers`] writes into its header what switches shall know.
@@ -17,8 +18,11 @@
 //! A [`scheme`] is a choice for each of these places, and every choice is a
 //! file of its own behind a one-line registry. When a flow is done its
 //! [`records`] and [`ideal`](network::ideal) completion time make the [`summary`];
-//! [`recorders`] see inside while it runs. [`model`] runs the scenario without packets.
-//! Before that, [`offered`] computes the load of the links, and [`warnings`] names parts that do not meet.
+//! [`recorders`] see inside while it runs, as a [`probe`](engine::probe) of the engine.
+//! [`model`] runs the scenario without packets. Before that, [`offered`] computes the load of the
+//! links, and [`warnings`] names parts that do not meet.
+//!
+//! Modules name each other in one direction; CONTRIBUTING.md has the order.
 
 pub mod disciplines;
 pub mod engine;

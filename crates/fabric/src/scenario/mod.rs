@@ -1,7 +1,7 @@
 //! The scenario: one specification.
 //!
 //! A scenario is a serde type with a JSON Schema ([`schema`]). TOML, YAML and JSON are only
-//! ways to write it ([`text`]). [`prepare`](crate::prepare) fills in every default; the resolved
+//! ways to write it ([`parse`]). [`prepare`](crate::prepare) fills in every default; the resolved
 //! scenario is part of every result, and running it again gives the same bytes.
 
 mod engine;
