@@ -14,6 +14,14 @@ RUST := Cargo.toml Cargo.lock $(shell find crates -type f)
 # By name: cargo fmt does not see the modules that the registries' macros declare.
 RUST_FILES := $(filter %.rs,$(RUST))
 
+# The pinned compiler (rust-toolchain.toml), or the one there is where it can neither be found nor fetched.
+ifneq ($(shell rustc --version >/dev/null 2>&1 && echo found),found)
+ifeq ($(shell RUSTUP_TOOLCHAIN=stable rustc --version >/dev/null 2>&1 && echo found),found)
+$(warning the compiler of rust-toolchain.toml cannot be had; stable is taken, and numbers of instructions may differ)
+export RUSTUP_TOOLCHAIN := stable
+endif
+endif
+
 .PHONY: demo test bench docs wheel clean tools
 
 demo: $(INSTALLED)

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from fctlab import bench
 from tests.conftest import PROGRAM
 
 
@@ -25,3 +26,15 @@ def test_the_benchmark_measures(counted: bool, monkeypatch: pytest.MonkeyPatch) 
     assert all(b.keys() == {"name", "value", "unit", "note"} for b in found.values())
     assert all(b["value"] > 10 for b in found.values())
     assert ("valgrind is not installed" in done.stderr) == (not counted)
+
+
+INSTRUCTIONS_PER_HOP = {"dctcp": 250, "pfabric": 393}
+"""What `docs/performance.md` says."""
+
+
+@pytest.mark.parametrize("scheme", INSTRUCTIONS_PER_HOP)
+def test_a_packet_hop_takes_no_more_instructions(scheme: str) -> None:
+    if shutil.which("valgrind") is None:
+        pytest.skip("valgrind is not installed")
+    found = bench.instructions(scheme, bench.reference().with_scheme(scheme), say=print)
+    assert found[0]["value"] < 1.02 * INSTRUCTIONS_PER_HOP[scheme]
