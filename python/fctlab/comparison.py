@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from fctlab import _native, store
+from fctlab import _native, memory, store
 from fctlab.errors import SpecError
 from fctlab.result import Result, simulate
 from fctlab.scenario import Scenario, ScenarioLike, load_scenario, warn
@@ -301,7 +301,8 @@ def compare(
         progress: called about ten times a second for each run that is under way.
 
     Raises:
-        SpecError: a mistake in the scenario or an argument; nothing has been simulated.
+        SpecError: a mistake in the scenario or an argument, or flows of runs at once that do not
+            fit into memory; nothing has been simulated.
         OutputError: `out` cannot be written, or holds what is not overwritten without `force`;
             nothing has been simulated.
         KeyboardInterrupt: on Ctrl-C, within a second; its text says what was kept.
@@ -313,6 +314,8 @@ def compare(
     elif workers < 1:
         raise SpecError("workers", f"{workers} is not at least 1")
     warn(cell.scenario for cell in cells)
+    held = [c.scenario for c in cells if memory.is_held(c.scenario, out is not None)]
+    memory.check_runs(held, None if out is None else workers)
     if out is None:
         return Comparison(cells, _simulate_all(cells, None, workers, progress))
     counts = [cell.scenario["traffic"].get("flows") or 0 for cell in cells]

@@ -85,6 +85,16 @@ impl Scenario {
         capacity::apply(&self.capacity, &mut fabric)?;
         Ok(fabric)
     }
+
+    /// How many flows a run is expected to have.
+    ///
+    /// # Errors
+    /// A mistake in it, or in a file that it names.
+    pub fn expected_flows(&self) -> Result<u64, SpecError> {
+        let layout = self.fabric()?.layout();
+        let traffic = self.traffic.build(&layout, &self.packet, self.seed());
+        Ok(traffic.map_err(|e| e.under("traffic"))?.expected_flows())
+    }
 }
 
 parts! {

@@ -100,14 +100,33 @@ impl Flows {
         self.list.cut_at().is_some()
     }
 
-    /// The flows of each class by itself, over as long as [`horizon`] says for it.
+    /// Those over as long as [`horizon`] says, as far as they are not more than `most`.
     ///
     /// # Errors
     /// As [`Flows::generate`].
-    pub fn of_each(classes: &[Class], seed: u64, factor: f64) -> Result<Vec<Self>, SpecError> {
+    pub fn behind_slis(
+        classes: &[Class],
+        seed: u64,
+        factor: f64,
+        most: u64,
+    ) -> Result<Self, SpecError> {
+        let until = horizon(classes, factor)?.min(span(classes, most));
+        Flows::at_most(classes, seed, until, most)
+    }
+
+    /// The same of each class by itself.
+    ///
+    /// # Errors
+    /// As [`Flows::generate`].
+    pub fn of_each(
+        classes: &[Class],
+        seed: u64,
+        factor: f64,
+        most: u64,
+    ) -> Result<Vec<Self>, SpecError> {
         let own = classes.par_iter().map(|class| {
             let class = std::slice::from_ref(class);
-            Flows::generate(class, seed, horizon(class, factor)?)
+            Flows::behind_slis(class, seed, factor, most)
         });
         let own: Vec<_> = own.collect();
         own.into_iter().collect()

@@ -233,7 +233,7 @@ impl SliFound {
 
 impl ClassFound {
     /// Whatever the flows say, `why` they do not decide.
-    fn leave_open(&mut self, why: &str) {
+    pub(crate) fn leave_open(&mut self, why: &str) {
         if self.verdict.is_some() {
             self.verdict = Some(Verdict::Undecided);
         }

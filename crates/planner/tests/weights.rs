@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use fctlab_planner::evaluate::Meter;
+use fctlab_planner::limit::Limit;
 use fctlab_planner::plan::{Plan, plan};
 use fctlab_planner::predict::Verdict;
 use fctlab_planner::spec::Spec;
@@ -18,8 +19,12 @@ fn planned(large: [f64; 2], seed: u64, most_flows: u64) -> Plan {
     };
     let value = json!({"seed": seed, "network": {"link": "100Gbps", "rtt": "10us"}, "queue": "wfq", "cc": "hpcc",
         "classes": [class("a", large[0]), class("b", large[1])]});
+    let limit = Limit {
+        most_flows: Some(most_flows),
+        ..Limit::default()
+    };
     let spec = Spec::read(value.clone(), Path::new("")).unwrap();
-    plan(&spec, &value, most_flows, &Meter::default()).unwrap()
+    plan(&spec, &value, &limit, &Meter::default()).unwrap()
 }
 
 fn is_the_best_of_those_compared(plan: &Plan) {

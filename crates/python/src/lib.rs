@@ -35,7 +35,7 @@ mod _native {
     #[pymodule_export]
     use crate::planning::{judge, model_flows, planning};
     #[pymodule_export]
-    use crate::run::{Progress, RunOutcome, run_scenario, warnings};
+    use crate::run::{Progress, RunOutcome, expected_flows, run_scenario, warnings};
     #[pymodule_export]
     use crate::table::Table;
 

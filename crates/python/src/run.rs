@@ -12,7 +12,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use serde_json::json;
 
-use crate::calls::{Stop, call_with};
+use crate::calls::{Stop, call, call_with};
 use crate::errors::{guarded, os_error, spec_error, value};
 use crate::table::Table;
 
@@ -95,6 +95,16 @@ pub fn warnings(resolved_json: &str) -> PyResult<Vec<String>> {
         let scenario = scenario::resolve(value(resolved_json)?, &[], Path::new(""));
         let scenario = scenario.map_err(spec_error)?;
         fctlab_fabric::warnings::of(&scenario).map_err(spec_error)
+    })
+}
+
+/// How many flows a resolved scenario is expected to have.
+#[pyfunction]
+pub fn expected_flows(py: Python<'_>, resolved_json: &str) -> PyResult<u64> {
+    let resolved = value(resolved_json)?;
+    call(py, |_| {
+        let scenario = scenario::resolve(resolved, &[], Path::new("")).map_err(spec_error)?;
+        scenario.expected_flows().map_err(spec_error)
     })
 }
 
