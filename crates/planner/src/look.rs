@@ -6,7 +6,7 @@ use fctlab_link::Inside;
 use rayon::prelude::*;
 
 use crate::evaluate::{Candidate, Flows, Found, MOST_FLOWS, Meter, seconds};
-use crate::optimize::{BALANCED, Balance, GAIN, Trial, fits_device, on_grid, spread};
+use crate::optimize::{BALANCED, Balance, GAIN, Trial, fits_device, least_worst, on_grid, spread};
 use crate::predict::{ClassFound, Verdict, judge};
 use crate::sli::{ONCE, spent};
 
@@ -124,20 +124,21 @@ impl Look<'_> {
         let most = most.clamp(1.0, SPANS) as u32;
         let (mut look, last) = (0, CHOOSE.len() - 1);
         for (round, (spans, step)) in CHOOSE.into_iter().zip(FACTORS).enumerate() {
-            let fresh = Fresh {
-                name: format!("choice {round}"),
+            let fresh = |what: &str| Fresh {
+                name: format!("{what} {round}"),
                 each,
                 most_flows,
             };
-            let spans = spans.min(most);
-            let compared = self.choose(candidates, (balance, step), &fresh, spans)?;
+            let (steps, choice) = (fresh("steps"), fresh("choice"));
+            let compared = self.choose(
+                candidates,
+                (balance, step),
+                (&steps, &choice),
+                spans.min(most),
+            )?;
             let (chosen, trial) = best(&compared)?;
             let grid = chosen.grid.clone();
-            let fresh = Fresh {
-                name: format!("look {round}"),
-                each,
-                most_flows,
-            };
+            let fresh = fresh("look");
             let enough = if round == last {
                 most
             } else {
@@ -161,24 +162,35 @@ impl Look<'_> {
         unreachable!("the last round ends it")
     }
 
-    /// Each of `candidates`, and steps from the best as long as one helps, on the same so many spans.
+    /// Each of `candidates`, and where steps from the best of them lead, on the same flows. Steps are many, and the
+    /// best of many is the best for the flows that it was found on: so those are others.
     fn choose(
         &self,
-        candidates: Vec<Named>,
+        mut candidates: Vec<Named>,
+        (balance, factor): (&Balance, f64),
+        (seen, fresh): (&Fresh, &Fresh),
+        spans: u32,
+    ) -> Result<Vec<(Named, Trial)>, SpecError> {
+        let compared = self.trials(candidates.clone(), seen, spans)?;
+        let best = &best(&compared)?.1;
+        candidates.extend(self.stepped(best, (balance, factor), seen, spans)?);
+        self.trials(candidates, fresh, spans)
+    }
+
+    /// Steps from `start` as long as one helps, all on the same so many spans; nothing where none does.
+    fn stepped(
+        &self,
+        start: &Trial,
         (balance, mut factor): (&Balance, f64),
         fresh: &Fresh,
         spans: u32,
-    ) -> Result<Vec<(Named, Trial)>, SpecError> {
-        let mut compared = self.trials(candidates, fresh, spans)?;
-        let mut known: Vec<Vec<u32>> = compared
-            .iter()
-            .map(|(named, _)| named.grid.clone())
-            .collect();
+    ) -> Result<Option<Named>, SpecError> {
+        let mut from = start.clone();
+        let mut known = vec![on_grid(&start.weights)];
         for _ in 0..STEPS {
-            let from = &best(&compared)?.1;
-            let mut steps = beside(from, factor);
+            let mut steps = beside(&from, factor);
             if spread(&from.losses) >= BALANCED {
-                steps.push(balance.step(from, 1.0));
+                steps.push(balance.step(&from, 1.0));
             }
             let mut grids: Vec<Vec<u32>> = steps.iter().map(|weights| on_grid(weights)).collect();
             grids.dedup();
@@ -186,19 +198,16 @@ impl Look<'_> {
             known.extend(grids.iter().cloned());
             let named = grids.into_iter().map(|grid| Named { name: "step", grid });
             let tried = self.trials(named.collect(), fresh, spans)?;
-            let worst = from.worst();
-            let next = tried
-                .into_iter()
-                .min_by(|a, b| a.1.worst().total_cmp(&b.1.worst()));
-            match next.filter(|(_, trial)| trial.worst() < worst - GAIN) {
-                Some(next) => compared.push(next),
-                None => factor /= 2.0,
+            match least_worst(tried.into_iter().map(|(_, trial)| trial)) {
+                Some(next) if next.worst() < from.worst() - GAIN => from = next,
+                _ => factor /= 2.0,
             }
             if self.meter.stopped() {
                 break;
             }
         }
-        Ok(compared)
+        let grid = on_grid(&from.weights);
+        Ok((from != *start).then_some(Named { name: "step", grid }))
     }
 
     fn trials(
@@ -362,6 +371,27 @@ mod tests {
 
     use super::*;
     use crate::spec::Spec;
+
+    #[test]
+    fn steps_go_both_ways_as_far_as_the_device_does() {
+        let trial = |weights: &[f64], losses: &[f64]| Trial {
+            weights: weights.to_vec(),
+            losses: losses.to_vec(),
+        };
+        let doubled = 2f64.ln();
+        // Of two classes, the one that binds; of more, the one with most to spare as well.
+        let two = beside(&trial(&[1.0, 1.0], &[0.1, -0.2]), doubled);
+        assert_eq!(on_grids(&two), [[2, 1], [1, 2]]);
+        let three = beside(&trial(&[4.0, 4.0, 4.0], &[0.1, 0.0, -0.2]), doubled);
+        let grids = [[2, 1, 1], [1, 2, 2], [1, 1, 2], [2, 2, 1]];
+        assert_eq!(on_grids(&three), grids);
+        let end = beside(&trial(&[100.0, 1.0], &[0.1, -0.2]), doubled);
+        assert_eq!(on_grids(&end), [[50, 1]]);
+    }
+
+    fn on_grids(each: &[Vec<f64>]) -> Vec<Vec<u32>> {
+        each.iter().map(|weights| on_grid(weights)).collect()
+    }
 
     #[test]
     fn weights_are_chosen_on_the_same_flows_and_judged_on_others() {
