@@ -105,11 +105,12 @@ def predict(
     Returns:
         ``classes``: ``{"name", "verdict" ("met", "violated", "undecided"; None without an SLO),
         "why", "loss", "slis": [{"name", "attr", "value", "ci95", "ci99", "flows",
-        "flows_needed", "count_error", "enough", "tight", "targets"}]}``, verdicts being about
-        ``ci99``, which is open where ``flows`` are not ``enough``, and ``targets`` what the SLO
-        compares it with (``[{"below": 3.0}]`` or ``above``); ``load`` (``payload``, ``wire`` and
-        ``used``, shares of the link, and ``classes``); ``warnings``; ``flows``, ``simulated_s``,
-        ``cost`` (``wall_s``, ``evaluations``, ``flows``) and the resolved ``spec``.
+        "flows_needed", "count_error", "work_error", "enough", "tight", "targets"}]}``, verdicts
+        being about ``ci99``, which is open where ``flows`` are not ``enough``, and ``targets``
+        what the SLO compares it with (``[{"below": 3.0}]`` or ``above``); ``load`` (``payload``,
+        ``wire`` and ``used``, shares of the link, and ``classes``); ``warnings``; ``flows``,
+        ``simulated_s``, ``cost`` (``wall_s``, ``evaluations``, ``flows``) and the resolved
+        ``spec``.
 
     Raises:
         SpecError: a mistake in the specification.

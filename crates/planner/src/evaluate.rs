@@ -232,6 +232,8 @@ pub struct Candidate<'a> {
 #[derive(Clone, Debug)]
 pub struct Found {
     samples: Vec<Vec<Sample>>,
+    /// The time over which their flows started, of all runs together.
+    span_s: f64,
 }
 
 /// Flows that start one after the other, and what they found if they ran by themselves.
@@ -380,7 +382,9 @@ impl<'a> Candidate<'a> {
         meter.evaluations.fetch_add(1, Ordering::Relaxed);
         let found = parts.into_iter().filter_map(|part| part.found);
         let whole = found.reduce(Found::with);
-        whole.unwrap_or_else(|| Found::none(self.classes))
+        let mut whole = whole.unwrap_or_else(|| Found::none(self.classes));
+        whole.span_s = flows.until.as_secs_f64();
+        whole
     }
 
     /// Parts of about `each` flows that probably run by themselves, in order of start: of every `each`
@@ -433,6 +437,7 @@ impl<'a> Candidate<'a> {
     /// Keeps of flows that ran elsewhere and started before `until_s` what the SLIs need.
     pub fn collect(&self, until_s: f64, flows: impl Iterator<Item = Done>) -> Found {
         let mut found = Found::none(self.classes);
+        found.span_s = until_s;
         flows.for_each(|flow| found.add(self, until_s, &flow));
         found
     }
@@ -450,6 +455,18 @@ impl Found {
             .map(|c| vec![Sample::default(); c.slis.len()]);
         Found {
             samples: samples.collect(),
+            span_s: 0.0,
+        }
+    }
+
+    /// Standard error of the bytes that start in so long a time, as a share of them, as far as it is from
+    /// their sizes; traces are what they are.
+    fn work_error(&self, classes: &[Class]) -> f64 {
+        let bytes: f64 = classes.iter().map(|c| c.rate_bps / 8.0).sum();
+        let squares: f64 = classes.iter().map(|c| c.flows_per_s * c.mean_square).sum();
+        match bytes > 0.0 && self.span_s > 0.0 {
+            true => (squares / self.span_s).sqrt() / bytes,
+            false => 0.0,
         }
     }
 
@@ -459,6 +476,7 @@ impl Found {
         for (mine, others) in pairs.zip(other.samples.into_iter().flatten()) {
             mine.append(others);
         }
+        self.span_s += other.span_s;
         self
     }
 
@@ -494,10 +512,15 @@ impl Found {
 
     /// Every SLI with its interval, by class; `share` as in [`Sample::estimate`].
     pub fn estimates(&mut self, classes: &[Class], share: f64) -> Vec<Vec<Estimate>> {
+        let work_error = self.work_error(classes);
         let each = classes.iter().zip(&mut self.samples);
         each.map(|(class, samples)| {
             let slis = class.slis.iter().zip(samples);
-            slis.map(|(sli, s)| s.estimate(sli.metric, share)).collect()
+            let estimates = slis.map(|(sli, s)| Estimate {
+                work_error,
+                ..s.estimate(sli.metric, share)
+            });
+            estimates.collect()
         })
         .collect()
     }
