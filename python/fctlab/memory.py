@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from fctlab.errors import SpecError
+from fctlab.scenario import Prepared
 
 BYTES_PER_FLOW = 200
 """Of a flow that is held until the end of a run, a generous estimate."""
+RESERVE = 150_000_000
+"""For what is no flow: modules that are loaded later, threads."""
+SHARE = 0.8
+"""Of what is free beyond that, for the flows of a question: estimates are rough."""
 
 
 def available_bytes() -> int | None:
@@ -56,3 +62,47 @@ def check(path: str, count: int, what: str, bytes_each: int) -> None:
         f"{count:,} {what} take some {count * bytes_each / 1e9:.1f} GB of memory; "
         f"{available / 1e9:.1f} GB are free, which is enough for {available // bytes_each:,}",
     )
+
+
+def limit(most_flows: int | None) -> dict[str, int | None]:
+    """How many flows a question to the planner may simulate: see `planning.predict`.
+
+    Args:
+        most_flows: for one verdict, if somebody said how many.
+    """
+    available = available_bytes()
+    free = None if available is None else int(SHARE * max(available - RESERVE, 0))
+    return {"most_flows": most_flows, "free_bytes": free}
+
+
+def is_held(scenario: Prepared, streamed: bool) -> bool:
+    """Whether a run's flows are in memory until it ends; packets' may be `streamed` to disk."""
+    return not streamed or scenario["engine"]["kind"] == "model"
+
+
+def check_runs(scenarios: Iterable[Prepared], at_once: int | None = None) -> None:
+    """Check that the flows of runs that are held in memory fit.
+
+    Args:
+        scenarios: of each run that holds its flows until it ends.
+        at_once: so many of them run at the same time; all are held if not given.
+
+    Raises:
+        SpecError: they do not fit; its message says how many flows would.
+    """
+    each = sorted((_flows(scenario) for scenario in scenarios), key=lambda found: found[1])
+    largest = each if at_once is None else each[-at_once:]
+    if not largest:
+        return
+    path, flows = largest[-1][0], sum(flows for _, flows in largest)
+    runs = f" of {len(largest)} runs at once" if len(largest) > 1 else ""
+    check(path, flows, f"flows{runs}", BYTES_PER_FLOW)
+
+
+def _flows(scenario: Prepared) -> tuple[str, int]:
+    """The key that says how many flows a run has, and how many those are."""
+    traffic = scenario["traffic"]
+    if traffic.get("flows"):
+        return "traffic.flows", traffic["flows"]
+    key = "trace" if traffic.get("trace") else "duration"
+    return f"traffic.{key}", scenario.expected_flows

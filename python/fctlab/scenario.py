@@ -28,12 +28,14 @@ class Prepared(Mapping[str, Any]):
     Attributes:
         tables: the same as a plain dictionary, for JSON.
         native: what the engine made of it.
+        expected_flows: how many flows it has, or is expected to have.
         warnings: what to say of it before it is simulated, a line each.
     """
 
     def __init__(self, native: _native.Prepared) -> None:
         self.native = native
         self.tables: dict[str, Any] = json.loads(native.resolved())
+        self.expected_flows = native.expected_flows()
         self.warnings: list[str] = native.warnings()
 
     def __getitem__(self, key: str) -> Any:

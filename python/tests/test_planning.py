@@ -182,7 +182,9 @@ def test_a_plan_goes_on_while_its_verdict_is_open() -> None:
     weights = planning.plan(balanced)["plan"]["weights"]
     for each, weight in zip(balanced["classes"], weights, strict=True):
         each["weight"] = weight
-    long = planning.ask("predict", spec=planning.load(balanced), most_flows=400_000, fixed=True)
+    long = planning.ask(
+        "predict", spec=planning.load(balanced), limit={"most_flows": 400_000}, fixed=True
+    )
     worst = max(c["slis"][0]["value"] for c in long["classes"])
     close = with_threshold(0.995 * worst)
     assert flows(planning.plan(close)["plan"]) > 4 * flows(easy)
@@ -216,7 +218,9 @@ def test_provisioning_orders_strategies() -> None:
 def test_flows_give_the_slis() -> None:
     each = planning.flows(spec(), 5_000)
     assert each["start_s"].is_sorted() and each["slowdown"].min() >= 1 - 1e-9  # type: ignore[operator]
-    found = planning.ask("predict", spec=planning.load(spec()), most_flows=5_000, fixed=True)
+    found = planning.ask(
+        "predict", spec=planning.load(spec()), limit={"most_flows": 5_000}, fixed=True
+    )
     of_a = each.filter(pl.col("traffic_class") == "a")["slowdown"].sort()
     tail = found["classes"][0]["slis"][0]
     assert tail["flows"] == len(of_a)
@@ -395,6 +399,35 @@ def test_the_number_of_flows_is_a_limit() -> None:
     assert storage["verdict"] == "undecided"
     assert "the first 20000 flows, as many as may run, start within" in storage["why"]
     assert "the gaps of storage are too uneven" in storage["why"]
+
+
+def test_the_number_of_flows_is_a_limit_for_plans_too() -> None:
+    base = planning.load(SCENARIOS / "slo-two-classes.toml")
+    for sigma in (1.5, 6):
+        sets = [f"classes.storage.interarrivals.sigma={sigma}"]
+        found = planning.plan(planning.load(base, sets), most_flows=20_000)
+        made, cost = found["plan"], found["cost"]
+        assert made["flows"] <= 20_000, sigma
+        # Each search, choice and what-if as well.
+        assert cost["flows"] <= 20_000 * cost["evaluations"]
+        cut = [row["cut_short"] for row in made["off_forecast"] if row["cut_short"]]
+        if sigma < 2:
+            assert not cut
+    assert made["verdict"] == "undecided"
+    reasons = [c["why"] for c in made["classes"]]
+    assert any("flows, as many as may run, start within" in why for why in [*reasons, *cut])
+
+
+def test_the_number_of_flows_is_a_limit_for_capacities_too() -> None:
+    base = planning.load(SCENARIOS / "slo-two-classes.toml")
+    found = planning.provision(base, ("fifo",), precision=10, most_flows=20_000)
+    assert found["cost"]["flows"] <= 20_000 * found["cost"]["evaluations"]
+    (warning,) = found["warnings"]
+    assert warning.startswith("capacities rest on "), warning
+    assert not planning.provision(base, ("fifo",))["warnings"]
+    uneven = planning.load(base, ["classes.storage.interarrivals.sigma=6"])
+    with pytest.raises(SpecError, match="the gaps of storage are too uneven"):
+        planning.provision(uneven, ("fifo",), most_flows=20_000)
 
 
 def test_load_is_told_and_overload_refused() -> None:

@@ -24,6 +24,8 @@ pub struct Prepared {
     pub settings: Settings,
     /// Names of the traffic classes.
     pub classes: Vec<String>,
+    /// How many flows there are, or are expected where the traffic ends at a time.
+    pub expected_flows: u64,
     /// The load of each tier of links, as expected; empty for a trace of few flows.
     pub offered: Vec<Tier>,
     /// Parts that do not meet, and a load that is high: a line each.

@@ -112,7 +112,7 @@ pub fn run(prepared: &Prepared, mut options: RunOptions<'_>) -> Result<Outcome, 
     let mut extras = Map::new();
     extras.insert("measured".into(), measured(window, &summary[0]));
     if now >= settings.end_at
-        && let Some(cut) = cut(now, prepared.traffic()?.expected_flows(), &counters)
+        && let Some(cut) = cut(now, prepared.expected_flows, &counters)
     {
         extras.insert("cut".into(), cut);
     }

@@ -61,6 +61,12 @@ impl Fair {
         }
     }
 
+    /// No flow sends or waits: the places of those to come are as at the beginning.
+    pub fn forget(&mut self) {
+        self.sending.clear();
+        self.free.clear();
+    }
+
     /// A controlled flow sends at `rate` during the step that comes.
     pub fn set_input(&mut self, flow: &InFlight, rate: f64) {
         self.sending[flow.slot as usize].input = rate;

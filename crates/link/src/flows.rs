@@ -103,12 +103,53 @@ impl ClassTraffic {
             start: flow.start,
             size_and_class: flow.size.get() | (class as u64) << 48,
         });
-        let flows = flows.collect();
+        let flows = collected(flows)?;
         match stream.error() {
             Some(error) => Err(error.clone()),
             None => Ok(flows),
         }
     }
+}
+
+/// As a list, as long as there is memory.
+fn collected(flows: impl Iterator<Item = Packed>) -> Result<Vec<Packed>, SpecError> {
+    let mut list = Vec::new();
+    for flow in flows {
+        if list.len() == list.capacity() {
+            list.try_reserve(1).map_err(|_| no_memory(list.len()))?;
+        }
+        list.push(flow);
+    }
+    Ok(list)
+}
+
+fn no_memory(flows: usize) -> SpecError {
+    SpecError::new(
+        "",
+        format!("there is no memory for more than {flows} flows"),
+    )
+}
+
+/// All of them, in order of start; ties: by class.
+fn merged(mut each: Vec<Vec<Packed>>) -> Result<Vec<Packed>, SpecError> {
+    let all = each.iter().map(Vec::len).sum();
+    let mut flows = match each.len() {
+        1 => each.remove(0),
+        _ => {
+            let mut flows = Vec::new();
+            flows.try_reserve_exact(all).map_err(|_| no_memory(all))?;
+            each.into_iter().for_each(|class| flows.extend(class));
+            flows
+        }
+    };
+    if !flows.is_sorted_by_key(|f| f.start) {
+        // Sorting takes as much again, and does not say when there is none.
+        let room = Vec::<Packed>::new().try_reserve_exact(all);
+        room.map_err(|_| no_memory(all))?;
+        // Stable, and made for runs that are in order already.
+        flows.sort_by_key(|f| f.start);
+    }
+    Ok(flows)
 }
 
 impl ClassTraffic {
@@ -176,9 +217,7 @@ impl FlowList {
         let each: Vec<_> = each.collect();
         let each = each.into_iter().collect::<Result<Vec<_>, SpecError>>()?;
         let mut counts: Vec<u64> = each.iter().map(|class| class.len() as u64).collect();
-        let mut flows = each.concat();
-        // Stable, and made for runs that are in order already.
-        flows.sort_by_key(|f| f.start);
+        let mut flows = merged(each).map_err(|e| e.under("classes"))?;
         let is_drawn = |f: &Packed| {
             let class = &classes[usize::from(f.class())];
             matches!(class.source, Source::Drawn { .. })

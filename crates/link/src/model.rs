@@ -246,6 +246,9 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             _ => usize::from(arrival.class),
         };
         let queue = &mut self.queues[q];
+        if queue.is_idle() {
+            queue.forget();
+        }
         let burst = queue.sender.burst_bytes();
         let size = self.setup.control.wire_bytes(arrival.size_bytes);
         let mut flow = InFlight {

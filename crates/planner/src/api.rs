@@ -11,10 +11,11 @@ use serde_json::{Value, json};
 
 use crate::change;
 use crate::evaluate::{Candidate, Flows, MOST_FLOWS, Meter, span};
+use crate::limit::Limit;
 use crate::load::Load;
 use crate::look::MOST_SEEN;
 use crate::plan::plan;
-use crate::predict::{Length, predict};
+use crate::predict::{Length, Verdict, predict};
 use crate::provision::{Strategy, provision};
 use crate::spec::{Spec, schema};
 
@@ -31,18 +32,22 @@ enum Question {
     },
     Predict {
         spec: Value,
-        most_flows: Option<u64>,
+        #[serde(default)]
+        limit: Limit,
         #[serde(default)]
         fixed: bool,
     },
     Plan {
         spec: Value,
-        most_flows: Option<u64>,
+        #[serde(default)]
+        limit: Limit,
     },
     Provision {
         spec: Value,
         strategies: Option<Vec<Strategy>>,
         precision: Option<f64>,
+        #[serde(default)]
+        limit: Limit,
     },
     Speed {
         spec: Value,
@@ -70,9 +75,14 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
     // Beside what was found: the load that it was found at.
     let with_load = |spec: &Spec, mut found: Value| {
         let load = Load::of(spec, &spec.classes()?);
-        if let Some(warning) = load.warning(spec) {
-            found["warnings"] = json!([warning]);
-        }
+        let warnings = found["warnings"].take();
+        let warnings = warnings.as_array().into_iter().flatten();
+        let warnings = load
+            .warning(spec)
+            .map(Value::String)
+            .into_iter()
+            .chain(warnings.cloned());
+        found["warnings"] = warnings.collect();
         found["load"] = json!(load);
         Ok(found)
     };
@@ -87,11 +97,7 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
             }
             Ok(json!(Spec::read(spec, &base_dir)?))
         }
-        Question::Predict {
-            spec,
-            most_flows,
-            fixed,
-        } => {
+        Question::Predict { spec, limit, fixed } => {
             let spec = read(&spec)?;
             let classes = spec.classes()?;
             if classes.iter().all(|class| class.slis.is_empty()) {
@@ -100,13 +106,16 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
                 return Err(SpecError::new("classes", message));
             }
             let candidate = Candidate::of(&spec, &classes);
-            let most = most_flows.unwrap_or(MOST_FLOWS);
+            let most = limit.flows(MOST_FLOWS, &classes, 1);
             let length = match fixed {
                 true => Length::Exactly(most),
                 false => Length::UntilDecided(most),
             };
             let (found, flows) = predict(&candidate, spec.seed, length, meter)?;
+            let open = found.iter().any(|c| c.verdict == Some(Verdict::Undecided));
+            let warning = limit.warning(flows.len(), MOST_FLOWS, &classes, 1);
             let found = json!({
+                "warnings": Vec::from_iter(warning.filter(|_| open)),
                 "spec": spec,
                 "classes": found,
                 "flows": flows.len(),
@@ -115,17 +124,25 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
             });
             with_load(&spec, found)
         }
-        Question::Plan { spec, most_flows } => {
+        Question::Plan { spec, limit } => {
             let resolved = read(&spec)?;
-            let most = most_flows.unwrap_or(MOST_SEEN);
-            let found = plan(&resolved, &spec, most, meter)?;
-            let found = json!({"spec": resolved, "plan": found, "cost": cost()});
+            let found = plan(&resolved, &spec, &limit, meter)?;
+            let classes = resolved.classes()?;
+            let warning = limit.warning(found.flows, MOST_SEEN, &classes, 1);
+            let warning = warning.filter(|_| found.verdict == Verdict::Undecided);
+            let found = json!({
+                "warnings": Vec::from_iter(warning),
+                "spec": resolved,
+                "plan": found,
+                "cost": cost(),
+            });
             with_load(&resolved, found)
         }
         Question::Provision {
             spec,
             strategies,
             precision,
+            limit,
         } => {
             let spec = read(&spec)?;
             let strategies = strategies.unwrap_or_else(|| Strategy::ALL.to_vec());
@@ -134,8 +151,14 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
                 let message = format!("{precision} is not in (0, inf)");
                 return Err(SpecError::new("precision", message));
             }
-            let found = provision(&spec, &strategies, precision, meter)?;
-            Ok(json!({"spec": spec, "strategies": found, "cost": cost()}))
+            let most = limit.flows(MOST_FLOWS, &spec.classes()?, strategies.len());
+            let (found, fewer) = provision(&spec, &strategies, precision, most, meter)?;
+            Ok(json!({
+                "spec": spec,
+                "strategies": found,
+                "warnings": Vec::from_iter(fewer),
+                "cost": cost(),
+            }))
         }
         Question::Speed { spec, flows } => {
             let spec = read(&spec)?;

@@ -17,6 +17,7 @@
 pub mod api;
 pub mod change;
 pub mod evaluate;
+pub mod limit;
 pub mod load;
 mod look;
 pub mod optimize;

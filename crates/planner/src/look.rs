@@ -6,15 +6,17 @@ use fctlab_link::Inside;
 use rayon::prelude::*;
 
 use crate::evaluate::{Candidate, Flows, Found, MOST_FLOWS, Meter, seconds};
-use crate::optimize::{BALANCED, Balance, Trial, on_grid, spread};
+use crate::optimize::{BALANCED, Balance, GAIN, Trial, fits_device, least_worst, on_grid, spread};
 use crate::predict::{ClassFound, Verdict, judge};
 use crate::sli::{ONCE, spent};
 
 /// Times as many flows as the search had, on which weights are chosen: first, and again where others do not
 /// decide what becomes of them.
 const CHOOSE: [u32; 2] = [4, 16];
-/// Steps towards a balance that are tried on those.
-const STEPS: usize = 2;
+/// Rounds of steps that are tried on those, and the factor by which they change a weight (as a logarithm):
+/// first, and where others have to decide again.
+const STEPS: usize = 3;
+const FACTORS: [f64; 2] = [0.3, 0.15];
 /// Times as many flows at most, on which weights are judged. Flows are made piece by piece and
 /// forgotten, so they may be more than a run has at once.
 const SPANS: f64 = 256.0;
@@ -42,6 +44,27 @@ pub(crate) struct Looked {
 pub(crate) struct Judged {
     pub trial: Trial,
     pub classes: Vec<ClassFound>,
+    /// Flows that it rests on.
+    pub flows: u64,
+}
+
+/// What runs have found, and of which flows.
+#[derive(Clone, Debug)]
+struct Seen {
+    found: Found,
+    flows: u64,
+    /// Why they say little, if so.
+    cut_short: Option<String>,
+}
+
+impl Seen {
+    fn with(self, other: Seen) -> Self {
+        Seen {
+            found: self.found.with(other.found),
+            flows: self.flows + other.flows,
+            cut_short: self.cut_short.or(other.cut_short),
+        }
+    }
 }
 
 impl Judged {
@@ -72,7 +95,7 @@ impl Look<'_> {
     /// There is nothing to choose from.
     pub fn at(&self, candidates: Vec<Named>, flows: &Flows) -> Result<Looked, SpecError> {
         let each = candidates.into_iter().map(|named| {
-            let trial = self.trial(&named.grid, &mut self.run(&named.grid, flows));
+            let trial = self.trial(&named.grid, &mut self.run(&named.grid, flows).found);
             (named, trial)
         });
         let compared: Vec<_> = each.collect();
@@ -86,7 +109,7 @@ impl Look<'_> {
     }
 
     /// Chooses from `candidates` and steps beside the best on flows that nobody has seen, and judges on
-    /// others, as many as it takes up to `most` spans of `each`.
+    /// others, as many spans of `each` as it takes; a choice and a verdict rest on at most `most_flows`.
     ///
     /// # Errors
     /// Flows that cannot be made.
@@ -95,22 +118,27 @@ impl Look<'_> {
         mut candidates: Vec<Named>,
         balance: &Balance,
         each: Duration,
-        most: f64,
+        most_flows: u64,
     ) -> Result<Looked, SpecError> {
+        let most = most_flows as f64 / (self.flows_per_s() * each.as_secs_f64());
         let most = most.clamp(1.0, SPANS) as u32;
         let (mut look, last) = (0, CHOOSE.len() - 1);
-        for (round, spans) in CHOOSE.into_iter().enumerate() {
-            let fresh = Fresh {
-                name: format!("choice {round}"),
+        for (round, (spans, step)) in CHOOSE.into_iter().zip(FACTORS).enumerate() {
+            let fresh = |what: &str| Fresh {
+                name: format!("{what} {round}"),
                 each,
+                most_flows,
             };
-            let compared = self.choose(candidates, balance, &fresh, spans.min(most))?;
+            let (steps, choice) = (fresh("steps"), fresh("choice"));
+            let compared = self.choose(
+                candidates,
+                (balance, step),
+                (&steps, &choice),
+                spans.min(most),
+            )?;
             let (chosen, trial) = best(&compared)?;
             let grid = chosen.grid.clone();
-            let fresh = Fresh {
-                name: format!("look {round}"),
-                each,
-            };
+            let fresh = fresh("look");
             let enough = if round == last {
                 most
             } else {
@@ -134,26 +162,52 @@ impl Look<'_> {
         unreachable!("the last round ends it")
     }
 
-    /// Each of `candidates`, and steps from the best, on the same so many spans.
+    /// Each of `candidates`, and where steps from the best of them lead, on the same flows. Steps are many, and the
+    /// best of many is the best for the flows that it was found on: so those are others.
     fn choose(
         &self,
-        candidates: Vec<Named>,
-        balance: &Balance,
-        fresh: &Fresh,
+        mut candidates: Vec<Named>,
+        (balance, factor): (&Balance, f64),
+        (seen, fresh): (&Fresh, &Fresh),
         spans: u32,
     ) -> Result<Vec<(Named, Trial)>, SpecError> {
-        let mut compared = self.trials(candidates, fresh, spans)?;
+        let compared = self.trials(candidates.clone(), seen, spans)?;
+        let best = &best(&compared)?.1;
+        candidates.extend(self.stepped(best, (balance, factor), seen, spans)?);
+        self.trials(candidates, fresh, spans)
+    }
+
+    /// Steps from `start` as long as one helps, all on the same so many spans; nothing where none does.
+    fn stepped(
+        &self,
+        start: &Trial,
+        (balance, mut factor): (&Balance, f64),
+        fresh: &Fresh,
+        spans: u32,
+    ) -> Result<Option<Named>, SpecError> {
+        let mut from = start.clone();
+        let mut known = vec![on_grid(&start.weights)];
         for _ in 0..STEPS {
-            let from = &best(&compared)?.1;
-            let grid = on_grid(&balance.step(from, 1.0));
-            let known = compared.iter().any(|(named, _)| named.grid == grid);
-            if spread(&from.losses) < BALANCED || known || self.meter.stopped() {
+            let mut steps = beside(&from, factor);
+            if spread(&from.losses) >= BALANCED {
+                steps.push(balance.step(&from, 1.0));
+            }
+            let mut grids: Vec<Vec<u32>> = steps.iter().map(|weights| on_grid(weights)).collect();
+            grids.dedup();
+            grids.retain(|grid| !known.contains(grid));
+            known.extend(grids.iter().cloned());
+            let named = grids.into_iter().map(|grid| Named { name: "step", grid });
+            let tried = self.trials(named.collect(), fresh, spans)?;
+            match least_worst(tried.into_iter().map(|(_, trial)| trial)) {
+                Some(next) if next.worst() < from.worst() - GAIN => from = next,
+                _ => factor /= 2.0,
+            }
+            if self.meter.stopped() {
                 break;
             }
-            let step = Named { name: "step", grid };
-            compared.extend(self.trials(vec![step], fresh, spans)?);
         }
-        Ok(compared)
+        let grid = on_grid(&from.weights);
+        Ok((from != *start).then_some(Named { name: "step", grid }))
     }
 
     fn trials(
@@ -162,13 +216,16 @@ impl Look<'_> {
         fresh: &Fresh,
         spans: u32,
     ) -> Result<Vec<(Named, Trial)>, SpecError> {
+        let pieces = fresh.pieces(self, 0, spans);
+        let most = fresh.most_flows / pieces.len() as u64;
         let runs = |piece: (u32, f64)| {
-            let flows = fresh.flows(self, piece)?;
-            let each = candidates.iter().map(|named| self.run(&named.grid, &flows));
+            let flows = fresh.flows(self, piece, most)?;
+            let each = candidates
+                .iter()
+                .map(|named| self.run(&named.grid, &flows).found);
             Ok(each.collect::<Vec<Found>>())
         };
-        let pieces = fresh.pieces(self, 0, spans).into_par_iter().map(runs);
-        let pieces: Vec<_> = pieces.collect();
+        let pieces: Vec<_> = pieces.into_par_iter().map(runs).collect();
         let pieces = pieces.into_iter().collect::<Result<Vec<_>, SpecError>>()?;
         let together = pieces.into_iter().reduce(|all, piece| {
             let pairs = all.into_iter().zip(piece);
@@ -190,30 +247,41 @@ impl Look<'_> {
         most: u32,
         look: &mut u32,
     ) -> Result<Judged, SpecError> {
-        let run = |piece: (u32, f64)| Ok(self.run(grid, &fresh.flows(self, piece)?));
-        let mut found = run((0, 1.0))?;
+        let run = |piece, most| Ok(self.run(grid, &fresh.flows(self, piece, most)?));
+        let mut seen: Seen = run((0, 1.0), fresh.most_flows)?;
         let mut spans = 1;
         loop {
             *look += 1;
-            let judged = self.judge(grid, &mut found, spent(*look));
+            let judged = self.judge(grid, &mut seen, spent(*look));
             let decided = judged.verdict() != Verdict::Undecided;
-            if decided || spans >= most || self.meter.stopped() {
+            let over = spans >= most || seen.flows >= fresh.most_flows;
+            if decided || over || seen.cut_short.is_some() || self.meter.stopped() {
                 return Ok(judged);
             }
             let next = most.min(2 * spans);
-            let more = fresh.pieces(self, spans, next).into_par_iter().map(run);
-            let more: Vec<Result<Found, SpecError>> = more.collect();
+            let pieces = fresh.pieces(self, spans, next);
+            let each = (fresh.most_flows - seen.flows) / pieces.len() as u64;
+            let more = pieces.into_par_iter().map(|piece| run(piece, each));
+            let more: Vec<Result<Seen, SpecError>> = more.collect();
             for piece in more {
-                found = found.with(piece?);
+                seen = seen.with(piece?);
             }
             spans = next;
         }
     }
 
-    fn run(&self, grid: &[u32], flows: &Flows) -> Found {
+    fn flows_per_s(&self) -> f64 {
+        self.candidate.classes.iter().map(|c| c.flows_per_s).sum()
+    }
+
+    fn run(&self, grid: &[u32], flows: &Flows) -> Seen {
         let weights: Vec<f64> = grid.iter().map(|&g| f64::from(g)).collect();
         let candidate = self.candidate.with_weights(&weights, self.inside);
-        candidate.run(flows, self.meter)
+        Seen {
+            found: candidate.run(flows, self.meter),
+            flows: flows.len(),
+            cut_short: flows.cut_short().map(str::to_owned),
+        }
     }
 
     fn trial(&self, grid: &[u32], found: &mut Found) -> Trial {
@@ -223,12 +291,38 @@ impl Look<'_> {
         }
     }
 
-    fn judge(&self, grid: &[u32], found: &mut Found, share: f64) -> Judged {
+    fn judge(&self, grid: &[u32], seen: &mut Seen, share: f64) -> Judged {
         let classes = self.candidate.classes;
-        let trial = self.trial(grid, found);
-        let classes = judge(classes, &found.estimates(classes, share));
-        Judged { trial, classes }
+        let trial = self.trial(grid, &mut seen.found);
+        let mut found = judge(classes, &seen.found.estimates(classes, share));
+        if let Some(why) = &seen.cut_short {
+            found.iter_mut().for_each(|class| class.leave_open(why));
+        }
+        Judged {
+            trial,
+            classes: found,
+            flows: seen.flows,
+        }
     }
+}
+
+/// Weights beside those of `from`: more and less by a factor of exp(`step`) for the class that binds, and for
+/// the one with most to spare, as long as the device has such weights.
+fn beside(from: &Trial, step: f64) -> Vec<Vec<f64>> {
+    let binding = from.binding();
+    // Of two classes more for one is less for the other.
+    let spare = (from.weights.len() > 2)
+        .then(|| from.slack())
+        .filter(|&k| k != binding);
+    let moves = std::iter::once(binding).chain(spare);
+    let moved = moves.flat_map(|k| {
+        [step, -step].map(|step| {
+            let mut weights = from.weights.clone();
+            weights[k] *= step.exp();
+            weights
+        })
+    });
+    moved.filter(|weights| fits_device(weights)).collect()
 }
 
 /// Flows that nobody has seen, by name: spans of `each`, several as one piece, for a piece starts with
@@ -236,29 +330,30 @@ impl Look<'_> {
 struct Fresh {
     name: String,
     each: Duration,
+    /// All spans together have at most so many.
+    most_flows: u64,
 }
 
 impl Fresh {
     /// The first span of each piece of spans `from..to`, and how many it has.
     fn pieces(&self, look: &Look, from: u32, to: u32) -> Vec<(u32, f64)> {
-        let per_s = look
-            .candidate
-            .classes
-            .iter()
-            .map(|c| c.flows_per_s)
-            .sum::<f64>();
         let spans = f64::from(to - from);
-        let flows = per_s * self.each.as_secs_f64() * spans;
+        let flows = look.flows_per_s() * self.each.as_secs_f64() * spans;
         let pieces = ((flows / PIECE).ceil() as u32).clamp(1, to - from);
         let each = spans / f64::from(pieces);
         (0..pieces).map(|i| (from + i, each)).collect()
     }
 
-    fn flows(&self, look: &Look, (first, spans): (u32, f64)) -> Result<Flows, SpecError> {
+    fn flows(
+        &self,
+        look: &Look,
+        (first, spans): (u32, f64),
+        most: u64,
+    ) -> Result<Flows, SpecError> {
         let name = format!("{}, span {first}", self.name);
         let seed = Seed(look.seed).child(&name).0;
         let until = seconds(self.each.as_secs_f64() * spans);
-        Flows::generate(look.candidate.classes, seed, until)
+        Flows::at_most(look.candidate.classes, seed, until, most)
     }
 }
 
@@ -276,6 +371,27 @@ mod tests {
 
     use super::*;
     use crate::spec::Spec;
+
+    #[test]
+    fn steps_go_both_ways_as_far_as_the_device_does() {
+        let trial = |weights: &[f64], losses: &[f64]| Trial {
+            weights: weights.to_vec(),
+            losses: losses.to_vec(),
+        };
+        let doubled = 2f64.ln();
+        // Of two classes, the one that binds; of more, the one with most to spare as well.
+        let two = beside(&trial(&[1.0, 1.0], &[0.1, -0.2]), doubled);
+        assert_eq!(on_grids(&two), [[2, 1], [1, 2]]);
+        let three = beside(&trial(&[4.0, 4.0, 4.0], &[0.1, 0.0, -0.2]), doubled);
+        let grids = [[2, 1, 1], [1, 2, 2], [1, 1, 2], [2, 2, 1]];
+        assert_eq!(on_grids(&three), grids);
+        let end = beside(&trial(&[100.0, 1.0], &[0.1, -0.2]), doubled);
+        assert_eq!(on_grids(&end), [[50, 1]]);
+    }
+
+    fn on_grids(each: &[Vec<f64>]) -> Vec<Vec<u32>> {
+        each.iter().map(|weights| on_grid(weights)).collect()
+    }
 
     #[test]
     fn weights_are_chosen_on_the_same_flows_and_judged_on_others() {
@@ -304,7 +420,9 @@ mod tests {
         let chosen_on = Flows::generate(&classes, spec.seed, each).unwrap();
         let before = look.at(candidates.clone(), &chosen_on).unwrap();
         assert_eq!(before.grid, [1, 1]);
-        let after = look.afresh(candidates, &Balance::of(2), each, 8.0).unwrap();
+        let after = look
+            .afresh(candidates, &Balance::of(2), each, 40_000)
+            .unwrap();
         // The second class lacks what the first has to spare.
         assert!(after.grid[1] > after.grid[0], "{after:?}");
         let (chosen, trial) = best(&after.compared).unwrap();

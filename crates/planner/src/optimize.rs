@@ -42,6 +42,14 @@ impl Trial {
             .max_by(|a, b| a.1.total_cmp(b.1))
             .map_or(0, |(k, _)| k)
     }
+
+    /// The class with the smallest loss.
+    pub fn slack(&self) -> usize {
+        let losses = self.losses.iter().enumerate();
+        losses
+            .min_by(|a, b| a.1.total_cmp(b.1))
+            .map_or(0, |(k, _)| k)
+    }
 }
 
 /// The one with the least worst loss.
@@ -251,7 +259,7 @@ impl Balance {
 }
 
 /// Gains of less than this are none: the next flows see them differently.
-const GAIN: f64 = 1e-3;
+pub const GAIN: f64 = 1e-3;
 /// The smallest factor by which [`compass`] changes a weight, as a logarithm.
 const LEAST_STEP: f64 = 0.05;
 
@@ -278,11 +286,7 @@ pub fn compass(
             weights[k] *= step.exp();
             normalized(&weights)
         });
-        let on_device = moved.filter(|weights| {
-            let least = weights.iter().copied().fold(f64::INFINITY, f64::min);
-            weights.iter().all(|w| w / least <= f64::from(GRID) * 1.01)
-        });
-        let tried: Vec<Vec<f64>> = on_device.collect();
+        let tried: Vec<Vec<f64>> = moved.filter(|weights| fits_device(weights)).collect();
         let trials = tried.into_par_iter().map(|weights| Trial {
             losses: losses_of(&weights),
             weights,
@@ -295,6 +299,12 @@ pub fn compass(
         }
     }
     best
+}
+
+/// Whether the device has weights of such ratios.
+pub fn fits_device(weights: &[f64]) -> bool {
+    let least = weights.iter().copied().fold(f64::INFINITY, f64::min);
+    weights.iter().all(|w| w / least <= f64::from(GRID) * 1.01)
 }
 
 /// The integers in `1..=GRID` whose ratios are closest to those of `weights`.
@@ -333,10 +343,7 @@ pub fn search_grid(
     for _ in 0..rounds {
         // More for the class that binds, or less for the one with most to spare.
         let binding = best.1.binding();
-        let losses = best.1.losses.iter().enumerate();
-        let slack = losses
-            .min_by(|a, b| a.1.total_cmp(b.1))
-            .map_or(0, |(k, _)| k);
+        let slack = best.1.slack();
         let step = (best.0[binding] / 20).max(1);
         let mut up = best.0.clone();
         up[binding] = (up[binding] + step).min(GRID);

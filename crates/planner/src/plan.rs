@@ -9,8 +9,9 @@ use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::evaluate::{Candidate, Flows, MOST_FLOWS, Meter, horizon, seconds};
-use crate::look::{Look, Looked, Named};
+use crate::evaluate::{Candidate, Flows, MOST_FLOWS, Meter, horizon, seconds, span};
+use crate::limit::Limit;
+use crate::look::{Look, Looked, MOST_SEEN, Named};
 use crate::optimize::{
     BALANCED, Balance, Trial, Until, algorithm_1, baselines, compass, least_worst, normalized,
     on_grid, search_grid,
@@ -56,6 +57,8 @@ pub struct Plan {
     pub search: Search,
     /// Integer weights from which the best were chosen, all on the same flows.
     pub compared: Vec<Compared>,
+    /// Flows behind the verdict.
+    pub flows: u64,
     /// What happens when a class's forecast is off, the worst first.
     pub off_forecast: Vec<OffForecast>,
 }
@@ -97,13 +100,16 @@ pub struct OffForecast {
     pub worst_loss: Option<f64>,
     /// Classes whose SLO is then violated.
     pub broken: Vec<String>,
+    /// Why its flows say little, where their number ended them early.
+    pub cut_short: Option<String>,
 }
 
-/// Finds weights for `spec`, whose own weights are ignored.
+/// Finds weights for `spec`, whose own weights are ignored; no run and no verdict has more flows than
+/// `limit` says.
 ///
 /// # Errors
 /// Flows that cannot be made; a queue without weights.
-pub fn plan(spec: &Spec, value: &Value, most_flows: u64, meter: &Meter) -> Result<Plan, SpecError> {
+pub fn plan(spec: &Spec, value: &Value, limit: &Limit, meter: &Meter) -> Result<Plan, SpecError> {
     let classes = spec.classes()?;
     if !spec.queue.is_weighted() {
         let message = format!(
@@ -117,7 +123,9 @@ pub fn plan(spec: &Spec, value: &Value, most_flows: u64, meter: &Meter) -> Resul
         return Err(SpecError::new(format!("classes[{i}].slo"), message));
     }
     let candidate = Candidate::of(spec, &classes);
-    let searched = search(&candidate, spec.seed, most_flows, meter)?;
+    // Losses of that many candidates at once.
+    let at_once = limit.flows(MOST_FLOWS, &classes, 2 * classes.len());
+    let searched = search(&candidate, spec.seed, at_once, meter)?;
     let look = Look {
         candidate: &candidate,
         inside: candidate.discipline.inside,
@@ -140,8 +148,7 @@ pub fn plan(spec: &Spec, value: &Value, most_flows: u64, meter: &Meter) -> Resul
     let flows = &searched.flows;
     let looked = match per_s > 0.0 {
         true => {
-            let at_once = flows.until().as_secs_f64() * per_s;
-            let most = most_flows as f64 / at_once;
+            let most = limit.flows(MOST_SEEN, &classes, 1);
             look.afresh(candidates, &searched.balance, flows.until(), most)?
         }
         false => look.at(candidates, flows)?, // Of traces there are no others.
@@ -177,7 +184,8 @@ pub fn plan(spec: &Spec, value: &Value, most_flows: u64, meter: &Meter) -> Resul
             weights: searched.best.weights,
         },
         compared: compared.collect(),
-        off_forecast: off_forecast(spec, value, &judged.trial, meter)?,
+        off_forecast: off_forecast(spec, value, &judged.trial, at_once, meter)?,
+        flows: judged.flows,
         classes: judged.classes,
     })
 }
@@ -212,8 +220,8 @@ fn search(
         losses: losses(flows, weights),
         weights: weights.to_vec(),
     };
-    let coarse = Flows::generate(classes, seed, horizon(classes, COARSE.0)?)?;
-    let own = Flows::of_each(classes, seed, COARSE.0)?;
+    let coarse = Flows::behind_slis(classes, seed, COARSE.0, most_flows)?;
+    let own = Flows::of_each(classes, seed, COARSE.0, most_flows)?;
     let baselines = baselines(candidate, &own, meter);
     let start: Vec<f64> = baselines.iter().map(|b| b.unwrap_or(1.0)).collect();
     let (trials, success) = algorithm_1(&start, ROUNDS.0, |w| losses(&coarse, w));
@@ -229,9 +237,8 @@ fn search(
     let mut balance = Balance::of(classes.len());
     let mut best = by_paper.clone();
     // On few flows from afar, then on many.
-    let most = most_flows.min(MOST_FLOWS) as f64;
-    let span = seconds(first_span_s(classes, most)?);
-    let flows = Flows::generate(classes, seed, span)?;
+    let until = seconds(first_span_s(classes, most_flows as f64)?);
+    let flows = Flows::at_most(classes, seed, until, most_flows)?;
     let stages = [(&coarse, ROUNDS.1), (&flows, ROUNDS.2)];
     for ((flows, balanced), (tried, step)) in stages.into_iter().zip(TRIED) {
         let until = Until::Balanced(BALANCED);
@@ -300,18 +307,21 @@ fn off_forecast(
     spec: &Spec,
     value: &Value,
     judged: &Trial,
+    most_flows: u64,
     meter: &Meter,
 ) -> Result<Vec<OffForecast>, SpecError> {
     let classes = spec.classes()?;
     let until = horizon(&classes, COARSE.1)?;
     let losses = |spec: &Spec, classes: &[Class]| {
-        let flows = Flows::generate(classes, spec.seed, until)?;
+        let until = until.min(span(classes, most_flows));
+        let flows = Flows::at_most(classes, spec.seed, until, most_flows)?;
         let candidate = Candidate::of(spec, classes);
         let inside = candidate.discipline.inside;
         let weighted = candidate.with_weights(&judged.weights, inside);
-        Ok(weighted.losses(&flows, meter))
+        let cut_short = flows.cut_short().map(str::to_owned);
+        Ok((weighted.losses(&flows, meter), cut_short))
     };
-    let unchanged = losses(spec, &classes)?;
+    let (unchanged, _) = losses(spec, &classes)?;
     let mut cases = Vec::new();
     for (i, class) in spec.classes.iter().enumerate() {
         for (change, factor) in OFF {
@@ -330,6 +340,7 @@ fn off_forecast(
             change,
             worst_loss: None,
             broken: Vec::new(),
+            cut_short: None,
         };
         // File names in `value` are absolute. The only mistake left is too high a load.
         let changed = match Spec::read(value.clone(), Path::new("")) {
@@ -340,7 +351,8 @@ fn off_forecast(
             }
         };
         let classes: Vec<Class> = changed.classes()?;
-        let mut losses = losses(&changed, &classes)?;
+        let (mut losses, cut_short) = losses(&changed, &classes)?;
+        found.cut_short = cut_short;
         let forecast = judged.losses.iter().zip(&unchanged);
         for (loss, (judged, unchanged)) in losses.iter_mut().zip(forecast) {
             let added = *loss - unchanged;

@@ -49,6 +49,8 @@ pub struct SliFound {
     /// Standard error of the number of flows in so long a time, as a share of it; up to 5% in a
     /// verdict ([`COUNT_KNOWN`]). Null without flows.
     pub count_error: Option<f64>,
+    /// The same of the bytes that all classes bring: few large flows may bring most of them.
+    pub work_error: f64,
     /// Whether enough flows stand behind it for a verdict.
     pub enough: bool,
     /// Whether the 95% interval is narrow ([`TIGHT`]) as well.
@@ -154,6 +156,7 @@ impl SliFound {
         }
         // Errors fall with the root of the length.
         let count_error = self.count_error.unwrap_or(f64::INFINITY);
+        let count_error = count_error.max(self.work_error);
         1.2 * match self.enough {
             true => (self.half_width() / TIGHT).powi(2),
             false => {
@@ -179,6 +182,13 @@ impl SliFound {
         } = self;
         let plural = if *flows == 1 { "" } else { "s" };
         match self.count_error {
+            _ if flows >= flows_needed && self.work_error > COUNT_KNOWN => format!(
+                "{name} rests on {flows} flows, and few large ones bring most bytes: how many bytes start in so \
+                 long a time is known to {:.0}%; it takes {:.0}%, some {:.1} times as many flows",
+                self.work_error * 100.0,
+                COUNT_KNOWN * 100.0,
+                (self.work_error / COUNT_KNOWN).powi(2).max(1.1)
+            ),
             Some(error) if flows >= flows_needed => format!(
                 "{name} rests on {flows} flows in bursts, how many of them start in so long a time is \
                  known to {:.0}%; it takes {:.0}%, some {:.1} times as many flows",
@@ -233,7 +243,7 @@ impl SliFound {
 
 impl ClassFound {
     /// Whatever the flows say, `why` they do not decide.
-    fn leave_open(&mut self, why: &str) {
+    pub(crate) fn leave_open(&mut self, why: &str) {
         if self.verdict.is_some() {
             self.verdict = Some(Verdict::Undecided);
         }
@@ -261,7 +271,8 @@ fn judge_class(class: &Class, estimates: &[Estimate]) -> ClassFound {
     let slis: Vec<SliFound> = pairs
         .map(|(i, (sli, e))| {
             let finite = |x: f64| x.is_finite().then_some(x);
-            let enough = e.flows >= sli.least_flows() && e.count_error <= COUNT_KNOWN;
+            let enough =
+                e.flows >= sli.least_flows() && e.count_error.max(e.work_error) <= COUNT_KNOWN;
             let ends = |(low, high)| match enough {
                 true => [finite(low), finite(high)],
                 false => [Some(0.0), None],
@@ -275,6 +286,7 @@ fn judge_class(class: &Class, estimates: &[Estimate]) -> ClassFound {
                 flows: e.flows,
                 flows_needed: sli.least_flows(),
                 count_error: finite(e.count_error),
+                work_error: e.work_error,
                 enough,
                 tight: false,
                 targets: of(i),
@@ -347,6 +359,7 @@ mod tests {
                 ci99,
                 flows,
                 count_error,
+                work_error: 0.01,
             };
             let found = judge(&classes, &[vec![estimate]]).remove(0);
             assert_eq!(found.slis[0].targets, [Target::Below(4.0)]);
@@ -371,5 +384,21 @@ mod tests {
         let why = "tail rests on 2000 flows in bursts, how many of them start in so long a time is known \
                    to 10%; it takes 5%, some 4.0 times as many flows";
         assert_eq!(bursts, (Verdict::Undecided, why.into()));
+        // However many, if few of them bring most bytes.
+        let heavy = Estimate {
+            value: 1.0,
+            ci95: (1.0, 1.0),
+            ci99: (1.0, 1.0),
+            flows: 2000,
+            count_error: 0.03,
+            work_error: 0.1,
+        };
+        let found = judge(&classes, &[vec![heavy]]).remove(0);
+        assert_eq!(found.verdict, Some(Verdict::Undecided));
+        assert_eq!(
+            found.why,
+            "tail rests on 2000 flows, and few large ones bring most bytes: how many bytes start in so long a \
+             time is known to 10%; it takes 5%, some 4.0 times as many flows"
+        );
     }
 }

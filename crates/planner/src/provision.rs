@@ -13,7 +13,7 @@ use crate::evaluate::{Candidate, Flows, Meter, horizon};
 use crate::load::Load;
 use crate::optimize::{Balance, Until, baselines, normalized};
 use crate::sli::ONCE;
-use crate::spec::Spec;
+use crate::spec::{Class, Spec};
 
 /// How far a capacity may be above the least, as a share of it.
 pub const TOLERANCE: f64 = 0.01;
@@ -70,16 +70,19 @@ pub struct Provision {
 }
 
 /// Finds the least capacity of each of `strategies`; `precision` is how many
-/// flows stand behind each SLI, in multiples of the least that it takes.
+/// flows stand behind each SLI, in multiples of the least that it takes. Also returns what to say of flows
+/// that are fewer, as no more than `most_flows` may run at once.
 ///
 /// # Errors
-/// Flows that cannot be made; a class without an SLO.
+/// Flows that cannot be made, or start so unevenly that so many are not what the specification says; a class
+/// without an SLO.
 pub fn provision(
     spec: &Spec,
     strategies: &[Strategy],
     precision: f64,
+    most_flows: u64,
     meter: &Meter,
-) -> Result<Vec<Provision>, SpecError> {
+) -> Result<(Vec<Provision>, Option<String>), SpecError> {
     let classes = spec.classes()?;
     if let Some(i) = classes.iter().position(|c| c.slo.is_none()) {
         let message = "is missing; provisioning needs the SLO of every class";
@@ -90,12 +93,16 @@ pub fn provision(
             "capacity is searched for drawn classes only; `fctlab fit` turns a trace into one";
         return Err(SpecError::new(format!("classes[{i}].trace"), message));
     }
-    let flows = Flows::generate(&classes, spec.seed, horizon(&classes, precision)?)?;
+    let flows = Flows::behind_slis(&classes, spec.seed, precision, most_flows)?;
     let alone = |s: &Strategy| *s != Strategy::Fifo && *s != Strategy::Priority;
     let own = match strategies.iter().any(alone) {
-        true => Flows::of_each(&classes, spec.seed, precision)?,
+        true => Flows::of_each(&classes, spec.seed, precision, most_flows)?,
         false => Vec::new(),
     };
+    if let Some(why) = own.iter().chain([&flows]).find_map(Flows::cut_short) {
+        return Err(SpecError::new("classes", why));
+    }
+    let fewer = fewer(&classes, &flows, precision)?;
     let offered: f64 = classes.iter().map(|c| c.rate_bps).sum();
     let needed = Load::of(spec, &classes).used * spec.network.link.bps() as f64;
     let base = Candidate::of(spec, &classes);
@@ -143,7 +150,20 @@ pub fn provision(
         found.find_interval(&served, needed, &flows, meter);
         found
     });
-    Ok(each.collect())
+    Ok((each.collect(), fewer))
+}
+
+/// What to say of flows that are fewer than `precision` asks for.
+fn fewer(classes: &[Class], flows: &Flows, precision: f64) -> Result<Option<String>, SpecError> {
+    let needed = horizon(classes, precision)?.as_secs_f64();
+    let share = flows.until().as_secs_f64() / needed;
+    Ok((share < 0.99).then(|| {
+        format!(
+            "capacities rest on {} flows, as many as may run: {:.2} times what verdicts take",
+            flows.len(),
+            share * precision
+        )
+    }))
 }
 
 /// A candidate whose link serves classes so, without weights.

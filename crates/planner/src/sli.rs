@@ -214,6 +214,8 @@ pub struct Estimate {
     pub flows: u64,
     /// Standard error of the number of flows in so long a time, as a share of it; see [`COUNT_KNOWN`].
     pub count_error: f64,
+    /// The same of the bytes that all classes bring, where that is known; up to as much.
+    pub work_error: f64,
 }
 
 impl Sample {
@@ -256,6 +258,7 @@ impl Sample {
                 ci99: (0.0, f64::INFINITY),
                 flows: 0,
                 count_error: f64::INFINITY,
+                work_error: 0.0,
             };
         }
         let value = self.value(metric);
@@ -281,6 +284,7 @@ impl Sample {
             ci99: interval(0.99),
             flows: n as u64,
             count_error: spans.count_error,
+            work_error: 0.0,
         }
     }
 

@@ -183,6 +183,8 @@ pub struct Class {
     pub shares: Vec<f64>,
     /// Flows per second; of a trace 0.
     pub flows_per_s: f64,
+    /// Mean of the squared payload of a flow, in bytes; of a trace 0.
+    pub mean_square: f64,
     /// Its SLIs.
     pub slis: Vec<SliSpec>,
     /// Its SLO, if it has one.
@@ -266,7 +268,7 @@ impl ClassSpec {
         self.check_names()?;
         let slo = self.slo.as_ref().map(|text| Slo::parse(text, &self.slis));
         let slo = slo.transpose().map_err(|e| SpecError::new("slo", e))?;
-        let class = |source, rate_bps, wire, shares, flows_per_s| Class {
+        let class = |source, rate_bps, wire, shares, (flows_per_s, mean_square)| Class {
             name: self.name.clone(),
             traffic: ClassTraffic {
                 name: self.name.clone(),
@@ -276,6 +278,7 @@ impl ClassSpec {
             wire,
             shares,
             flows_per_s,
+            mean_square,
             slis: self.slis.clone(),
             slo,
         };
@@ -283,7 +286,7 @@ impl ClassSpec {
             self.nothing_beside_the_trace()?;
             let shares = vec![1.0; self.slis.len()];
             let source = Source::Trace(file.clone());
-            return Ok(class(source, 0.0, Wire::UNKNOWN, shares, 0.0));
+            return Ok(class(source, 0.0, Wire::UNKNOWN, shares, (0.0, 0.0)));
         }
         let sizes = self.flowsizes.clone().ok_or_else(|| {
             let known = SizesSpec::NAMES.join(", ");
@@ -302,7 +305,8 @@ impl ClassSpec {
             arrivals: process.cloned().unwrap_or_default(),
             rate: Rate::from_bps(rate_bps.round() as u64),
         };
-        Ok(class(source, rate_bps, wire, shares, rate_bps / 8.0 / mean))
+        let flows = (rate_bps / 8.0 / mean, distribution.mean_square());
+        Ok(class(source, rate_bps, wire, shares, flows))
     }
 
     /// Names of the class and its SLIs, and the SLIs themselves.

@@ -1,101 +1,234 @@
-//! How often intervals miss and verdicts are wrong, over 200 seeds: bursts under one queue, looked at until
-//! an interval is narrow or there are no more flows.
+//! How often intervals miss and verdicts are wrong, over 200 seeds, in settings that differ in everything:
+//! flows are looked at until an interval is narrow or there are no more.
 
 use std::path::Path;
 
 use fctlab_planner::evaluate::{Candidate, Flows, Meter, span};
-use fctlab_planner::predict::{Length, Verdict, predict};
-use fctlab_planner::sli::{Metric, ONCE};
+use fctlab_planner::predict::{ClassFound, Length, Verdict, predict};
+use fctlab_planner::sli::ONCE;
 use fctlab_planner::spec::Spec;
 use rayon::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 const SEEDS: u64 = 200;
+const CLOSED: usize = 195;
 /// Misses per side of 99% intervals: 1.5% of 200 is 3, and with a chance of one in a thousand there are
 /// ten or more of what happens in 1.5% of cases.
 const MISSES: usize = 9;
-/// By name: metric, what is measured, whether the SLO is an upper bound.
-const SLIS: [(&str, &str, bool); 5] = [
-    ("p50", "slowdown", true),
-    ("p90", "slowdown", true),
-    ("p99", "slowdown", true),
-    ("mean", "slowdown", true),
-    ("p10", "throughput", false),
-];
 
-fn spec(slis: &[(&str, &str)], slo: Option<String>, seed: u64) -> Spec {
-    let slis = slis.iter();
-    let slis = slis.map(|(metric, attr)| json!({"name": metric, "metric": metric, "attr": attr}));
-    let value = json!({"seed": seed, "network": {"link": "100Gbps", "rtt": "10us"}, "queue": "fifo",
-        "cc": "swp-d", "classes": [{"name": "a", "flowsizes": "facebook_hadoop_bytes", "load": 0.6,
-            "interarrivals": {"kind": "lognormal", "sigma": 2.0},
-            "slis": slis.collect::<Vec<_>>(), "slo": slo}]});
-    Spec::read(value, Path::new("")).unwrap()
+/// What is predicted of a class, and how an SLO says that it should be less, or more.
+#[derive(Clone, Copy)]
+struct Judged {
+    name: &'static str,
+    metric: &'static str,
+    attr: &'static str,
+    upper: bool,
 }
 
-/// Of 3 million flows.
-fn truths() -> Vec<f64> {
-    let spec = spec(
-        &SLIS.map(|(metric, attr, _)| (metric, attr)),
-        None,
-        1_000_000,
-    );
-    let (classes, meter) = (spec.classes().unwrap(), Meter::default());
-    let flows = Flows::generate(&classes, spec.seed, span(&classes, 3_000_000)).unwrap();
-    let mut found = Candidate::of(&spec, &classes).run(&flows, &meter);
-    let estimates = found.estimates(&classes, ONCE).remove(0);
-    estimates.iter().map(|e| e.value).collect()
+const fn judged(
+    name: &'static str,
+    metric: &'static str,
+    attr: &'static str,
+    upper: bool,
+) -> Judged {
+    Judged {
+        name,
+        metric,
+        attr,
+        upper,
+    }
+}
+
+const SLIS: [Judged; 6] = [
+    judged("p50", "p50", "slowdown", true),
+    judged("p90", "p90", "slowdown", true),
+    judged("p99", "p99", "slowdown", true),
+    judged("mean", "mean", "slowdown", true),
+    judged("p10_throughput", "p10", "throughput", false),
+    judged("mean_throughput", "mean", "throughput", false),
+];
+
+impl Judged {
+    /// A tenth on the wrong side of `truth`, where there is such a value: no slowdown is below 1.
+    fn slo(&self, truth: f64) -> Option<String> {
+        match self.upper {
+            true if truth < 1.1 => None,
+            true => Some(format!("{} < {:.6}", self.name, truth / 1.1)),
+            false => Some(format!("{} > {:.0}bps", self.name, truth * 1.1)),
+        }
+    }
+}
+
+/// Classes that share a link; the last one is judged.
+struct Setting {
+    name: &'static str,
+    queue: &'static str,
+    cc: &'static str,
+    /// Sizes, log of the gaps' spread (Poisson without), load.
+    classes: &'static [(&'static str, Option<f64>, f64)],
+    most_flows: u64,
+    /// The flows of the run that is taken for the truth.
+    truth: u64,
+    /// Intervals that are not open, at least: an open one cannot miss.
+    closed: usize,
+    /// Runs of all SLIs in which one of the thresholds is called met.
+    met: usize,
+}
+
+const BURSTS: Setting = Setting {
+    name: "bursts in one queue",
+    queue: "fifo",
+    cc: "swp-d",
+    classes: &[("facebook_hadoop_bytes", Some(2.0), 0.6)],
+    most_flows: 128_000,
+    truth: 3_000_000,
+    closed: CLOSED,
+    met: 0,
+};
+const WEIGHTED: Setting = Setting {
+    name: "two weighted classes",
+    queue: "wfq",
+    cc: "swp-d",
+    classes: &[
+        ("websearch_bytes", Some(1.0), 0.15),
+        ("websearch_bytes", Some(1.0), 0.15),
+    ],
+    most_flows: 48_000,
+    truth: 1_000_000,
+    closed: CLOSED,
+    met: 0,
+};
+const PRIORITY: Setting = Setting {
+    name: "Poisson arrivals behind a class that goes first",
+    queue: "priority",
+    cc: "swp-h",
+    classes: &[("google_rpc", None, 0.4), ("google_rpc", None, 0.4)],
+    most_flows: 400_000,
+    truth: 3_000_000,
+    // Of the tails: they are known to nobody after so few busy periods.
+    closed: 0,
+    // Six thresholds, each of which may be wrong in one of 200.
+    met: 6,
+};
+
+impl Setting {
+    /// Priority serves classes in order: the one that is judged comes last.
+    fn place(&self) -> usize {
+        self.classes.len() - 1
+    }
+
+    fn spec(&self, slis: &[Judged], slo: Option<String>, seed: u64) -> Spec {
+        let slis = slis
+            .iter()
+            .map(|sli| json!({"name": sli.name, "metric": sli.metric, "attr": sli.attr}));
+        let slis: Value = slis.collect();
+        let classes = self.classes.iter().enumerate();
+        let classes: Value = classes
+            .map(|(i, (sizes, sigma, load))| {
+                let arrivals = match sigma {
+                    Some(sigma) => json!({"kind": "lognormal", "sigma": sigma}),
+                    None => json!({"kind": "poisson"}),
+                };
+                let mut class = json!({"name": format!("class_{i}"), "flowsizes": sizes, "load": load,
+                    "interarrivals": arrivals});
+                if i == self.place() {
+                    class["slis"] = slis.clone();
+                    class["slo"] = json!(slo);
+                }
+                class
+            })
+            .collect();
+        let value = json!({"seed": seed, "network": {"link": "100Gbps", "rtt": "10us"},
+            "queue": self.queue, "cc": self.cc, "classes": classes});
+        Spec::read(value, Path::new("")).unwrap()
+    }
+
+    fn truths(&self) -> Vec<f64> {
+        let spec = self.spec(&SLIS, None, 1_000_000);
+        let (classes, meter) = (spec.classes().unwrap(), Meter::default());
+        let flows = Flows::generate(&classes, spec.seed, span(&classes, self.truth)).unwrap();
+        let mut found = Candidate::of(&spec, &classes).run(&flows, &meter);
+        let estimates = found.estimates(&classes, ONCE).remove(self.place());
+        estimates.iter().map(|e| e.value).collect()
+    }
+
+    /// The judged class under every seed.
+    fn runs(&self, slis: &[Judged], slo: &str) -> Vec<ClassFound> {
+        let runs = (0..SEEDS).into_par_iter().map(|seed| {
+            let spec = self.spec(slis, Some(slo.to_owned()), seed);
+            let (classes, meter) = (spec.classes().unwrap(), Meter::default());
+            let candidate = Candidate::of(&spec, &classes);
+            let length = Length::UntilDecided(self.most_flows);
+            let (mut found, _) = predict(&candidate, seed, length, &meter).unwrap();
+            found.remove(self.place())
+        });
+        runs.collect()
+    }
+
+    /// What is wrong with the `i`-th SLI of `runs`, which is to miss its truth rarely.
+    fn mistake(&self, sli: Judged, i: usize, runs: &[ClassFound], truth: f64) -> Option<String> {
+        let known = runs.iter().map(|class| &class.slis[i]);
+        let known = known.filter(|sli| sli.enough);
+        let ends = known.filter_map(|sli| Some((sli.ci99[0]?, sli.ci99[1]?)));
+        let ends: Vec<(f64, f64)> = ends.collect();
+        let below = ends.iter().filter(|(_, high)| *high < truth).count();
+        let above = ends.iter().filter(|(low, _)| *low > truth).count();
+        let (closed, name) = (ends.len(), sli.name);
+        let found = format!(
+            "{}: {name} {truth:.4}: {closed} closed, below {below}, above {above}",
+            self.name
+        );
+        println!("{found}");
+        let holds = closed >= self.closed && below <= MISSES && above <= MISSES;
+        (!holds).then_some(found)
+    }
+}
+
+fn met(runs: &[ClassFound]) -> usize {
+    let met = |class: &&ClassFound| class.verdict == Some(Verdict::Met);
+    runs.iter().filter(met).count()
 }
 
 #[test]
 fn intervals_hold_and_what_is_violated_by_a_tenth_is_never_met() {
-    for ((metric, attr, upper), truth) in SLIS.into_iter().zip(truths()) {
-        // A tenth on the wrong side.
-        let slo = match upper {
-            true => format!("{metric} < {:.6}", truth / 1.1),
-            false => format!("{metric} > {:.0}bps", truth * 1.1),
-        };
-        let runs = (0..SEEDS).into_par_iter().map(|seed| {
-            let spec = spec(&[(metric, attr)], Some(slo.clone()), seed);
-            let (classes, meter) = (spec.classes().unwrap(), Meter::default());
-            let candidate = Candidate::of(&spec, &classes);
-            let length = Length::UntilDecided(32_000);
-            let (mut found, _) = predict(&candidate, seed, length, &meter).unwrap();
-            found.remove(0)
-        });
-        let runs: Vec<_> = runs.collect();
-        let ends = runs.iter().map(|class| class.slis[0].ci99);
-        let below = ends
-            .clone()
-            .filter(|[_, high]| high.is_some_and(|h| h < truth))
-            .count();
-        let above = ends
-            .filter(|[low, _]| low.is_some_and(|l| l > truth))
-            .count();
-        let known = runs.iter().filter(|class| class.slis[0].enough).count();
-        let met = runs
-            .iter()
-            .filter(|class| class.verdict == Some(Verdict::Met))
-            .count();
-        println!(
-            "{metric} {attr} {truth:.4}: below {below}, above {above}, met {met}, known {known}"
-        );
-        assert!(
-            below <= MISSES && above <= MISSES,
-            "{metric}: {below} {above}"
-        );
-        assert_eq!(met, 0, "{metric}");
-        assert!(known > 150, "{metric}: {known} of {SEEDS} have an interval");
+    // Each by itself: a run ends when that one is narrow or decided.
+    let mut mistakes = Vec::new();
+    for (sli, truth) in SLIS.into_iter().zip(BURSTS.truths()) {
+        let runs = BURSTS.runs(&[sli], &sli.slo(truth).unwrap());
+        mistakes.extend(BURSTS.mistake(sli, 0, &runs, truth));
+        assert_eq!(met(&runs), 0, "{}", sli.name);
     }
-    assert_eq!(
-        serde_json::to_value(Metric::Percentile(0.1)).unwrap(),
-        "p10"
-    );
+    assert!(mistakes.is_empty(), "{mistakes:?}");
+}
+
+/// All SLIs of one run; it is met if any of them is.
+fn hold_together(setting: &Setting) {
+    let truths = setting.truths();
+    let slos = SLIS.iter().zip(&truths);
+    let slos = slos.filter_map(|(sli, truth)| sli.slo(*truth));
+    let runs = setting.runs(&SLIS, &slos.collect::<Vec<_>>().join(" or "));
+    let each = SLIS.into_iter().zip(truths).enumerate();
+    let mistakes = each.filter_map(|(i, (sli, truth))| setting.mistake(sli, i, &runs, truth));
+    let mistakes: Vec<String> = mistakes.collect();
+    println!("{}: met {}", setting.name, met(&runs));
+    assert!(met(&runs) <= setting.met, "{}", setting.name);
+    assert!(mistakes.is_empty(), "{mistakes:#?}");
+}
+
+#[test]
+fn they_do_so_in_weighted_queues() {
+    hold_together(&WEIGHTED);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn they_do_so_at_high_load() {
+    hold_together(&PRIORITY);
 }
 
 #[test]
 fn thirty_seven_flows_decide_nothing() {
-    let spec = spec(&[("p50", "slowdown")], Some("p50 < 1.44".into()), 44);
+    let spec = BURSTS.spec(&SLIS[..1], Some("p50 < 1.44".into()), 44);
     let (classes, meter) = (spec.classes().unwrap(), Meter::default());
     let candidate = Candidate::of(&spec, &classes);
     let (found, _) = predict(&candidate, 44, Length::UntilDecided(400_000), &meter).unwrap();

@@ -29,8 +29,8 @@ use crate::errors::{guarded, spec_error, value};
 mod _native {
     #[pymodule_export]
     use super::{
-        bigswitch, build_profile, catalog, map_values, parse, schema, size_distribution,
-        version, with_scheme,
+        bigswitch, build_profile, catalog, map_values, parse, schema, size_distribution, version,
+        with_scheme,
     };
     #[pymodule_export]
     use crate::planning::{judge, model_flows, planning};

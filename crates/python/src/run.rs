@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use fctlab_fabric::outcome::{self, Outcome, RunError};
-use fctlab_fabric::{prepared, records};
 use fctlab_fabric::run::{self, RunOptions};
+use fctlab_fabric::{prepared, records};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use serde_json::json;
@@ -97,6 +97,11 @@ impl Prepared {
     /// Every default filled in and every preset merged, as JSON.
     fn resolved(&self) -> String {
         json!(self.0.scenario).to_string()
+    }
+
+    /// How many flows it is expected to have.
+    fn expected_flows(&self) -> u64 {
+        self.0.expected_flows
     }
 
     /// What to say about it before it is simulated: a line each.

@@ -71,6 +71,8 @@ def main() -> NoReturn:
         # Without arguments the help has been shown, and there is nothing more to say.
         message = error.format_message()
         code = _fail(message, error.exit_code) if message.strip() else error.exit_code
+    except MemoryError as error:
+        code = _fail(" ".join(["there is not enough memory", *map(str, error.args)]), 2)
     except InternalError as error:
         code = _fail(f"bug in fctlab {fctlab.__version__}, please report it: {error}", 1)
     sys.exit(code)

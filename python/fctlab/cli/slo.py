@@ -85,13 +85,18 @@ def provision(
     ] = None,
     sets: Sets = None,
     seed: Seed = None,
+    most_flows: Annotated[
+        int | None, typer.Option(help="Simulate at most so many at each capacity.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Find the least link rate that meets every SLO, per scheduling strategy."""
     names = planning.STRATEGIES
     if strategies is not None:
         names = cast(Any, tuple(name.strip() for name in strategies.split(",")))
-    found = planning.provision(_load(spec, sets, seed), names, precision=precision)
+    found = planning.provision(
+        _load(spec, sets, seed), names, precision=precision, most_flows=_positive(most_flows)
+    )
     from fctlab.cli import slo_tables
 
     _show(found, as_json, slo_tables.provisions)

@@ -60,7 +60,8 @@ def plan(found: dict[str, Any]) -> RenderableType:
     for row in made["off_forecast"]:
         loss = "overload" if row["worst_loss"] is None else f"{row['worst_loss']:+.3f}"
         what = f"{row['class']}: {row['what']} {row['change']}"
-        off.add_row(what, loss, ", ".join(row["broken"]) or "none")
+        broken = ", ".join(row["broken"]) or "none"
+        off.add_row(what, loss, row["cut_short"] or broken)
     parts: list[RenderableType] = [whole(table), *map(Text, lines)]
     parts += [whole(off)] if made["off_forecast"] else []
     return Group(*parts, *_load(found), Text(_cost(found["cost"]), style="dim"))
@@ -152,7 +153,8 @@ def provisions(found: dict[str, Any]) -> RenderableType:
             ", ".join(f"{n} {w:.3f}" for n, w in pairs),
         )
     slos = (Text(f"{c['name']}: {c['slo']}") for c in found["spec"]["classes"])
-    return Group(whole(table), *slos, Text(_cost(found["cost"]), style="dim"))
+    warnings = (Text(f"warning: {warning}") for warning in found["warnings"])
+    return Group(whole(table), *slos, *warnings, Text(_cost(found["cost"]), style="dim"))
 
 
 def fit(found: dict[str, Any]) -> RenderableType:

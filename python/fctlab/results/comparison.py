@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
-from fctlab import _native
+from fctlab import _native, memory
 from fctlab.errors import SpecError
 from fctlab.results import kinds, store
 from fctlab.results.result import Result, simulate
@@ -305,7 +305,8 @@ def compare(
         progress: called about ten times a second for each run that is under way.
 
     Raises:
-        SpecError: a mistake in the scenario or an argument; nothing has been simulated.
+        SpecError: a mistake in the scenario or an argument, or flows of runs at once that do not
+            fit into memory; nothing has been simulated.
         OutputError: `out` cannot be written, or holds what is not overwritten without `force`;
             nothing has been simulated.
         KeyboardInterrupt: on Ctrl-C, within a second; its text says what was kept.
@@ -318,6 +319,8 @@ def compare(
     elif workers < 1:
         raise SpecError("workers", f"{workers} is not at least 1")
     warn(prepared for _, prepared in planned)
+    held = [prepared for _, prepared in planned if memory.is_held(prepared, out is not None)]
+    memory.check_runs(held, None if out is None else workers)
     if out is None:
         return Comparison(cells, _simulate_all(planned, None, workers, progress))
     counts = [cell.scenario["traffic"].get("flows") or 0 for cell in cells]

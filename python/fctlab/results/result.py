@@ -248,9 +248,8 @@ class Result:
 
 def simulate(scenario: Prepared, folder: Path | None, progress: ProgressCallback | None) -> Result:
     """Run what is prepared; flows and recordings go into `folder`, if there is one."""
-    held = scenario["traffic"].get("flows") or 0
-    if folder is None or scenario["engine"]["kind"] == "model":
-        memory.check("traffic.flows", held, "flows", memory.BYTES_PER_FLOW)
+    if memory.is_held(scenario, folder is not None):
+        memory.check_runs([scenario])
     recordings = folder and folder / kinds.RECORDINGS
     if recordings:
         recordings.mkdir(parents=True)

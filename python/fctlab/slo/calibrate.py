@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fctlab import memory
 from fctlab.errors import SpecError
 from fctlab.slo import bottleneck, planning
 
@@ -108,6 +109,8 @@ def calibrate(
     loaded = planning.load(spec, [f'cc="{preset or scheme}"'])
     means = {each["name"]: _mean_bytes(each) for each in loaded["classes"]}
     counts = {k: int(flows * min(MORE, max(means.values()) / v)) for k, v in means.items()}
+    drawn = 2 * len(loads) * sum(counts.values())
+    memory.check("flows", drawn, "flows of all runs", memory.BYTES_PER_FLOW)
     samples: list[list[Sample]] = []
     for seed in (loaded["seed"], loaded["seed"] + 1):
         samples.append([])

@@ -21,7 +21,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from fctlab import _native, plain
+from fctlab import _native, memory, plain
 from fctlab.errors import SpecError, SpecWarning
 from fctlab.scenario import read_tables
 
@@ -99,16 +99,18 @@ def predict(
     Args:
         spec: see `load`.
         engine: ``"model"``, or ``"packet"``: the same flows packet by packet, see `bottleneck`.
-        most_flows: at most so many flows.
+        most_flows: at most so many flows; default: 40 million. Never more than fit into memory,
+            which ``warnings`` say where it leaves a verdict open.
 
     Returns:
         ``classes``: ``{"name", "verdict" ("met", "violated", "undecided"; None without an SLO),
         "why", "loss", "slis": [{"name", "attr", "value", "ci95", "ci99", "flows",
-        "flows_needed", "count_error", "enough", "tight", "targets"}]}``, verdicts being about
-        ``ci99``, which is open where ``flows`` are not ``enough``, and ``targets`` what the SLO
-        compares it with (``[{"below": 3.0}]`` or ``above``); ``load`` (``payload``, ``wire`` and
-        ``used``, shares of the link, and ``classes``); ``warnings``; ``flows``, ``simulated_s``,
-        ``cost`` (``wall_s``, ``evaluations``, ``flows``) and the resolved ``spec``.
+        "flows_needed", "count_error", "work_error", "enough", "tight", "targets"}]}``, verdicts
+        being about ``ci99``, which is open where ``flows`` are not ``enough``, and ``targets``
+        what the SLO compares it with (``[{"below": 3.0}]`` or ``above``); ``load`` (``payload``,
+        ``wire`` and ``used``, shares of the link, and ``classes``); ``warnings``; ``flows``,
+        ``simulated_s``, ``cost`` (``wall_s``, ``evaluations``, ``flows``) and the resolved
+        ``spec``.
 
     Raises:
         SpecError: a mistake in the specification.
@@ -116,7 +118,7 @@ def predict(
     if engine not in ENGINES:
         raise SpecError("engine", f"{engine!r} is not an engine; known: {', '.join(ENGINES)}")
     resolved = load(spec)
-    found: dict[str, Any] = ask("predict", spec=resolved, most_flows=most_flows)
+    found: dict[str, Any] = ask("predict", spec=resolved, limit=memory.limit(most_flows))
     found["engine"] = engine
     found["warnings"] = [*found.get("warnings", []), *_unread(resolved)]
     if engine == "model":
@@ -129,6 +131,7 @@ def predict(
         found["warnings"].append(f"{message} {', '.join(unused)}")
     _warn(found)
     until_s = found["simulated_s"]
+    memory.check("most_flows", found["flows"], "flows of packets", 2 * memory.BYTES_PER_FLOW)
     run, result = bottleneck.replay(resolved, flows(resolved, found["flows"], until_s=until_s))
     found["classes"] = judge(resolved, run, until_s)
     found["packet_hops"] = result.counters["packet_hops"]
@@ -215,6 +218,7 @@ def flows(spec: Spec, count: int, *, until_s: float | None = None) -> pl.DataFra
     import polars as pl
 
     resolved = load(spec)
+    memory.check("count", count, "flows", memory.BYTES_PER_FLOW)
     question = {"spec": resolved, "flows": count, "until_s": until_s}
     found = pl.DataFrame(_native.model_flows(json.dumps(question)))
     names = pl.Series([each["name"] for each in resolved["classes"]])
@@ -227,20 +231,22 @@ def plan(spec: Spec, *, most_flows: int | None = None) -> dict[str, Any]:
 
     Args:
         spec: see `load`.
-        most_flows: at most so many flows for one verdict; default: 160 million.
+        most_flows: at most so many flows for one choice, one verdict or one what-if; default: 160
+            million for verdicts, 40 million elsewhere. Never more than fit into memory.
 
     Returns:
         ``plan``: ``success``, ``verdict``, ``weights``, ``classes`` as `predict` has them (on flows
         that the weights were not chosen on, unless all are traces),
         ``baselines``, ``margin`` (of the worst class, as a share of its threshold), ``binding``,
         ``algorithm_1`` and ``search`` (how each ended), ``compared`` (from which weights those
-        were chosen, all on the same flows), ``off_forecast`` (loads and sigmas off by 20%, the
-        worst first); ``cost``, ``spec``.
+        were chosen, all on the same flows), ``flows`` (behind the verdict), ``off_forecast`` (loads
+        and sigmas off by 20%, the worst first; ``cut_short`` says why flows say little);
+        ``warnings``, ``cost``, ``spec``.
 
     Raises:
         SpecError: a mistake, a class without an SLO, or a queue without weights.
     """
-    found: dict[str, Any] = ask("plan", spec=load(spec), most_flows=most_flows)
+    found: dict[str, Any] = ask("plan", spec=load(spec), limit=memory.limit(most_flows))
     return found
 
 
@@ -249,6 +255,7 @@ def provision(
     strategies: Iterable[Strategy] = STRATEGIES,
     *,
     precision: float | None = None,
+    most_flows: int | None = None,
 ) -> dict[str, Any]:
     """Find the least link rate with which each strategy meets every SLO.
 
@@ -257,12 +264,14 @@ def provision(
         strategies: a shared FIFO, the sum of what each class needs alone, optimised weights with
             FIFO or fair queueing inside each class, strict priority in the order of classes.
         precision: flows behind each SLI, in multiples of the least (1,000 for a p99).
+        most_flows: at most so many flows at each capacity; default: 40 million. Never more than
+            fit into memory; ``warnings`` say where `precision` takes more.
 
     Returns:
         ``strategies``: ``{"strategy", "capacity_bps" (None when 64 times the offered load does
         not do), "capacity_ci95" (from where every SLO is violated for all values inside the 95%
         intervals to where all are met for all of them; an end may be None), "load", "weights",
-        "tried"}``; ``cost``, ``spec``.
+        "tried"}``; ``warnings``, ``cost``, ``spec``.
 
     Raises:
         SpecError: a mistake, an unknown strategy, or a class without an SLO.
@@ -273,6 +282,10 @@ def provision(
             known = ", ".join(STRATEGIES)
             raise SpecError("strategies", f"{name!r} is not a strategy; known: {known}")
     found: dict[str, Any] = ask(
-        "provision", spec=load(spec), strategies=chosen, precision=precision
+        "provision",
+        spec=load(spec),
+        strategies=chosen,
+        precision=precision,
+        limit=memory.limit(most_flows),
     )
     return found

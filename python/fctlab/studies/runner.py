@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from fctlab import memory
 from fctlab.errors import OutputError
 from fctlab.results import kinds, store
 from fctlab.results.result import simulate
@@ -72,11 +73,11 @@ def run(
     try:
         inputs = _Inputs(folder.absolute() / INPUTS, cells)
         _perform(inputs.jobs(), workers, watch)
-        jobs = {
-            (cell.id, seed): _job(folder, cell, seed, inputs)
-            for cell in cells
-            for seed in range(1, seeds + 1)
-        }
+        seeds_of = range(1, seeds + 1)
+        jobs = {(c.id, seed): _job(folder, c, seed, inputs) for c in cells for seed in seeds_of}
+        scenarios = (inputs.resolve(cell.scenario, 1) for cell in cells)
+        held = [s for s in scenarios if memory.is_held(s, _is_recorded(s))]
+        memory.check_runs(held * seeds, workers)
         _perform(list(jobs.values()), workers, watch)
         # Cells that come to the same share a file; it may be called by another's name.
         return Results(Run(_read(job.file) | {"cell": id}) for (id, _), job in jobs.items())
@@ -129,10 +130,14 @@ def _job(folder: Path, cell: Cell, seed: int, inputs: _Inputs) -> _Job:
     return _Job(f"{cell.id}, seed {seed}", folder / CELLS / f"{key}.json", cell.cost, work)
 
 
+def _is_recorded(scenario: Mapping[str, Any]) -> bool:
+    return any(scenario["record"].values())
+
+
 @contextmanager
 def _workspace(scenario: Mapping[str, Any], folder: Path) -> Iterator[Path | None]:
     """A directory for what the run records, if it records anything; gone afterwards."""
-    if not any(scenario["record"].values()):
+    if not _is_recorded(scenario):
         yield None
         return
     with store.workspace(folder) as temporary:

@@ -61,6 +61,7 @@ pub fn prepare(
     offered::check(&scenario, &offered)?;
     let classes = traffic.class_names().to_vec();
     check_classes(&scenario, &classes)?;
+    let expected_flows = traffic.expected_flows();
     trace::check(&scenario, &fabric, traffic)?;
     let warnings = warnings(&scenario, &fabric, &settings, &offered);
     Ok(Prepared {
@@ -68,6 +69,7 @@ pub fn prepare(
         fabric,
         settings,
         classes,
+        expected_flows,
         offered,
         warnings,
     })

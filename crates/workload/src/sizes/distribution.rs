@@ -197,6 +197,20 @@ impl SizeDistribution {
         atom + rest.sum::<f64>()
     }
 
+    /// Mean of the squared size: how unevenly flows bring their bytes.
+    pub fn mean_square(&self) -> f64 {
+        let first = self.points[0];
+        let rest = self.points.windows(2).map(|pair| {
+            let (a, b) = (pair[0].size, pair[1].size);
+            (pair[1].probability - pair[0].probability)
+                * match self.interpolation {
+                    Interpolation::Linear => (a * a + a * b + b * b) / 3.0,
+                    Interpolation::Step => b * b,
+                }
+        });
+        first.probability * first.size * first.size + rest.sum::<f64>()
+    }
+
     /// Mean bytes of a flow on the wire, headers included: E\[S\] + header E\[ceil(S / payload)\]; exact.
     pub fn mean_wire(&self, format: &PacketFormat) -> f64 {
         self.mean() + format.header.get() as f64 * self.mean_packets(format.payload)
@@ -265,6 +279,9 @@ mod tests {
                 .unwrap();
         assert_eq!(sizes.mean(), 2190.0);
         assert_eq!(sizes.mean_wire(&PacketFormat::default()), 2190.0 + 60.0);
+        // 1460^2 x (1 + 4) / 2; uniform on [0, 3]: 3.
+        assert_eq!(sizes.mean_square(), 1460.0 * 1460.0 * 2.5);
+        assert_eq!(linear(&[(0.0, 0.0), (3.0, 1.0)]).mean_square(), 3.0);
     }
 
     #[test]

@@ -68,7 +68,7 @@ def _predict(
             traffic("background", background / 100, 1 - weight),
         ],
     }
-    found = planning.ask("predict", spec=spec, most_flows=FLOWS[mode], fixed=True)
+    found = planning.ask("predict", spec=spec, limit={"most_flows": FLOWS[mode]}, fixed=True)
     return {c["name"]: float(c["slis"][0]["value"]) for c in found["classes"]}
 
 
