@@ -49,13 +49,15 @@ impl Backlog {
         (excess(self.before) + excess(self.after)) / 2.0
     }
 
-    /// The share of the time for which it is.
-    pub fn above(&self, threshold: f64) -> f64 {
+    /// The shares of the time between which it is.
+    pub fn above(&self, threshold: f64) -> Option<(f64, f64)> {
         let Backlog { before, after } = *self;
+        let crosses = (threshold - before) / (after - before);
         match (before > threshold, after > threshold) {
-            (true, true) => 1.0,
-            (false, false) => 0.0,
-            _ => (before.max(after) - threshold) / (before - after).abs(),
+            (true, true) => Some((0.0, 1.0)),
+            (true, false) => Some((0.0, crosses)),
+            (false, true) => Some((crosses, 1.0)),
+            (false, false) => None,
         }
     }
 }
@@ -75,9 +77,8 @@ pub(crate) struct Seen {
     pub available: f64,
     /// Backlog above T.
     pub excess: f64,
-    /// Bytes that left, and that left while more than T waited.
+    /// Bytes that left.
     pub served: f64,
-    pub marked: f64,
 }
 
 impl Seen {
