@@ -6,6 +6,7 @@ use crate::acks::{Instant, Past};
 use crate::fair::Fair;
 use crate::sender::Sender;
 use crate::signal::Signal;
+use crate::window::Line;
 
 /// A flow on its way.
 #[derive(Clone, Copy, Debug)]
@@ -18,8 +19,11 @@ pub(crate) struct InFlight {
     /// When its last byte is sent, once that is known.
     pub arrives: f64,
     pub class: u16,
-    /// Its place among the flows that go on sending (fair queueing).
+    /// Under fair queueing: its place among the flows that go on sending, and what leaves before its end
+    /// whatever the rounds say, the packet that is being sent when it comes and of its own the last part.
     pub slot: u32,
+    pub sending: f64,
+    pub own: f64,
 }
 
 /// A part of a step, in which a queue grows or shrinks evenly.
@@ -131,14 +135,14 @@ impl Waiting {
 
 impl Queue {
     /// Nothing has come yet. Flows of a `fair` one are served by turns.
-    pub fn new(sender: Sender, fair: bool) -> Self {
+    pub fn new(sender: Sender, fair: bool, line: &Line) -> Self {
         Queue {
             sender,
             signal: Signal::default(),
             past: Past::default(),
             listeners: 0,
             waiting: match fair {
-                true => Waiting::Fair(Fair::default()),
+                true => Waiting::Fair(Fair::new(line)),
                 false => Waiting::Fifo(VecDeque::new()),
             },
             arrived: 0.0,

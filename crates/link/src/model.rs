@@ -154,7 +154,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         let window = Reaction::of(control, &line, r_init / capacity);
         let queue = |_| {
             let sender = Sender::new(r_init, round_trip, relax, window, fair, control.beta);
-            Queue::new(sender, fair)
+            Queue::new(sender, fair, &line)
         };
         Model {
             setup,
@@ -256,6 +256,8 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             arrives: queue.sender.burst_end(now, size),
             class: arrival.class,
             slot: 0,
+            sending: 0.0,
+            own: 0.0,
         };
         if let Waiting::Fair(fair) = &mut queue.waiting {
             fair.start(&mut flow, burst);
