@@ -118,8 +118,10 @@ def predict(
     resolved = load(spec)
     found: dict[str, Any] = ask("predict", spec=resolved, most_flows=most_flows)
     found["engine"] = engine
-    found["warnings"] = [*found.get("warnings", []), *_unread(resolved)]
+    found["warnings"] += _unread(resolved)
+    inaccurate = found.pop("inaccurate")
     if engine == "model":
+        found["warnings"] += inaccurate
         _warn(found)
         return found
     from fctlab import bottleneck
@@ -235,12 +237,14 @@ def plan(spec: Spec, *, most_flows: int | None = None) -> dict[str, Any]:
         ``baselines``, ``margin`` (of the worst class, as a share of its threshold), ``binding``,
         ``algorithm_1`` and ``search`` (how each ended), ``compared`` (from which weights those
         were chosen, all on the same flows), ``off_forecast`` (loads and sigmas off by 20%, the
-        worst first); ``cost``, ``spec``.
+        worst first); ``warnings``, as `predict` has them; ``cost``, ``spec``.
 
     Raises:
         SpecError: a mistake, a class without an SLO, or a queue without weights.
     """
     found: dict[str, Any] = ask("plan", spec=load(spec), most_flows=most_flows)
+    found["warnings"] += found.pop("inaccurate")
+    _warn(found)
     return found
 
 
@@ -262,7 +266,8 @@ def provision(
         ``strategies``: ``{"strategy", "capacity_bps" (None when 64 times the offered load does
         not do), "capacity_ci95" (from where every SLO is violated for all values inside the 95%
         intervals to where all are met for all of them; an end may be None), "load", "weights",
-        "tried"}``; ``cost``, ``spec``.
+        "tried"}``; ``warnings`` (where the model is known to be off, on the slowest of these links
+        that classes share); ``cost``, ``spec``.
 
     Raises:
         SpecError: a mistake, an unknown strategy, or a class without an SLO.
@@ -275,4 +280,6 @@ def provision(
     found: dict[str, Any] = ask(
         "provision", spec=load(spec), strategies=chosen, precision=precision
     )
+    found["warnings"] = found.pop("inaccurate")
+    _warn(found)
     return found

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use fctlab_core::{SpecError, spec};
+use fctlab_core::{Rate, SpecError, spec};
 use fctlab_link::{Control, QueueSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::accuracy;
 use crate::change;
 use crate::evaluate::{Candidate, Flows, MOST_FLOWS, Meter, span};
 use crate::load::Load;
@@ -67,12 +68,11 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
             "flows": meter.flows.load(Ordering::Relaxed),
         })
     };
-    // Beside what was found: the load that it was found at.
+    // Beside what was found: the load that it was found at, and what to beware of.
     let with_load = |spec: &Spec, mut found: Value| {
         let load = Load::of(spec, &spec.classes()?);
-        if let Some(warning) = load.warning(spec) {
-            found["warnings"] = json!([warning]);
-        }
+        found["warnings"] = json!(Vec::from_iter(load.warning(spec)));
+        found["inaccurate"] = json!(accuracy::warnings(spec, &load, spec.network.link));
         found["load"] = json!(load);
         Ok(found)
     };
@@ -135,7 +135,16 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
                 return Err(SpecError::new("precision", message));
             }
             let found = provision(&spec, &strategies, precision, meter)?;
-            Ok(json!({"spec": spec, "strategies": found, "cost": cost()}))
+            // Of the slowest link that all classes share, where the model is farthest off.
+            let shared = found.iter().filter(|p| p.strategy != Strategy::Static);
+            let slowest = shared.filter_map(|p| p.capacity_bps);
+            let slowest = slowest.fold(f64::INFINITY, f64::min);
+            let load = Load::of(&spec, &spec.classes()?);
+            let inaccurate = match slowest.is_finite() {
+                true => accuracy::warnings(&spec, &load, Rate::from_bps(slowest.round() as u64)),
+                false => Vec::new(),
+            };
+            Ok(json!({"spec": spec, "strategies": found, "inaccurate": inaccurate, "cost": cost()}))
         }
         Question::Speed { spec, flows } => {
             let spec = read(&spec)?;
