@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def errors(resolved: dict[str, Any], flows: int) -> tuple[list[float], list[floa
     run, _ = bottleneck.replay(resolved, drawn)
     sizes = drawn["size_bytes"].to_numpy()
     model, packets = (each["slowdown"].to_numpy() for each in (drawn, run))
-    bins = [(sizes > low) & (sizes <= high) for low, high in zip(EDGES, EDGES[1:], strict=False)]
+    bins = [(sizes > low) & (sizes <= high) for low, high in itertools.pairwise(EDGES)]
     means = [float(model[i].mean() / packets[i].mean() - 1) for i in bins]
     tails = [float(np.quantile(model[i], 0.99) / np.quantile(packets[i], 0.99) - 1) for i in bins]
     return means, tails
