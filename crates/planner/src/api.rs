@@ -141,7 +141,10 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
             let slowest = slowest.fold(f64::INFINITY, f64::min);
             let load = Load::of(&spec, &spec.classes()?);
             let inaccurate = match slowest.is_finite() {
-                true => accuracy::warnings(&spec, &load, Rate::from_bps(slowest.round() as u64)),
+                true => {
+                    let whole = (slowest / 1e6).round() as u64 * 1_000_000;
+                    accuracy::warnings(&spec, &load, Rate::from_bps(whole))
+                }
                 false => Vec::new(),
             };
             Ok(json!({"spec": spec, "strategies": found, "inaccurate": inaccurate, "cost": cost()}))
