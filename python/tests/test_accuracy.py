@@ -71,7 +71,7 @@ def test_under_fair_queueing_packets_leave_whole(queue: Any) -> None:
 
 def test_where_the_model_is_off_predict_plan_and_provision_say_so() -> None:
     few = spec(FACEBOOK, "hpcc", "wfq", link="25Gbps", rtt="8us")
-    with pytest.warns(UserWarning, match="here 23 .25Gbps, 8us.*17% too low"):
+    with pytest.warns(UserWarning, match="here 23 .25Gbps, 8us.*24% too low"):
         found = planning.predict(few, most_flows=200)
     assert len(found["warnings"]) == 1 and "--engine packet" in found["warnings"][0]
     with pytest.warns(UserWarning, match="few packets"):
