@@ -15,8 +15,8 @@ pub(crate) struct Acks {
     /// At the end of the step all is acked that was sent until then; under fair queueing, where
     /// flows do not wait for each other, all that was served until then.
     pub since: Moment,
-    /// What is marked of that which is acked in the step.
-    pub marks: Marks,
+    /// What is acked in the step is marked.
+    pub marked: bool,
     /// The queue when that left which is acked at the beginning and at the end of the step.
     pub from: Instant,
     pub to: Instant,
@@ -29,7 +29,7 @@ impl Acks {
         Acks {
             span,
             since: Moment::default(),
-            marks: Marks::default(),
+            marked: false,
             from: Instant::default(),
             to: Instant::default(),
         }
@@ -45,33 +45,13 @@ pub(crate) struct Moment {
     pub part: f64,
 }
 
-/// Marks in a step: which share of what is acked has one, after which share of the step the first
-/// of them comes, and after which the last.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Marks {
-    pub share: f64,
-    pub first: f64,
-    pub last: f64,
-}
-
-impl Marks {
-    /// The part of the marks that comes in the first `part` of the step.
-    pub fn until(&self, part: f64) -> f64 {
-        match self.last > self.first {
-            true => ((part - self.first) / (self.last - self.first)).clamp(0.0, 1.0),
-            false => f64::from(u8::from(part >= self.last)),
-        }
-    }
-}
-
 /// A queue at the end of a step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Instant {
     pub at: f64,
-    /// Bytes that had come, had left, and had left marked, since the beginning.
+    /// Bytes that had come and had left, since the beginning.
     pub arrived: f64,
     pub served: f64,
-    pub marked: f64,
     /// The integral of the rate at which bytes left, over what flows may count on: seconds.
     pub busy: f64,
     /// Bytes that wait, over a BDP at what flows may count on.
@@ -86,7 +66,6 @@ impl Instant {
             at: mix(self.at, other.at),
             arrived: mix(self.arrived, other.arrived),
             served: mix(self.served, other.served),
-            marked: mix(self.marked, other.marked),
             busy: mix(self.busy, other.busy),
             waiting: mix(self.waiting, other.waiting),
         }
@@ -106,6 +85,8 @@ pub(crate) struct Past {
     instants: VecDeque<Instant>,
     /// How many came before those.
     forgotten: u64,
+    /// When that left which is marked: from when until when.
+    marked: VecDeque<(f64, f64)>,
     /// Questions move on with time: how many instants lie before what left and what was sent when
     /// that was asked last.
     left: usize,
@@ -119,6 +100,32 @@ impl Past {
         (self.left, self.sent) = (0, 0);
         self.instants.clear();
         self.instants.push_back(now);
+        self.marked.clear();
+    }
+
+    /// What leaves between these moments, later than what was marked before, is marked.
+    pub fn mark(&mut self, from: f64, to: f64) {
+        match self.marked.back_mut() {
+            // But for rounding.
+            Some(last) if last.1 >= from * (1.0 - 4.0 * f64::EPSILON) => last.1 = to,
+            _ => self.marked.push_back((from, to)),
+        }
+    }
+
+    /// The first moment after `at` at which marks begin or end; infinite if none is known.
+    pub fn marks_change(&mut self, at: f64) -> f64 {
+        while self.marked.front().is_some_and(|&(_, to)| to <= at) {
+            self.marked.pop_front();
+        }
+        match self.marked.front() {
+            Some(&(from, _)) if from > at => from,
+            Some(&(_, to)) => to,
+            None => f64::INFINITY,
+        }
+    }
+
+    fn is_marked(&self, at: f64) -> bool {
+        self.marked.iter().any(|&(from, to)| from <= at && at < to)
     }
 
     /// A step is over.
@@ -149,31 +156,16 @@ impl Past {
     pub fn acks(&mut self, end: f64, span: f64, round_trip: f64, fair: bool) -> Acks {
         let left = end - round_trip;
         let place = self.left(left - span);
-        let (from, after_from) = (self.instant(place), self.left);
+        let from = self.instant(place);
         let place = self.left(left);
-        let (to, after_to) = (self.instant(place), self.left);
-        let mut marks = Marks::default();
-        if to.marked > from.marked {
-            let part = |place: Place| {
-                let at = self.instant(place).at;
-                ((at - from.at) / (to.at - from.at)).clamp(0.0, 1.0)
-            };
-            let bytes = to.marked - from.marked;
-            let passing = self.seek(after_from, |i| i.marked <= from.marked);
-            let reaching = self.seek(after_to, |i| i.marked < to.marked);
-            marks = Marks {
-                share: (bytes / (to.served - from.served)).min(1.0),
-                first: part(self.place(passing, from.marked, |i| i.marked)),
-                last: part(self.place(reaching, to.marked, |i| i.marked)),
-            };
-        }
+        let to = self.instant(place);
         Acks {
             span,
             since: match fair {
                 true => self.moment(place, left),
                 false => self.sent(place, left),
             },
-            marks,
+            marked: self.is_marked(left - span / 2.0),
             from,
             to,
         }
@@ -251,7 +243,7 @@ impl Past {
 mod tests {
     use super::*;
 
-    /// Twice as much comes as leaves, marked from 2 s on.
+    /// Twice as much comes as leaves, marked from 2.25 s on.
     fn past() -> Past {
         let mut past = Past::default();
         past.restart(Instant::default());
@@ -261,12 +253,13 @@ mod tests {
                 at,
                 arrived: 2.0 * at,
                 served: at,
-                marked: (at - 2.0).max(0.0),
                 busy: at / 2.0,
                 waiting: at,
             };
             past.push(now, 10.0);
         }
+        past.mark(2.25, 3.0);
+        past.mark(3.0, 3.5);
         past
     }
 
@@ -274,17 +267,9 @@ mod tests {
     fn what_waits_is_acked_later() {
         let heard = |fair| past().acks(5.0, 2.0, 2.0, fair);
         let moment = |at, step, part| Moment { at, step, part };
-        // What left at 3 s had come at 1.5 s; half of what left from 1 to 3 s is marked.
+        // What left at 3 s had come at 1.5 s.
         assert_eq!(heard(false).since, moment(1.5, 1, 0.5));
         assert_eq!(heard(true).since, moment(3.0, 3, 0.0));
-        assert_eq!(
-            heard(false).marks,
-            Marks {
-                share: 0.5,
-                first: 0.5,
-                last: 1.0
-            }
-        );
         assert_eq!(
             (heard(false).from.waiting, heard(false).to.busy),
             (1.0, 1.5)
@@ -292,11 +277,23 @@ mod tests {
     }
 
     #[test]
+    fn marks_are_heard_from_when_to_when_they_were_made() {
+        let mut past = past();
+        assert_eq!(past.marks_change(1.0), 2.25);
+        assert_eq!(past.marks_change(2.25), 3.5);
+        // Of the step in which they begin only what left after that is marked.
+        for (end, span, marked) in [(4.25, 0.25, false), (5.0, 0.75, true), (5.75, 0.25, false)] {
+            assert_eq!(past.acks(end, span, 2.0, false).marked, marked, "{end}");
+        }
+        assert_eq!(past.marks_change(3.5), f64::INFINITY);
+    }
+
+    #[test]
     fn nothing_is_heard_before_the_beginning() {
         let early = past().acks(1.0, 1.0, 2.0, false);
         assert_eq!(
-            (early.since.at, early.marks.share, early.to.at),
-            (-1.0, 0.0, 0.0)
+            (early.since.at, early.marked, early.to.at),
+            (-1.0, false, 0.0)
         );
     }
 }

@@ -6,6 +6,7 @@ use crate::acks::{Instant, Past};
 use crate::fair::Fair;
 use crate::sender::Sender;
 use crate::signal::Signal;
+use crate::window::Line;
 
 /// A flow on its way.
 #[derive(Clone, Copy, Debug)]
@@ -18,8 +19,11 @@ pub(crate) struct InFlight {
     /// When its last byte is sent, once that is known.
     pub arrives: f64,
     pub class: u16,
-    /// Its place among the flows that go on sending (fair queueing).
+    /// Under fair queueing: its place among the flows that go on sending, and what leaves before its end
+    /// whatever the rounds say, the packet that is being sent when it comes and of its own the last part.
     pub slot: u32,
+    pub sending: f64,
+    pub own: f64,
 }
 
 /// A part of a step, in which a queue grows or shrinks evenly.
@@ -49,13 +53,15 @@ impl Backlog {
         (excess(self.before) + excess(self.after)) / 2.0
     }
 
-    /// The share of the time for which it is.
-    pub fn above(&self, threshold: f64) -> f64 {
+    /// The shares of the time between which it is.
+    pub fn above(&self, threshold: f64) -> Option<(f64, f64)> {
         let Backlog { before, after } = *self;
+        let crosses = (threshold - before) / (after - before);
         match (before > threshold, after > threshold) {
-            (true, true) => 1.0,
-            (false, false) => 0.0,
-            _ => (before.max(after) - threshold) / (before - after).abs(),
+            (true, true) => Some((0.0, 1.0)),
+            (true, false) => Some((0.0, crosses)),
+            (false, true) => Some((crosses, 1.0)),
+            (false, false) => None,
         }
     }
 }
@@ -75,9 +81,8 @@ pub(crate) struct Seen {
     pub available: f64,
     /// Backlog above T.
     pub excess: f64,
-    /// Bytes that left, and that left while more than T waited.
+    /// Bytes that left.
     pub served: f64,
-    pub marked: f64,
 }
 
 impl Seen {
@@ -130,14 +135,14 @@ impl Waiting {
 
 impl Queue {
     /// Nothing has come yet. Flows of a `fair` one are served by turns.
-    pub fn new(sender: Sender, fair: bool) -> Self {
+    pub fn new(sender: Sender, fair: bool, line: &Line) -> Self {
         Queue {
             sender,
             signal: Signal::default(),
             past: Past::default(),
             listeners: 0,
             waiting: match fair {
-                true => Waiting::Fair(Fair::default()),
+                true => Waiting::Fair(Fair::new(line)),
                 false => Waiting::Fifo(VecDeque::new()),
             },
             arrived: 0.0,

@@ -6,7 +6,7 @@
 //! window x (1 - alpha / 2), but never below the smallest rate's. At the end of a window without
 //! that: as much as the rise more.
 
-use crate::window::{Heard, Mark};
+use crate::window::{Heard, Mark, Sent};
 
 /// The window of one flow. Bytes are counted from its first one.
 #[derive(Clone, Copy, Debug)]
@@ -47,96 +47,158 @@ impl Dctcp {
         self.share
     }
 
-    /// In the step `bytes` were sent, after `before`, in packets of so many.
-    pub fn sent(&mut self, before: f64, bytes: f64, packet: f64) {
+    /// The step is over.
+    pub fn sent(&mut self, sent: &Sent) {
         if let Some(over) = &mut self.over {
-            over.sent(before, bytes, packet);
+            over.sent(sent);
         }
-        self.reduced.sent(before, bytes, packet);
+        self.reduced.sent(sent);
     }
 
     /// The share of the step after which the window is another one.
     pub fn on_acks(&mut self, heard: &Heard) -> f64 {
-        let marks = &heard.acks.marks;
-        let marked = heard.delivered * marks.share;
         let is_over = self.over.get_or_insert(Mark::Now(0.0)).passed(heard);
-        if let Some(share) = is_over {
-            let before = marks.until(share) * marked;
-            let delivered = self.delivered + share * heard.delivered;
-            self.alpha += self.gain * ((self.marked + before) / delivered - self.alpha);
-            self.delivered = (1.0 - share) * heard.delivered;
-            self.marked = marked - before;
-            self.over = Some(Mark::Now(share));
-        } else {
-            self.delivered += heard.delivered;
-            self.marked += marked;
-        }
-        let Some(share) = self.reduced.passed(heard) else {
-            return 0.0;
+        let free = self.reduced.passed(heard);
+        let cut = match free {
+            Some(share) if heard.acks.marked => {
+                Some(heard.next_ack(share)).filter(|&cut| cut <= 1.0)
+            }
+            _ => None,
         };
-        if marked > 0.0 {
-            let first = heard.next_ack(share.max(marks.first));
-            if first <= marks.last {
-                self.share = (self.share * (1.0 - self.alpha / 2.0)).max(self.least);
-                self.reduced = Mark::Now(first);
-                return first;
+        // What comes first is done first; with the ACK that does both the estimate is made before the cut.
+        let is_first = |over: f64| cut.is_none_or(|cut| over <= cut);
+        match is_over {
+            Some(over) if is_first(over) => {
+                self.estimate(over, heard);
+                // With an ACK that is marked, or before what the last cut was for is over, it does not rise.
+                if free.is_some_and(|free| over >= free) && cut != Some(over) {
+                    self.share = (self.share + self.rise).min(1.0);
+                }
+                self.cut(cut);
+            }
+            Some(over) => {
+                self.cut(cut);
+                self.estimate(over, heard);
+            }
+            None => {
+                self.delivered += heard.delivered;
+                self.marked += heard.marked();
+                self.cut(cut);
             }
         }
-        let Some(share) = is_over else {
-            return 0.0;
-        };
-        self.share = (self.share + self.rise).min(1.0);
-        share
+        cut.or(is_over).unwrap_or(0.0)
+    }
+
+    /// A window of data is over after `share` of the step.
+    fn estimate(&mut self, share: f64, heard: &Heard) {
+        let delivered = self.delivered + share * heard.delivered;
+        let marked = self.marked + share * heard.marked();
+        self.alpha += self.gain * (marked / delivered - self.alpha);
+        self.delivered = (1.0 - share) * heard.delivered;
+        self.marked = (1.0 - share) * heard.marked();
+        self.over = Some(Mark::Now(share));
+    }
+
+    fn cut(&mut self, share: Option<f64>) {
+        if let Some(share) = share {
+            self.share = (self.share * (1.0 - self.alpha / 2.0)).max(self.least);
+            self.reduced = Mark::Now(share);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::acks::{Acks, Marks};
+    use crate::acks::Acks;
+
+    /// A flow that sends as much as is acked, times its window.
+    struct Run {
+        flow: Dctcp,
+        acked: f64,
+        sent: f64,
+    }
+
+    impl Run {
+        fn new(share: f64) -> Self {
+            Run {
+                flow: Dctcp::new(share, 1.0 / 16.0, 0.008, 0.01),
+                acked: 0.0,
+                sent: 1000.0,
+            }
+        }
+
+        /// So many packets are acked in a step, marked or not; the window then, and the share of the step
+        /// after which it changed.
+        fn hear(&mut self, delivered: f64, marked: bool) -> (f64, f64) {
+            self.acked += delivered;
+            let acks = Acks {
+                marked,
+                ..Acks::of(1.0)
+            };
+            let part = self.flow.on_acks(&Heard {
+                delivered,
+                acked: self.acked,
+                packet: 1.0,
+                acks: &acks,
+            });
+            let bytes = delivered * self.flow.share();
+            self.flow.sent(&Sent {
+                before: self.sent,
+                part,
+                first: part * bytes,
+                rest: (1.0 - part) * bytes,
+                packet: 1.0,
+            });
+            self.sent += bytes;
+            (self.flow.share(), part)
+        }
+    }
 
     #[test]
     fn one_cut_per_window_and_a_rise_after_one_without() {
-        let mut flow = Dctcp::new(1.0, 1.0 / 16.0, 0.008, 0.01);
-        let (mut acked, mut sent) = (0.0, 1000.0);
-        let mut hear = |flow: &mut Dctcp, delivered: f64, marked: f64| {
-            acked += delivered;
-            let acks = Acks {
-                marks: Marks {
-                    share: marked,
-                    first: 0.0,
-                    last: if marked > 0.0 { 1.0 } else { 0.0 },
-                },
-                ..Acks::of(1.0)
-            };
-            let heard = Heard {
-                delivered,
-                acked,
-                packet: 1.0,
-                acks: &acks,
-            };
-            flow.on_acks(&heard);
-            flow.sent(sent, delivered * flow.share, 1.0);
-            sent += delivered * flow.share;
-            flow.share()
-        };
+        let mut run = Run::new(1.0);
         // Alpha is still 1.
-        assert_eq!(hear(&mut flow, 100.0, 0.5), 0.5);
-        assert_eq!(hear(&mut flow, 300.0, 1.0), 0.5);
+        assert_eq!(run.hear(50.0, true).0, 0.5);
+        assert_eq!(run.hear(50.0, false).0, 0.5);
+        assert_eq!(run.hear(300.0, true).0, 0.5);
         // The first window of data ends with packet 1001, and so does what the cut was for.
-        assert_eq!(hear(&mut flow, 600.0, 0.0), 0.5);
-        assert_eq!(hear(&mut flow, 1.0, 0.0), 0.508);
+        assert_eq!(run.hear(600.0, false).0, 0.5);
+        assert_eq!(run.hear(1.0, false), (0.508, 1.0));
         let alpha = 15.0 / 16.0 + 350.0 / 1001.0 / 16.0;
-        assert!((flow.alpha - alpha).abs() < 1e-12);
+        assert!((run.flow.alpha - alpha).abs() < 1e-12);
         let share = 0.508 * (1.0 - alpha / 2.0);
-        assert!((hear(&mut flow, 10.0, 0.1) - share).abs() < 1e-12);
+        assert!((run.hear(1.0, true).0 - share).abs() < 1e-12);
         for _ in 0..10_000 {
-            hear(&mut flow, 100.0, 1.0);
+            run.hear(100.0, true);
         }
-        assert_eq!(flow.share(), 0.01);
+        assert_eq!(run.flow.share(), 0.01);
         for _ in 0..10_000 {
-            hear(&mut flow, 100.0, 0.0);
+            run.hear(100.0, false);
         }
-        assert_eq!(flow.share(), 1.0);
+        assert_eq!(run.flow.share(), 1.0);
+    }
+
+    #[test]
+    fn events_of_one_step_happen_in_their_order() {
+        // The first window is over with packet 1001, and the packet after it brings the first mark: a window
+        // without a mark, so the window rises; then it is cut, by an estimate that has heard of that window.
+        let mut run = Run::new(0.5);
+        run.hear(1000.5, false);
+        let alpha = 15.0 / 16.0;
+        let mark = Acks {
+            marked: true,
+            ..Acks::of(1.0)
+        };
+        run.flow.on_acks(&Heard {
+            delivered: 10.0,
+            acked: 1010.5,
+            packet: 1.0,
+            acks: &mark,
+        });
+        // The ACK that ends it is marked itself, so there is no rise.
+        let marked = 0.5 / 1001.0 / 16.0;
+        let share = 0.5 * (1.0 - (alpha + marked) / 2.0);
+        assert!((run.flow.share() - share).abs() < 1e-12);
     }
 }

@@ -5,7 +5,7 @@
 //! once per round trip of the flow. Who is ahead stays ahead, but for W_AI.
 
 use crate::acks::{Acks, Instant};
-use crate::window::{Heard, Mark};
+use crate::window::{Heard, Mark, Sent};
 
 /// The smallest average: a link that sends nothing would ask for an infinite window.
 const LEAST: f64 = 1e-3;
@@ -52,10 +52,10 @@ impl Hpcc {
         self.w
     }
 
-    /// In the step `bytes` were sent, after `before`, in packets of so many.
-    pub fn sent(&mut self, before: f64, bytes: f64, packet: f64) {
+    /// The step is over.
+    pub fn sent(&mut self, sent: &Sent) {
         if let Some(updated) = &mut self.updated {
-            updated.sent(before, bytes, packet);
+            updated.sent(sent);
         }
     }
 
@@ -135,7 +135,13 @@ mod tests {
                 ..Acks::of(to - from)
             },
         });
-        flow.sent(sent, 10.0, 1.0);
+        flow.sent(&Sent {
+            before: sent,
+            part: 0.0,
+            first: 0.0,
+            rest: 10.0,
+            packet: 1.0,
+        });
     }
 
     #[test]

@@ -29,7 +29,7 @@
 //! The model's clock runs at the senders; the bottleneck's is tau later
 //! throughout, so that one delay of 2 tau is left. Times are `f64` seconds: a
 //! fluid has no ties to break. The naive form of the same equations, in steps of
-//! fixed length, is in `tests/naive.rs`, and both must agree.
+//! fixed length, is in `tests/naive`, and both must agree.
 
 mod acks;
 mod bottleneck;

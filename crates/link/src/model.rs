@@ -154,7 +154,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         let window = Reaction::of(control, &line, r_init / capacity);
         let queue = |_| {
             let sender = Sender::new(r_init, round_trip, relax, window, fair, control.beta);
-            Queue::new(sender, fair)
+            Queue::new(sender, fair, &line)
         };
         Model {
             setup,
@@ -259,6 +259,8 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             arrives: queue.sender.burst_end(now, size),
             class: arrival.class,
             slot: 0,
+            sending: 0.0,
+            own: 0.0,
         };
         if let Waiting::Fair(fair) = &mut queue.waiting {
             fair.start(&mut flow, burst);
@@ -307,6 +309,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
     /// but in `busy` queues.
     fn step(&mut self, now: f64, end: f64, busy: &[usize]) -> f64 {
         self.counters.steps += 1;
+        let end = end.min(self.marks_change(now, busy));
         let mut span = end - now;
         for &q in busy {
             if self.queues[q].sender.outlasts(self.line.capacity * span) {
@@ -360,6 +363,23 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             self.queues[q].ended = ended;
         }
         end
+    }
+
+    /// When flows begin or cease to hear marks, which is the end of a step: a flow with few packets in flight
+    /// hears them or not as its ACKs come.
+    fn marks_change(&mut self, now: f64, busy: &[usize]) -> f64 {
+        let mut first = f64::INFINITY;
+        if self.marks {
+            let round_trip = self.line.round_trip;
+            let least = now - round_trip + self.shortest;
+            for &q in busy {
+                let queue = &mut self.queues[q];
+                if queue.sender.controlled() > 0 {
+                    first = first.min(queue.past.marks_change(least) + round_trip);
+                }
+            }
+        }
+        first
     }
 
     /// What the controlled flows of queue `q` do in the step that ends at `end` and is `span`
@@ -431,8 +451,10 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                         served,
                         backlog.excess(self.threshold) * part,
                     );
-                    if self.marks {
-                        seen.marked += served * backlog.above(self.threshold);
+                    if self.marks
+                        && let Some((from, to)) = backlog.above(self.threshold)
+                    {
+                        queue.past.mark(at + from * part, at + to * part);
                     }
                 }
                 self.counters.served_bytes += served;
@@ -537,7 +559,6 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             let available = seen.available.max(LEAST_SERVED * line.capacity * span);
             let last = queue.past.last();
             let step = Instant {
-                marked: last.marked + seen.marked,
                 busy: last.busy + seen.served / available * span,
                 waiting: heard.excess / (available / span * line.round_trip),
                 ..last

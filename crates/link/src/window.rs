@@ -66,6 +66,14 @@ impl Heard<'_> {
         self.acked - self.delivered
     }
 
+    /// Newly acked bytes that are marked.
+    pub fn marked(&self) -> f64 {
+        match self.acks.marked {
+            true => self.delivered,
+            false => 0.0,
+        }
+    }
+
     /// Packets whose ACKs come: one does with the first byte of each.
     pub fn packets(&self) -> f64 {
         ceil(self.acked / self.packet) - ceil(self.before() / self.packet)
@@ -77,6 +85,34 @@ impl Heard<'_> {
         let from = (self.before() + share * self.delivered) / self.packet;
         let next = ceil(from - ROUNDING) * self.packet;
         ((next - self.before()) / self.delivered).max(share)
+    }
+}
+
+/// What a flow sends in a step, evenly until its window changes and evenly after that. Bytes are counted
+/// from its first one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    /// Sent before the step.
+    pub before: f64,
+    /// The share of the step after which the window changes, and what is sent until then and after.
+    pub part: f64,
+    pub first: f64,
+    pub rest: f64,
+    /// Of a full packet.
+    pub packet: f64,
+}
+
+impl Sent {
+    /// What is sent once `share` of the step is over.
+    fn until(&self, share: f64) -> f64 {
+        match share <= self.part {
+            true if self.part > 0.0 => self.before + self.first * share / self.part,
+            true => self.before,
+            false => {
+                let rest = (share - self.part) / (1.0 - self.part);
+                self.before + self.first + self.rest * rest
+            }
+        }
     }
 }
 
@@ -99,12 +135,11 @@ impl Mark {
         }
     }
 
-    /// In the step `bytes` were sent, after `before`, in packets of so many. ACKs are of whole ones:
-    /// what is sent next is acked with its packet.
-    pub fn sent(&mut self, before: f64, bytes: f64, packet: f64) {
+    /// The step is over. ACKs are of whole packets: what is sent next is acked with its packet.
+    pub fn sent(&mut self, sent: &Sent) {
         if let Mark::Now(share) = *self {
-            let whole = floor((before + share * bytes) / packet);
-            *self = Mark::Byte((whole + 1.0) * packet);
+            let whole = floor(sent.until(share) / sent.packet);
+            *self = Mark::Byte((whole + 1.0) * sent.packet);
         }
     }
 }
@@ -143,11 +178,11 @@ impl Reaction {
         }
     }
 
-    /// In the step so much was sent, after `before`, in packets of so many.
-    fn sent(&mut self, before: f64, bytes: f64, packet: f64) {
+    /// The step is over.
+    fn sent(&mut self, sent: &Sent) {
         match self {
-            Reaction::Dctcp(flow) => flow.sent(before, bytes, packet),
-            Reaction::Hpcc(flow) => flow.sent(before, bytes, packet),
+            Reaction::Dctcp(flow) => flow.sent(sent),
+            Reaction::Hpcc(flow) => flow.sent(sent),
         }
     }
 
@@ -184,15 +219,13 @@ impl State {
     /// Takes a step at whose end so much is acked; returns the bytes sent.
     fn step(&mut self, acked: f64, acks: &Acks, line: &Line) -> f64 {
         let delivered = acked - self.acked;
-        let mut sent = 0.0;
-        let mut send = |share: f64, part: f64, acked: f64| {
+        let send = |before: f64, share: f64, part: f64, acked: f64| {
             // A packet leaves while less than the window is in flight; ACKs are of whole ones.
             let window = ceil(share * line.bdp() / line.counted - ROUNDING);
             let until = (window + floor(acked / line.packet) + 1.0) * line.packet;
-            let room = until - (self.sent + sent);
-            sent += (share * line.capacity * part * acks.span).min(room.max(0.0));
+            (share * line.capacity * part * acks.span).min((until - before).max(0.0))
         };
-        let mut part = 0.0;
+        let (mut part, mut first) = (0.0, 0.0);
         if delivered > 0.0 {
             let share = self.reaction.share();
             part = self.reaction.on_acks(&Heard {
@@ -202,14 +235,20 @@ impl State {
                 acks,
             });
             if part > 0.0 {
-                send(share, part, self.acked + part * delivered);
+                first = send(self.sent, share, part, self.acked + part * delivered);
             }
         }
-        send(self.reaction.share(), 1.0 - part, acked);
-        self.reaction.sent(self.sent, sent, line.packet);
-        self.sent += sent;
+        let rest = send(self.sent + first, self.reaction.share(), 1.0 - part, acked);
+        self.reaction.sent(&Sent {
+            before: self.sent,
+            part,
+            first,
+            rest,
+            packet: line.packet,
+        });
+        self.sent += first + rest;
         self.acked = acked;
-        sent
+        first + rest
     }
 }
 
@@ -273,7 +312,7 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::acks::{Marks, Moment};
+    use crate::acks::Moment;
 
     const LINE: Line = Line {
         capacity: 1000.0,
@@ -294,11 +333,7 @@ mod tests {
                         step,
                         part: 0.0,
                     },
-                    marks: Marks {
-                        share: if step == 1 { 1.0 } else { 0.0 },
-                        first: 0.0,
-                        last: 1.0,
-                    },
+                    marked: step == 1,
                     ..Acks::of(0.1)
                 };
                 let sent = window.take(&acks, &LINE);
@@ -323,5 +358,26 @@ mod tests {
             sent[10..15].iter().all(|s| (s - 1.0).abs() < 0.01),
             "{sent:?}"
         );
+    }
+
+    /// All that a flow sends in a step it sends before the cut: what the cut was for is over with the first
+    /// packet after all of that, and not with one in the middle of it.
+    #[test]
+    fn what_was_sent_until_a_window_changes_is_what_was_sent() {
+        let sent = Sent {
+            before: 100.0,
+            part: 0.5,
+            first: 40.0,
+            rest: 0.0,
+            packet: 1.0,
+        };
+        let mut mark = Mark::Now(0.5);
+        mark.sent(&sent);
+        assert!(
+            matches!(mark, Mark::Byte(byte) if byte == 141.0),
+            "{mark:?}"
+        );
+        let until: Vec<f64> = [0.0, 0.25, 0.75, 1.0].map(|share| sent.until(share)).into();
+        assert_eq!(until, [100.0, 120.0, 140.0, 140.0]);
     }
 }

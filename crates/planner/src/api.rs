@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use fctlab_core::{SpecError, spec};
+use fctlab_core::{Rate, SpecError, spec};
 use fctlab_link::{Control, QueueSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::accuracy;
 use crate::change;
 use crate::evaluate::{Candidate, Flows, MOST_FLOWS, Meter, span};
 use crate::limit::Limit;
@@ -72,7 +73,7 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
             "flows": meter.flows.load(Ordering::Relaxed),
         })
     };
-    // Beside what was found: the load that it was found at.
+    // Beside what was found: the load that it was found at, and what to beware of.
     let with_load = |spec: &Spec, mut found: Value| {
         let load = Load::of(spec, &spec.classes()?);
         let warnings = found["warnings"].take();
@@ -83,6 +84,7 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
             .into_iter()
             .chain(warnings.cloned());
         found["warnings"] = warnings.collect();
+        found["inaccurate"] = json!(accuracy::warnings(spec, &load, spec.network.link));
         found["load"] = json!(load);
         Ok(found)
     };
@@ -151,12 +153,26 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
                 let message = format!("{precision} is not in (0, inf)");
                 return Err(SpecError::new("precision", message));
             }
-            let most = limit.flows(MOST_FLOWS, &spec.classes()?, strategies.len());
+            let classes = spec.classes()?;
+            let most = limit.flows(MOST_FLOWS, &classes, strategies.len());
             let (found, fewer) = provision(&spec, &strategies, precision, most, meter)?;
+            // Of the slowest link that all classes share, where the model is farthest off.
+            let shared = found.iter().filter(|p| p.strategy != Strategy::Static);
+            let slowest = shared.filter_map(|p| p.capacity_bps);
+            let slowest = slowest.fold(f64::INFINITY, f64::min);
+            let load = Load::of(&spec, &classes);
+            let inaccurate = match slowest.is_finite() {
+                true => {
+                    let whole = (slowest / 1e6).round() as u64 * 1_000_000;
+                    accuracy::warnings(&spec, &load, Rate::from_bps(whole))
+                }
+                false => Vec::new(),
+            };
             Ok(json!({
                 "spec": spec,
                 "strategies": found,
                 "warnings": Vec::from_iter(fewer),
+                "inaccurate": inaccurate,
                 "cost": cost(),
             }))
         }

@@ -2,7 +2,7 @@
 //!
 //! 1. [`spec`]: a network, traffic classes, their SLIs ([`sli`]) and SLOs
 //!    ([`slo`]); one type, one validator. [`change`] applies what-ifs to it.
-//!    [`load`]: whether the link can take it.
+//!    [`load`]: whether the link can take it. [`accuracy`]: whether the model is right there.
 //! 2. [`evaluate`]: one run of the functional model ([`fctlab_link`]) with given
 //!    weights, reduced to each SLI with its 95% interval and each class's loss.
 //! 3. [`predict`]: simulates until every interval is tight, or says that it is not.
@@ -14,6 +14,7 @@
 //! Flows are made once per question and shared by all candidates: two weights,
 //! or two capacities, differ only in what the link does with the same flows.
 
+pub mod accuracy;
 pub mod api;
 pub mod change;
 pub mod evaluate;

@@ -24,12 +24,16 @@ def _load(found: dict[str, Any]) -> list[Text]:
     """The load on the link, and what to beware of."""
     load = found["load"]
     each = ", ".join(f"{c['name']} {c['wire']:.3f}" for c in load["classes"])
-    lines = [f"warning: {warning}" for warning in found.get("warnings", [])]
+    lines = _warnings(found)
     if each:
         text = f"load on the link: {load['payload']:.3f} payload, {load['wire']:.3f} on the wire"
         used = f", {load['used']:.3f} of what is used" if load["used"] > load["wire"] else ""
         lines.append(f"{text}{used} ({each})")
     return [Text(line) for line in lines]
+
+
+def _warnings(found: dict[str, Any]) -> list[str]:
+    return [f"warning: {warning}" for warning in found["warnings"]]
 
 
 def plan(found: dict[str, Any]) -> RenderableType:
@@ -153,8 +157,8 @@ def provisions(found: dict[str, Any]) -> RenderableType:
             ", ".join(f"{n} {w:.3f}" for n, w in pairs),
         )
     slos = (Text(f"{c['name']}: {c['slo']}") for c in found["spec"]["classes"])
-    warnings = (Text(f"warning: {warning}") for warning in found["warnings"])
-    return Group(whole(table), *slos, *warnings, Text(_cost(found["cost"]), style="dim"))
+    lines = (Text(line) for line in _warnings(found))
+    return Group(whole(table), *slos, *lines, Text(_cost(found["cost"]), style="dim"))
 
 
 def fit(found: dict[str, Any]) -> RenderableType:

@@ -120,8 +120,10 @@ def predict(
     resolved = load(spec)
     found: dict[str, Any] = ask("predict", spec=resolved, limit=memory.limit(most_flows))
     found["engine"] = engine
-    found["warnings"] = [*found.get("warnings", []), *_unread(resolved)]
+    found["warnings"] += _unread(resolved)
+    inaccurate = found.pop("inaccurate")
     if engine == "model":
+        found["warnings"] += inaccurate
         _warn(found)
         return found
     from fctlab.slo import bottleneck
@@ -241,12 +243,14 @@ def plan(spec: Spec, *, most_flows: int | None = None) -> dict[str, Any]:
         ``algorithm_1`` and ``search`` (how each ended), ``compared`` (from which weights those
         were chosen, all on the same flows), ``flows`` (behind the verdict), ``off_forecast`` (loads
         and sigmas off by 20%, the worst first; ``cut_short`` says why flows say little);
-        ``warnings``, ``cost``, ``spec``.
+        ``warnings``, as `predict` has them; ``cost``, ``spec``.
 
     Raises:
         SpecError: a mistake, a class without an SLO, or a queue without weights.
     """
     found: dict[str, Any] = ask("plan", spec=load(spec), limit=memory.limit(most_flows))
+    found["warnings"] += found.pop("inaccurate")
+    _warn(found)
     return found
 
 
@@ -271,7 +275,8 @@ def provision(
         ``strategies``: ``{"strategy", "capacity_bps" (None when 64 times the offered load does
         not do), "capacity_ci95" (from where every SLO is violated for all values inside the 95%
         intervals to where all are met for all of them; an end may be None), "load", "weights",
-        "tried"}``; ``warnings``, ``cost``, ``spec``.
+        "tried"}``; ``warnings`` (fewer flows than asked for; where the model is known to be off, on
+        the slowest of these links that classes share); ``cost``, ``spec``.
 
     Raises:
         SpecError: a mistake, an unknown strategy, or a class without an SLO.
@@ -288,4 +293,6 @@ def provision(
         precision=precision,
         limit=memory.limit(most_flows),
     )
+    found["warnings"] += found.pop("inaccurate")
+    _warn(found)
     return found
