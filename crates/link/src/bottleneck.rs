@@ -4,27 +4,10 @@ use std::collections::VecDeque;
 
 use crate::acks::{Instant, Past};
 use crate::fair::Fair;
+use crate::flow::InFlight;
+use crate::heard::Line;
 use crate::sender::Sender;
 use crate::signal::Signal;
-use crate::window::Line;
-
-/// A flow on its way.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct InFlight {
-    pub index: u64,
-    pub start: f64,
-    /// Bytes on the wire, and of payload.
-    pub size: f64,
-    pub payload: f64,
-    /// When its last byte is sent, once that is known.
-    pub arrives: f64,
-    pub class: u16,
-    /// Under fair queueing: its place among the flows that go on sending, and what leaves before its end
-    /// whatever the rounds say, the packet that is being sent when it comes and of its own the last part.
-    pub slot: u32,
-    pub sending: f64,
-    pub own: f64,
-}
 
 /// A part of a step, in which a queue grows or shrinks evenly.
 #[derive(Clone, Copy, Debug)]

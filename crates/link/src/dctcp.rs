@@ -6,7 +6,7 @@
 //! window x (1 - alpha / 2), but never below the smallest rate's. At the end of a window without
 //! that: as much as the rise more.
 
-use crate::window::{Heard, Mark, Sent};
+use crate::heard::{Heard, Mark, Sent};
 
 /// The window of one flow. Bytes are counted from its first one.
 #[derive(Clone, Copy, Debug)]

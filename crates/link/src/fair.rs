@@ -13,9 +13,8 @@
 
 use std::collections::BinaryHeap;
 
-use crate::bottleneck::InFlight;
-use crate::sender::Keyed;
-use crate::window::Line;
+use crate::flow::{InFlight, Keyed};
+use crate::heard::Line;
 
 /// What the clock may be off by, in seconds.
 const ROUNDING_S: f64 = 1e-12;

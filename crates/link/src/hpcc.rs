@@ -5,7 +5,7 @@
 //! once per round trip of the flow. Who is ahead stays ahead, but for W_AI.
 
 use crate::acks::{Acks, Instant};
-use crate::window::{Heard, Mark, Sent};
+use crate::heard::{Heard, Mark, Sent};
 
 /// The smallest average: a link that sends nothing would ask for an infinite window.
 const LEAST: f64 = 1e-3;

@@ -15,7 +15,7 @@
 //! * [`model`]: what happens from one event to the next; `bottleneck`: one queue, with its senders.
 //!
 //! Beside the paper's law there are DCTCP's and HPCC's own (`control::Law`): a flow has a window
-//! (`window`) that reacts (`dctcp`, `hpcc`) to what ACKs bring (`acks`), instead of a rate that follows R(t).
+//! (`window`) that reacts (`dctcp`, `hpcc`) to what ACKs bring (`acks`, `heard`), instead of a rate that follows R(t).
 //!
 //! **How it gets fast.** All controlled flows of a class follow the same R(t),
 //! so a flow's rate is a reference rate plus a deviation that decays as
@@ -36,7 +36,9 @@ mod bottleneck;
 pub mod control;
 mod dctcp;
 mod fair;
+mod flow;
 pub mod flows;
+mod heard;
 mod hpcc;
 pub mod model;
 pub mod queues;

@@ -7,43 +7,18 @@
 //! whose deviation is worth less than [`SETTLED_BYTES`] joins the settled ones,
 //! which are one rate and a heap of the virtual work at which each ends.
 
-use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
 use crate::acks::Acks;
-use crate::bottleneck::InFlight;
-use crate::window::{Line, Reaction, Window};
+use crate::flow::{InFlight, Keyed};
+use crate::heard::Line;
+use crate::window::{Reaction, Window};
 
 /// What the rest of a flow's transient may be worth when it joins the settled
 /// ones; a controlled flow has more than a BDP.
 const SETTLED_BYTES: f64 = 50.0;
 /// What a flow may have left when it counts as sent; made good in its last step.
 const SENT_BYTES: f64 = 1e-3;
-
-/// An entry of a heap whose top has the smallest key.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Keyed {
-    pub key: f64,
-    pub flow: InFlight,
-}
-
-impl PartialEq for Keyed {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-impl Eq for Keyed {}
-impl PartialOrd for Keyed {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Keyed {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let key = other.key.total_cmp(&self.key);
-        key.then(other.flow.index.cmp(&self.flow.index))
-    }
-}
 
 /// A controlled flow that is known by itself.
 #[derive(Clone, Debug)]

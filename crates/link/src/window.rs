@@ -10,139 +10,11 @@ use std::collections::VecDeque;
 use crate::acks::Acks;
 use crate::control::{Control, Law};
 use crate::dctcp::Dctcp;
+use crate::heard::{Heard, Line, ROUNDING, Sent, ceil, floor};
 use crate::hpcc::Hpcc;
 
 /// Shorter steps, in round trips, are rounding between two events: nothing is heard in them.
 const SHORTEST: f64 = 1e-6;
-
-/// Of a packet: bytes that are as good as one that they come so close to.
-const ROUNDING: f64 = 1e-9;
-
-/// The largest whole number up to `x`, which is not negative. `f64::floor` is a call of a function
-/// where the target has no instruction for it.
-fn floor(x: f64) -> f64 {
-    x as i64 as f64
-}
-
-/// The smallest whole number from `x` on, which is above -1.
-fn ceil(x: f64) -> f64 {
-    let whole = floor(x);
-    whole + f64::from(u8::from(whole < x))
-}
-
-/// What flows send over.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Line {
-    /// Bytes per second.
-    pub capacity: f64,
-    /// 2 tau, in seconds.
-    pub round_trip: f64,
-    /// Bytes of a full packet.
-    pub packet: f64,
-    /// Those of them that a window counts.
-    pub counted: f64,
-}
-
-impl Line {
-    pub fn bdp(&self) -> f64 {
-        self.capacity * self.round_trip
-    }
-}
-
-/// What the ACKs of a step tell one flow. Bytes are counted from its first one.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Heard<'a> {
-    /// Bytes that are newly acked, and all that are.
-    pub delivered: f64,
-    pub acked: f64,
-    /// Of a full packet.
-    pub packet: f64,
-    pub acks: &'a Acks,
-}
-
-impl Heard<'_> {
-    /// Acked at the beginning of the step.
-    fn before(&self) -> f64 {
-        self.acked - self.delivered
-    }
-
-    /// Newly acked bytes that are marked.
-    pub fn marked(&self) -> f64 {
-        match self.acks.marked {
-            true => self.delivered,
-            false => 0.0,
-        }
-    }
-
-    /// Packets whose ACKs come: one does with the first byte of each.
-    pub fn packets(&self) -> f64 {
-        ceil(self.acked / self.packet) - ceil(self.before() / self.packet)
-    }
-
-    /// The share of the step after which the first ACK comes, of those that come after `share` of it
-    /// or then; beyond 1 if none does.
-    pub fn next_ack(&self, share: f64) -> f64 {
-        let from = (self.before() + share * self.delivered) / self.packet;
-        let next = ceil(from - ROUNDING) * self.packet;
-        ((next - self.before()) / self.delivered).max(share)
-    }
-}
-
-/// What a flow sends in a step, evenly until its window changes and evenly after that. Bytes are counted
-/// from its first one.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sent {
-    /// Sent before the step.
-    pub before: f64,
-    /// The share of the step after which the window changes, and what is sent until then and after.
-    pub part: f64,
-    pub first: f64,
-    pub rest: f64,
-    /// Of a full packet.
-    pub packet: f64,
-}
-
-impl Sent {
-    /// What is sent once `share` of the step is over.
-    fn until(&self, share: f64) -> f64 {
-        match share <= self.part {
-            true if self.part > 0.0 => self.before + self.first * share / self.part,
-            true => self.before,
-            false => {
-                let rest = (share - self.part) / (1.0 - self.part);
-                self.before + self.first + self.rest * rest
-            }
-        }
-    }
-}
-
-/// A byte whose ACK is waited for: the first that is sent after something happened.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Mark {
-    Byte(f64),
-    /// It happened in this step, after such a share of it.
-    Now(f64),
-}
-
-impl Mark {
-    /// The share of the step after which it is acked, if it is.
-    pub fn passed(self, heard: &Heard) -> Option<f64> {
-        match self {
-            Mark::Byte(byte) if heard.acked >= byte => {
-                Some(((byte - heard.before()) / heard.delivered).max(0.0))
-            }
-            _ => None,
-        }
-    }
-
-    /// The step is over. ACKs are of whole packets: what is sent next is acked with its packet.
-    pub fn sent(&mut self, sent: &Sent) {
-        if let Mark::Now(share) = *self {
-            let whole = floor(sent.until(share) / sent.packet);
-            *self = Mark::Byte((whole + 1.0) * sent.packet);
-        }
-    }
-}
 
 /// How windows react to ACKs.
 #[derive(Clone, Copy, Debug)]
@@ -313,6 +185,7 @@ impl Window {
 mod tests {
     use super::*;
     use crate::acks::Moment;
+    use crate::heard::Mark;
 
     const LINE: Line = Line {
         capacity: 1000.0,

@@ -8,8 +8,8 @@
 use fctlab_core::Rate;
 use fctlab_link::control::Law;
 
-use crate::load::Load;
 use crate::spec::Spec;
+use crate::spec::load::Load;
 
 /// Packets in a BDP: with 57 and more the model was right, with 46 and fewer it was not.
 const LEAST_BDP: f64 = 50.0;

@@ -11,13 +11,14 @@ use serde_json::{Value, json};
 
 use crate::accuracy;
 use crate::change;
-use crate::evaluate::{Candidate, Flows, MOST_FLOWS, Meter, span};
+use crate::evaluate::{Candidate, Meter};
+use crate::flows::{Flows, MOST_FLOWS, span};
 use crate::limit::Limit;
-use crate::load::Load;
 use crate::look::MOST_SEEN;
 use crate::plan::plan;
 use crate::predict::{Length, Verdict, predict};
 use crate::provision::{Strategy, provision};
+use crate::spec::load::Load;
 use crate::spec::{Spec, schema};
 
 /// A question, told apart by its key `ask`.

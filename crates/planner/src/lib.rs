@@ -2,7 +2,7 @@
 //!
 //! 1. [`spec`]: a network, traffic classes, their SLIs ([`sli`]) and SLOs
 //!    ([`slo`]); one type, one validator. [`change`] applies what-ifs to it.
-//!    [`load`]: whether the link can take it. [`accuracy`]: whether the model is right there.
+//!    [`spec::load`]: whether the link can take it. [`accuracy`]: whether the model is right there.
 //! 2. [`evaluate`]: one run of the functional model ([`fctlab_link`]) with given
 //!    weights, reduced to each SLI with its 95% interval and each class's loss.
 //! 3. [`predict`]: simulates until every interval is tight, or says that it is not.
@@ -11,15 +11,15 @@
 //! 5. [`plan`] and [`provision`]: what the commands print.
 //! 6. [`api`]: all of it with JSON on both sides, for the binding; [`tables`]: single flows.
 //!
-//! Flows are made once per question and shared by all candidates: two weights,
+//! [`flows`] are made once per question and shared by all candidates: two weights,
 //! or two capacities, differ only in what the link does with the same flows.
 
 pub mod accuracy;
 pub mod api;
 pub mod change;
 pub mod evaluate;
+pub mod flows;
 pub mod limit;
-pub mod load;
 mod look;
 pub mod optimize;
 pub mod plan;

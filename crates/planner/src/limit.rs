@@ -58,7 +58,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::evaluate::MOST_FLOWS;
+    use crate::flows::MOST_FLOWS;
     use crate::spec::Spec;
 
     #[test]

@@ -5,7 +5,8 @@ use fctlab_core::{Duration, SpecError};
 use fctlab_link::Inside;
 use rayon::prelude::*;
 
-use crate::evaluate::{Candidate, Flows, Found, MOST_FLOWS, Meter, seconds};
+use crate::evaluate::{Candidate, Found, Meter};
+use crate::flows::{Flows, MOST_FLOWS, seconds};
 use crate::optimize::{BALANCED, Balance, GAIN, Trial, fits_device, least_worst, on_grid, spread};
 use crate::predict::{ClassFound, Verdict, judge};
 use crate::sli::{ONCE, spent};

@@ -12,7 +12,8 @@
 
 use rayon::prelude::*;
 
-use crate::evaluate::{Candidate, Flows, Meter};
+use crate::evaluate::{Candidate, Meter};
+use crate::flows::Flows;
 
 /// Weights above this do not exist on the device, below 1 neither.
 pub const GRID: u32 = 100;

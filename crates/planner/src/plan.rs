@@ -9,7 +9,8 @@ use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::evaluate::{Candidate, Flows, MOST_FLOWS, Meter, horizon, seconds, span};
+use crate::evaluate::{Candidate, Meter};
+use crate::flows::{Flows, MOST_FLOWS, horizon, seconds, span};
 use crate::limit::Limit;
 use crate::look::{Look, Looked, MOST_SEEN, Named};
 use crate::optimize::{

@@ -3,7 +3,8 @@
 use fctlab_core::SpecError;
 use serde::Serialize;
 
-use crate::evaluate::{Candidate, Flows, LONGEST_S, MOST_FLOWS, Meter, horizon, seconds};
+use crate::evaluate::{Candidate, Meter};
+use crate::flows::{Flows, LONGEST_S, MOST_FLOWS, horizon, seconds};
 use crate::sli::{COUNT_KNOWN, Estimate, ONCE, spent};
 use crate::slo::Target;
 use crate::spec::Class;

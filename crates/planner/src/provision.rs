@@ -9,10 +9,11 @@ use fctlab_link::queues::{Discipline, Sharing};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::evaluate::{Candidate, Flows, Meter, horizon};
-use crate::load::Load;
+use crate::evaluate::{Candidate, Meter};
+use crate::flows::{Flows, horizon};
 use crate::optimize::{Balance, Until, baselines, normalized};
 use crate::sli::ONCE;
+use crate::spec::load::Load;
 use crate::spec::{Class, Spec};
 
 /// How far a capacity may be above the least, as a share of it.

@@ -15,7 +15,8 @@ use fctlab_link::{Arrival, Done};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::evaluate::{Candidate, Flows, MOST_FLOWS, Meter, span};
+use crate::evaluate::{Candidate, Meter};
+use crate::flows::{Flows, MOST_FLOWS, span};
 use crate::predict;
 use crate::sli::ONCE;
 use crate::spec::Spec;

@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use fctlab_planner::evaluate::{Candidate, Flows, Meter, span};
+use fctlab_planner::evaluate::{Candidate, Meter};
+use fctlab_planner::flows::{Flows, span};
 use fctlab_planner::predict::{ClassFound, Length, Verdict, predict};
 use fctlab_planner::sli::ONCE;
 use fctlab_planner::spec::Spec;

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use fctlab_planner::evaluate::{Candidate, Flows, Meter, span};
+use fctlab_planner::evaluate::{Candidate, Meter};
+use fctlab_planner::flows::{Flows, span};
 use fctlab_planner::limit::Limit;
 use fctlab_planner::optimize::Trial;
 use fctlab_planner::plan::{Plan, plan};

@@ -1,5 +1,7 @@
 //! The specification: network, queue, congestion control, classes (swp, section 3.2, figure 4).
 
+pub mod load;
+
 use std::path::{Path, PathBuf};
 
 use fctlab_core::{Duration, Rate, SpecError, spec};
@@ -9,7 +11,7 @@ use fctlab_workload::{ArrivalsSpec, SizeDistribution, SizesSpec};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::load::{Load, Wire};
+use self::load::{Load, Wire};
 use crate::sli::SliSpec;
 use crate::slo::Slo;
 

@@ -7,7 +7,7 @@ use fctlab_link::control::Law;
 use fctlab_workload::SizeDistribution;
 use serde::Serialize;
 
-use crate::spec::{Class, Spec};
+use super::{Class, Spec};
 
 /// Above this, tails depend on how long a run is.
 const HIGH: f64 = 0.95;
