@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pickle
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -256,3 +257,18 @@ def test_a_trace_is_one_sample(tmp_path: Path) -> None:
     assert star.summary["flows"].max() == 200
     drawn = fctlab.compare(SMALL, ["dctcp"], seeds=2)
     assert not drawn.one_trace and drawn.draws == "2 seeds" and not drawn.same_under_every_seed
+
+
+def test_other_processes_find_the_same_bytes(tmp_path: Path) -> None:
+    def saved(name: str, executor: Executor | None) -> dict[str, bytes]:
+        out = tmp_path / name
+        fctlab.compare(SMALL, ["dctcp", "pfabric"], seeds=2, out=out, executor=executor)
+        files = [f for f in sorted(out.rglob("*")) if f.suffix in (".parquet", ".csv")]
+        return {str(f.relative_to(out)): f.read_bytes() for f in files}
+
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        there = saved("there", pool)
+        in_memory = fctlab.compare(SMALL, ["dctcp"], executor=pool)
+    here = saved("here", None)
+    assert there == here and len(here) == 2 + 4 * 2
+    assert in_memory.results[0].flows.equals(fctlab.run(SMALL).flows)

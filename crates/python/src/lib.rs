@@ -29,8 +29,8 @@ use crate::errors::{guarded, spec_error, value};
 mod _native {
     #[pymodule_export]
     use super::{
-        bigswitch, build_profile, catalog, map_values, parse, schema, size_distribution, version,
-        with_scheme,
+        bigswitch, build_profile, catalog, map_values, parse, schema, size_distribution, sources,
+        version, with_scheme,
     };
     #[pymodule_export]
     use crate::planning::{judge, model_flows, planning};
@@ -53,6 +53,12 @@ mod _native {
 #[pyfunction]
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
+}
+
+/// A fingerprint of the sources that it was built from.
+#[pyfunction]
+fn sources() -> &'static str {
+    env!("FCTLAB_SOURCES")
 }
 
 /// `"release"` or `"debug"`: nobody measures a debug build by mistake.

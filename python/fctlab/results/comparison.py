@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import chain
@@ -17,10 +16,10 @@ from urllib.parse import quote
 
 from fctlab import _native, memory
 from fctlab.errors import SpecError
+from fctlab.jobs import Job, Told, run_jobs
 from fctlab.results import kinds, store
 from fctlab.results.result import Result, simulate
 from fctlab.scenario import Prepared, Scenario, ScenarioLike, load_scenario, warn
-from fctlab.waiting import as_completed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -284,6 +283,7 @@ def compare(
     out: str | PathLike[str] | None = None,
     force: bool = False,
     workers: int | None = None,
+    executor: Executor | None = None,
     progress: CellProgress | None = None,
 ) -> Comparison:
     """Run the same flows under several schemes, at several loads, with several seeds.
@@ -302,6 +302,8 @@ def compare(
             an older result there stays as it is.
         force: let `out` replace a comparison of more runs, or what is no result, or what is read.
         workers: runs at once; one per core unless given.
+        executor: of ``concurrent.futures``, does the runs instead of threads of this process; what
+            is found is the same, but a run tells nothing until it is done.
         progress: called about ten times a second for each run that is under way.
 
     Raises:
@@ -322,13 +324,13 @@ def compare(
     held = [prepared for _, prepared in planned if memory.is_held(prepared, out is not None)]
     memory.check_runs(held, None if out is None else workers)
     if out is None:
-        return Comparison(cells, _simulate_all(planned, None, workers, progress))
+        return Comparison(cells, _simulate_all(planned, None, workers, executor, progress))
     counts = [cell.scenario["traffic"].get("flows") or 0 for cell in cells]
     reads = kinds.files_in([loaded.source, *(cell.scenario for cell in cells)])
     with store.writing(
         out, 2 * sum(counts), kinds.COMPARISON, reads=reads, runs=len(cells), force=force
     ) as draft:
-        comparison = Comparison(cells, _simulate_all(planned, draft, workers, progress))
+        comparison = Comparison(cells, _simulate_all(planned, draft, workers, executor, progress))
         comparison._write(draft.folder)
     for cell, result in comparison._pairs():
         result.directory = Path(out) / kinds.RUNS / cell.name
@@ -401,42 +403,39 @@ def _simulate_all(
     planned: Sequence[Planned],
     draft: store.Draft | None,
     workers: int,
+    executor: Executor | None,
     progress: CellProgress | None,
 ) -> list[Result]:
     """Run every cell, into `draft` if there is one; all stop when one fails."""
-    stop = threading.Event()
-    wanted = {cell.name: cell.scenario for cell, _ in planned}
-    done = draft.take_over(wanted) if draft else set()
-
-    def one(cell: Cell, prepared: Prepared) -> Result:
-        if draft and cell.name in done:
-            return Result.load(draft.run_folder(cell.name))
-
-        def watch(seen: _native.Progress) -> None:
-            if stop.is_set():
-                raise CancelledError
-            if progress:
-                progress(cell, seen)
-
+    cells = {cell.name: cell for cell, _ in planned}
+    done = draft.take_over({cell.name: cell.scenario for cell, _ in planned}) if draft else set()
+    results = {}
+    jobs = []
+    for cell, prepared in planned:
         folder = draft.run_folder(cell.name) if draft else None
-        result = simulate(prepared, folder, watch)
-        if folder:
-            result.write_tables(folder)
-        if progress:
-            progress(cell, None)
-        return result
+        if folder and cell.name in done:
+            results[cell.name] = Result.load(folder)
+        else:
+            jobs.append(Job(cell.name, _run_cell, (prepared, folder)))
 
-    with ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(one, *each) for each in planned]
-        try:
-            for future in as_completed(futures):
-                future.result()
-            return [future.result() for future in futures]
-        except BaseException:
-            stop.set()
-            for future in futures:
-                future.cancel()
-            raise
+    def told(job: Job[Result], seen: object) -> None:
+        if progress and isinstance(seen, _native.Progress):
+            progress(cells[job.name], seen)
+
+    for job, result in run_jobs(jobs, workers, executor=executor, told=told):
+        results[job.name] = result
+        if progress:
+            progress(cells[job.name], None)
+    return [results[name] for name in cells]
+
+
+def _run_cell(run: tuple[Prepared, Path | None], told: Told) -> Result:
+    """Run what is prepared, into a folder if there is one."""
+    prepared, folder = run
+    result = simulate(prepared, folder, told)
+    if folder:
+        result.write_tables(folder)
+    return result
 
 
 def _merge_flows(cells: Sequence[Cell], folder: Path) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from functools import lru_cache
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -125,12 +123,9 @@ def kind_of(directory: Path) -> Kind | None:
     return next((kind for kind in KINDS if directory.is_dir() and kind.is_here(directory)), None)
 
 
-@lru_cache
 def engine() -> str:
-    """Version and fingerprint of the engine: another build may find other numbers."""
-    assert _native.__file__ is not None
-    fingerprint = hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest()[:12]
-    return f"{_native.version()}+{fingerprint}"
+    """Version and fingerprint of the engine: other sources may find other numbers."""
+    return f"{_native.version()}+{_native.sources()[:12]}"
 
 
 def files_in(value: object) -> Iterator[Path]:

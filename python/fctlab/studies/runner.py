@@ -10,9 +10,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,11 +18,11 @@ from typing import Any, TypeAlias
 
 from fctlab import memory
 from fctlab.errors import OutputError
+from fctlab.jobs import Job, Told, run_jobs
 from fctlab.results import kinds, store
-from fctlab.results.result import simulate
+from fctlab.results.result import Result, simulate
 from fctlab.scenario import Prepared, Scenario
 from fctlab.studies.study import Cell, Results, Run, Source
-from fctlab.waiting import as_completed
 
 FORMAT = 1
 """Of the files in ``cells``; those of another format are not read."""
@@ -50,14 +48,12 @@ Watch: TypeAlias = Callable[[Status], object]
 
 
 @dataclass(frozen=True)
-class _Job:
-    """Something to be run once, and where its outcome is kept."""
+class _Task:
+    """A job whose outcome is a file, and what it costs beside others (`Cell.cost`)."""
 
-    name: str
     file: Path
     cost: float
-    work: Callable[[Callable[[object], None]], str]
-    """Does it, calling its argument now and then, and returns what to write into `file`."""
+    job: Job[None]
 
 
 def run(
@@ -75,8 +71,11 @@ def run(
         _perform(inputs.jobs(), workers, watch)
         seeds_of = range(1, seeds + 1)
         jobs = {(c.id, seed): _job(folder, c, seed, inputs) for c in cells for seed in seeds_of}
-        scenarios = (inputs.resolve(cell.scenario, 1) for cell in cells)
-        held = [s for s in scenarios if memory.is_held(s, _is_recorded(s))]
+        held = [
+            s
+            for s in (inputs.resolve(c.scenario, 1) for c in cells)
+            if memory.is_held(s, _is_recorded(s))
+        ]
         memory.check_runs(held * seeds, workers)
         _perform(list(jobs.values()), workers, watch)
         # Cells that come to the same share a file; it may be called by another's name.
@@ -109,28 +108,34 @@ def _kept(folder: Path) -> str:
 # Jobs
 
 
-def _job(folder: Path, cell: Cell, seed: int, inputs: _Inputs) -> _Job:
-    prepared = inputs.resolve(cell.scenario, seed)
-    scenario = prepared.tables
+def _job(folder: Path, cell: Cell, seed: int, inputs: _Inputs) -> _Task:
+    scenario = inputs.resolve(cell.scenario, seed).tables
     keep = inspect.getsource(cell.keep) if cell.keep else ""
     key = _key(inputs.portable(scenario), keep)
+    file = folder / CELLS / f"{key}.json"
+    name = f"{cell.id}, seed {seed}"
+    return _Task(file, cell.cost, Job(name, _run_cell, (scenario, cell, seed, folder, file)))
 
-    def work(alive: Callable[[object], None]) -> str:
-        with _workspace(scenario, folder) as temporary:
-            result = simulate(prepared, temporary, alive)
-            record = {
-                "cell": cell.id,
-                "seed": seed,
-                "scenario": scenario,
-                **result.report,
-                "kept": cell.keep(result) if cell.keep else {},
-            }
-        return json.dumps(record, ensure_ascii=False)
 
-    return _Job(f"{cell.id}, seed {seed}", folder / CELLS / f"{key}.json", cell.cost, work)
+def _run_cell(run: tuple[Mapping[str, Any], Cell, int, Path, Path], told: Told) -> None:
+    """Run a cell under a seed, and keep what there is to keep."""
+    scenario, cell, seed, folder, file = run
+    # Prepared again here: a study has hundreds of runs, and a fabric is not small.
+    prepared = Scenario(scenario).resolve()
+    with _workspace(prepared, folder) as temporary:
+        result = simulate(prepared, temporary, told)
+        record = {
+            "cell": cell.id,
+            "seed": seed,
+            "scenario": prepared.tables,
+            **result.report,
+            "kept": cell.keep(result) if cell.keep else {},
+        }
+    store.write_whole(file, json.dumps(record, ensure_ascii=False))
 
 
 def _is_recorded(scenario: Mapping[str, Any]) -> bool:
+    """Whether a run records anything, which goes into files."""
     return any(scenario["record"].values())
 
 
@@ -172,7 +177,7 @@ class _Inputs:
             file = self._folder / f"{key[:12]}-{source.name}"
         self._files[source] = file
 
-    def jobs(self) -> list[_Job]:
+    def jobs(self) -> list[_Task]:
         """What makes the files that need a run; those that need the same run share it."""
         shared: dict[str, tuple[Prepared, dict[Path, Source]]] = {}
         for source, file in self._files.items():
@@ -181,19 +186,12 @@ class _Inputs:
                 shared.setdefault(json.dumps(prepared.tables), (prepared, {}))[1][file] = source
         return [self._job(*each) for each in shared.values()]
 
-    def _job(self, scenario: Prepared, files: dict[Path, Source]) -> _Job:
-        first, *rest = files
-
-        def work(alive: Callable[[object], None]) -> str:
-            with store.workspace(self._folder) as temporary:
-                result = simulate(scenario, temporary, alive)
-                result.write_tables(temporary)
-                texts = {file: source.make(result) for file, source in files.items()}
-            for file in rest:
-                store.write_whole(file, texts[file])
-            return texts[first]
-
-        return _Job(", ".join(source.name for source in files.values()), first, 1.0, work)
+    def _job(self, scenario: Prepared, files: dict[Path, Source]) -> _Task:
+        name = ", ".join(source.name for source in files.values())
+        # The first one last: a job is done when its file is there.
+        last, *rest = files.items()
+        makes = [(file, source.make) for file, source in (*rest, last)]
+        return _Task(last[0], 1.0, Job(name, _make_files, (scenario, self._folder, makes)))
 
     def resolve(self, scenario: Mapping[str, Any], seed: int | None = None) -> Prepared:
         """The scenario as the engine takes it, sources replaced by their files."""
@@ -219,6 +217,20 @@ class _Inputs:
         return value
 
 
+Makes: TypeAlias = list[tuple[Path, Callable[[Result | None], str]]]
+
+
+def _make_files(run: tuple[Prepared, Path, Makes], told: Told) -> None:
+    """Run what files are made from, and write them."""
+    prepared, folder, makes = run
+    with store.workspace(folder) as temporary:
+        result = simulate(prepared, temporary, told)
+        result.write_tables(temporary)
+        texts = {file: make(result) for file, make in makes}
+    for file, text in texts.items():
+        store.write_whole(file, text)
+
+
 def _sources(value: Any) -> Iterator[Source]:
     """Every source inside a scenario."""
     if isinstance(value, Source):
@@ -240,42 +252,26 @@ def _key(*what: object) -> str:
 # Performing them
 
 
-def _perform(jobs: Sequence[_Job], workers: int, watch: Watch | None) -> None:
+def _perform(jobs: Sequence[_Task], workers: int, watch: Watch | None) -> None:
     """Do what is missing, the longest first; all stop when one fails."""
-    jobs = list({job.file: job for job in jobs}.values())
-    if not jobs:
+    by_file = {kept.file: kept for kept in jobs}
+    if not by_file:
         return
-    stop = threading.Event()
-    running: dict[str, None] = {}
-    missing = sorted((j for j in jobs if not j.file.exists()), key=lambda j: -j.cost)
-    done = [job for job in jobs if job.file.exists()]
-
-    def one(job: _Job) -> None:
-        def alive(_: object) -> None:
-            if stop.is_set():
-                raise CancelledError
-
-        alive(None)
-        running[job.name] = None
-        store.write_whole(job.file, job.work(alive))
+    missing = sorted((j for j in by_file.values() if not j.file.exists()), key=lambda j: -j.cost)
+    running = dict[str, float]()
+    total = sum(kept.cost for kept in by_file.values())
+    left = {kept.job.name: kept.cost for kept in missing}
 
     def tell() -> None:
         if watch:
-            costs = sum(job.cost for job in done), sum(job.cost for job in jobs)
-            watch(Status(len(done), len(jobs), *costs, tuple(running)))
+            costs = total - sum(left.values()), total
+            watch(Status(len(by_file) - len(left), len(by_file), *costs, tuple(running)))
 
-    with ThreadPoolExecutor(workers) as pool:
-        pending: dict[Future[None], _Job] = {pool.submit(one, job): job for job in missing}
-        try:
-            tell()
-            for future in as_completed(list(pending), tell):
-                job = pending.pop(future)
-                running.pop(job.name, None)
-                future.result()
-                done.append(job)
-                tell()
-        except BaseException:
-            stop.set()
-            for future in pending:
-                future.cancel()
-            raise
+    def started(job: Job[None]) -> None:
+        running[job.name] = left[job.name]
+
+    tell()
+    work = [kept.job for kept in missing]
+    for job, _ in run_jobs(work, workers, started=started, tick=tell):
+        del running[job.name], left[job.name]
+        tell()

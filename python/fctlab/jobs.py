@@ -1,0 +1,112 @@
+"""Jobs: work that is data, done by threads or by whatever executor there is.
+
+A job is a module-level function and its input. It pickles by the function's name, so it can be
+done by another process as well: engines release the interpreter, so threads use all cores, and
+more machines are an executor's business.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Any, Generic, TypeAlias, TypeVar
+
+T = TypeVar("T")
+
+Told: TypeAlias = Callable[[object], None]
+"""Told now and then how far a job has come; what it raises ends the job."""
+
+TICK_S = 0.1
+"""Polars makes the system restart a wait that Ctrl-C interrupts: wake up often."""
+
+
+@dataclass(frozen=True)
+class Job(Generic[T]):
+    """Something to be done once.
+
+    Attributes:
+        name: for people.
+        function: does it; a module-level function of the input and of what is to be told.
+        input: plain values, or what pickles.
+        cores: how many it uses.
+    """
+
+    name: str
+    function: Callable[[Any, Told], T]
+    input: Any
+    cores: int = 1
+
+
+def run_jobs(
+    jobs: Iterable[Job[T]],
+    cores: int,
+    *,
+    executor: Executor | None = None,
+    told: Callable[[Job[T], object], object] = lambda job, seen: None,
+    started: Callable[[Job[T]], object] = lambda job: None,
+    tick: Callable[[], object] = lambda: None,
+) -> Iterator[tuple[Job[T], T]]:
+    """Do jobs, the first ones first; all stop when one fails, or on Ctrl-C.
+
+    Args:
+        jobs: in the order in which they start.
+        cores: that jobs under way may use together; a job that wants more has all of them.
+        executor: does them instead of threads of this process; nothing is `told` then, and jobs
+            that are under way when one fails go on to their end.
+        told: how far a job has come, from several threads.
+        started: told of a job when it starts.
+        tick: called ten times a second while none ends.
+
+    Yields:
+        Jobs with what they returned, as they end.
+    """
+    waiting, running = deque(jobs), dict[Future[T], Job[T]]()
+    done: SimpleQueue[Future[T]] = SimpleQueue()
+    stop = threading.Event()
+    free = cores
+
+    def listen(job: Job[T]) -> Told:
+        def tell(seen: object) -> None:
+            if stop.is_set():
+                raise CancelledError
+            told(job, seen)
+
+        return tell
+
+    pool = executor or ThreadPoolExecutor(cores)
+    try:
+        while waiting or running:
+            while waiting and min(waiting[0].cores, cores) <= free:
+                job = waiting.popleft()
+                free -= min(job.cores, cores)
+                started(job)
+                tell = deaf if executor else listen(job)
+                future = pool.submit(job.function, job.input, tell)
+                running[future] = job
+                # Takes no lock while it waits, unlike `concurrent.futures.wait`: a
+                # `KeyboardInterrupt` there leaves futures locked and threads waiting for ever.
+                future.add_done_callback(done.put)
+            try:
+                finished = done.get(timeout=TICK_S)
+            except Empty:
+                tick()
+                continue
+            job = running.pop(finished)
+            free += min(job.cores, cores)
+            yield job, finished.result()
+    except BaseException:
+        stop.set()
+        for future in running:
+            future.cancel()
+        raise
+    finally:
+        if executor is None:
+            pool.shutdown()
+
+
+def deaf(_: object) -> None:
+    """Is told nothing: what is under way is in another process."""
