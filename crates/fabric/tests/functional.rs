@@ -99,12 +99,12 @@ fn a_changed_default_is_the_default_but_for_the_change() {
 
 #[test]
 fn what_the_scheme_says_holds_in_the_model() {
-    let slowdown = |engine: &str, scheme: Value| {
-        let run = generated(on(
-            json!(engine),
-            &bursty("websearch_bytes", 0.6, 2_000, scheme),
-        ));
-        p99_slowdown(&run, "all", "small")
+    // Of all flows the mean, of small ones the tail: a change may leave one of them where it was.
+    let slowdowns = |engine: &str, scheme: Value| {
+        let scenario = bursty("websearch_bytes", 0.6, 2_000, scheme);
+        let run = generated(on(json!(engine), &scenario));
+        let small = p99_slowdown(&run, "all", "small");
+        (run.summary[0].avg_slowdown, small)
     };
     for change in [
         json!({"preset": "dctcp-rate", "port": {"ecn_threshold": "30KB"}}),
@@ -113,11 +113,16 @@ fn what_the_scheme_says_holds_in_the_model() {
         json!({"preset": "hpcc", "transport": {"eta": 0.6}}),
         json!({"preset": "hpcc", "transport": {"additive_increase": 0.01}}),
     ] {
-        let [model, packets] = ["model", "packet"].map(|engine| slowdown(engine, change.clone()));
-        let unchanged = slowdown("model", change["preset"].clone());
-        assert!((model / unchanged - 1.0).abs() > 0.002, "{change}");
-        let ratio = model / packets;
-        assert!((0.9..1.1).contains(&ratio), "{change}: {ratio}");
+        let [model, packets] = ["model", "packet"].map(|engine| slowdowns(engine, change.clone()));
+        let unchanged = slowdowns("model", change["preset"].clone());
+        let changed = |now: f64, before: f64| (now / before - 1.0).abs() > 0.01;
+        assert!(
+            changed(model.0, unchanged.0) || changed(model.1, unchanged.1),
+            "{change}"
+        );
+        for ratio in [model.0 / packets.0, model.1 / packets.1] {
+            assert!((0.9..1.1).contains(&ratio), "{change}: {ratio}");
+        }
     }
 }
 

@@ -16,7 +16,7 @@ fn keys() {
     assert_eq!(
         with(&[("topolgy", json!(1))]),
         "topolgy: unknown key; did you mean \"topology\"? known here: version, name, seed, engine, packet, \
-         topology, capacity, traffic, measure, scheme, record"
+         topology, base_rtt_s, capacity, traffic, measure, scheme, record"
     );
     assert_eq!(
         with(&[("traffic.laod", json!(0.5))]),
