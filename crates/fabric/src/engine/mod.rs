@@ -205,6 +205,7 @@ impl<'a, P: Probe> Engine<'a, P> {
     }
 
     /// Runs to the end; `observe` is called now and then.
+    #[inline(never)]
     fn run(&mut self, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> End {
         let ports = self.ports.len() as Source;
         let (flow_source, sample_source) = (self.flow_source(), self.sample_source());

@@ -248,13 +248,16 @@ impl Sender {
         if self.pipe >= self.window || self.timeouts_in_row > 0 && self.is_probing(config) {
             return self.choose_beyond_window();
         }
-        let reach = self.window.max(config.least_reach);
-        if !self.board.is_empty()
-            && let Some(index) = self.board.send_again(reach)
-        {
-            return Some(self.again(index, 1));
+        // Without holes what is sent and not acknowledged is what is in flight.
+        let mut reaches = true;
+        if !self.board.is_empty() {
+            let reach = self.window.max(config.least_reach);
+            if let Some(index) = self.board.send_again(reach) {
+                return Some(self.again(index, 1));
+            }
+            reaches = self.next - self.una < reach;
         }
-        if self.next < self.available && self.next - self.una < reach {
+        if self.next < self.available && reaches {
             self.pipe += 1;
             self.next += 1;
             return Some(Transmit::New(self.next - 1));
