@@ -163,8 +163,9 @@ def test_ctrl_c_keeps_the_finished_runs_of_a_comparison(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_without_output(tmp_path: Path) -> None:
-    (tmp_path / "endless.toml").write_text(ENDLESS_TOML)
-    command = [PROGRAM, "compare", "endless.toml", "--schemes", "dctcp,tcp", "--progress"]
+    # Flows that are held fit into memory.
+    (tmp_path / "long.toml").write_text(SMALL_TOML.replace("flows = 300", "flows = 5_000_000"))
+    command = [PROGRAM, "compare", "long.toml", "--schemes", "dctcp,tcp", "--progress"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         assert " flows, " in process.stderr.readline()

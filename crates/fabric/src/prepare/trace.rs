@@ -8,7 +8,7 @@ use std::fs::Metadata;
 use std::sync::{Mutex, PoisonError};
 
 use fctlab_core::SpecError;
-use fctlab_workload::{Flow, Traffic};
+use fctlab_workload::Traffic;
 use serde_json::json;
 
 use crate::model;
@@ -28,9 +28,18 @@ pub(super) fn check(
     static READ: Mutex<Option<HashSet<String>>> = Mutex::new(None);
     let model = matches!(scenario.engine, EngineSpec::Model(_));
     let Some(trace) = &scenario.traffic.trace else {
-        let elsewhere = |flow: &Flow| model::check_flow(flow, fabric).is_err();
-        let found = model.then(|| traffic.find(elsewhere)).flatten();
-        return found.map_or(Ok(()), |flow| model::check_flow(&flow, fabric));
+        // The first of those that lead elsewhere, where the pattern has any.
+        let receives = |host: usize| Some(host as u32) == fabric.sink;
+        let elsewhere = traffic.demands(&fabric.layout()).iter().any(|demand| {
+            let received = demand.payload.received.iter().enumerate();
+            let mut others = received.filter(|(host, _)| !receives(*host));
+            others.any(|(_, &bytes)| bytes > 0.0)
+        });
+        let found = (model && elsewhere)
+            .then(|| traffic.find(|flow| model::check_flow(flow, fabric).is_err()));
+        return found
+            .flatten()
+            .map_or(Ok(()), |flow| model::check_flow(&flow, fabric));
     };
     let state = |file: Metadata| format!("{} {:?}", file.len(), file.modified().ok());
     let layout = (fabric.hosts, &fabric.switch_of, fabric.sink);
