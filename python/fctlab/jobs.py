@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
@@ -49,8 +49,8 @@ def run_jobs(
     told: Callable[[Job[T], object], object] = lambda job, seen: None,
     started: Callable[[Job[T]], object] = lambda job: None,
     tick: Callable[[], object] = lambda: None,
-) -> Iterator[tuple[Job[T], T]]:
-    """Do jobs, the first ones first; all stop when one fails, or on Ctrl-C.
+) -> Generator[tuple[Job[T], T], None, None]:
+    """Do jobs, the first ones first; all stop when one fails, on Ctrl-C, or when this is closed.
 
     Args:
         jobs: in the order in which they start.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeAlias
 
 from fctlab.errors import SpecError
 from fctlab.scenario import Prepared
@@ -75,34 +76,33 @@ def limit(most_flows: int | None) -> dict[str, int | None]:
     return {"most_flows": most_flows, "free_bytes": free}
 
 
-def is_held(scenario: Prepared, streamed: bool) -> bool:
-    """Whether a run's flows are in memory until it ends; packets' may be `streamed` to disk."""
-    return not streamed or scenario["engine"]["kind"] == "model"
+Held: TypeAlias = tuple[str, int]
+"""Flows of a run that are in memory until it ends: the key that says how many, and how many."""
 
 
-def check_runs(scenarios: Iterable[Prepared], at_once: int | None = None) -> None:
+def held(scenario: Prepared, streamed: bool) -> Held | None:
+    """The flows that a run holds; ``None`` where packets' are `streamed` to disk."""
+    if streamed and scenario["engine"]["kind"] == "packet":
+        return None
+    traffic = scenario["traffic"]
+    key = next((key for key in ("flows", "trace") if traffic.get(key)), "duration")
+    return f"traffic.{key}", scenario.expected_flows
+
+
+def check_runs(runs: Iterable[Held | None], at_once: int | None = None) -> None:
     """Check that the flows of runs that are held in memory fit.
 
     Args:
-        scenarios: of each run that holds its flows until it ends.
+        runs: what each holds (`held`).
         at_once: so many of them run at the same time; all are held if not given.
 
     Raises:
         SpecError: they do not fit; its message says how many flows would.
     """
-    each = sorted((_flows(scenario) for scenario in scenarios), key=lambda found: found[1])
+    each = sorted((run for run in runs if run), key=lambda run: run[1])
     largest = each if at_once is None else each[-at_once:]
     if not largest:
         return
     path, flows = largest[-1][0], sum(flows for _, flows in largest)
-    runs = f" of {len(largest)} runs at once" if len(largest) > 1 else ""
-    check(path, flows, f"flows{runs}", BYTES_PER_FLOW)
-
-
-def _flows(scenario: Prepared) -> tuple[str, int]:
-    """The key that says how many flows a run has, and how many those are."""
-    traffic = scenario["traffic"]
-    if traffic.get("flows"):
-        return "traffic.flows", traffic["flows"]
-    key = "trace" if traffic.get("trace") else "duration"
-    return f"traffic.{key}", scenario.expected_flows
+    words = f" of {len(largest)} runs at once" if len(largest) > 1 else ""
+    check(path, flows, f"flows{words}", BYTES_PER_FLOW)

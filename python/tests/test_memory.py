@@ -119,7 +119,9 @@ except ValueError as error:
 def test_flows_are_counted_by_the_key_that_says_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "available_bytes", lambda: 900_000)
     small = fctlab.load_scenario(SMALL)
-    runs = [small.set("traffic.flows", flows).resolve() for flows in (1000, 2000, 3000)]
+    prepared = [small.set("traffic.flows", flows).resolve() for flows in (1000, 2000, 3000)]
+    runs = [memory.held(each, streamed=False) for each in prepared]
+    assert memory.held(prepared[0], streamed=True) is None
     memory.check_runs(runs, 1)
     memory.check_runs(runs[:2])
     with pytest.raises(SpecError, match="5,000 flows of 2 runs at once"):

@@ -21,6 +21,7 @@ Engine = Annotated[
 ]
 Seed = Annotated[int | None, typer.Option(help="Instead of the scenario's seed.")]
 Out = Annotated[Path | None, typer.Option(parser=output, help="Save the result in this directory.")]
+Workers = Annotated[int | None, typer.Option(help="Runs at once.", show_default="one per core")]
 ShowProgress = Annotated[
     bool | None,
     typer.Option("--progress/--no-progress", help="Progress on stderr.", show_default="on a tty"),

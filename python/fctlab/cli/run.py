@@ -9,7 +9,7 @@ import typer
 
 import fctlab
 from fctlab.cli import progress as showing
-from fctlab.cli.options import Engine, Out, ScenarioFile, Seed, Sets, ShowProgress, items
+from fctlab.cli.options import Engine, Out, ScenarioFile, Seed, Sets, ShowProgress, Workers, items
 from fctlab.cli.terminal import AsJson, Force, say, show, show_json
 
 PANEL = "Simulate"
@@ -67,9 +67,7 @@ def compare(
     seed: Seed = None,
     out: Out = None,
     force: Force = False,
-    workers: Annotated[
-        int | None, typer.Option(help="Runs at once.", show_default="one per core")
-    ] = None,
+    workers: Workers = None,
     as_json: AsJson = False,
     progress: ShowProgress = None,
 ) -> None:

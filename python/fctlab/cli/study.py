@@ -9,7 +9,7 @@ import typer
 
 from fctlab import studies
 from fctlab.cli import progress as showing
-from fctlab.cli.options import ShowProgress, items
+from fctlab.cli.options import ShowProgress, Workers, items
 from fctlab.cli.terminal import AsJson, Force, output, say, show, show_json
 
 
@@ -39,9 +39,7 @@ def study(
     only: Annotated[
         str | None, typer.Option(metavar="A,B", help="Only claims whose ids start so.")
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(help="Runs at once.", show_default="one per core")
-    ] = None,
+    workers: Workers = None,
     as_json: AsJson = False,
     progress: ShowProgress = None,
 ) -> None:

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import chain
@@ -321,7 +322,7 @@ def compare(
     elif workers < 1:
         raise SpecError("workers", f"{workers} is not at least 1")
     warn(prepared for _, prepared in planned)
-    held = [prepared for _, prepared in planned if memory.is_held(prepared, out is not None)]
+    held = (memory.held(prepared, out is not None) for _, prepared in planned)
     memory.check_runs(held, None if out is None else workers)
     if out is None:
         return Comparison(cells, _simulate_all(planned, None, workers, executor, progress))
@@ -422,10 +423,11 @@ def _simulate_all(
         if progress and isinstance(seen, _native.Progress):
             progress(cells[job.name], seen)
 
-    for job, result in run_jobs(jobs, workers, executor=executor, told=told):
-        results[job.name] = result
-        if progress:
-            progress(cells[job.name], None)
+    with closing(run_jobs(jobs, workers, executor=executor, told=told)) as found:
+        for job, result in found:
+            results[job.name] = result
+            if progress:
+                progress(cells[job.name], None)
     return [results[name] for name in cells]
 
 

@@ -248,8 +248,7 @@ class Result:
 
 def simulate(scenario: Prepared, folder: Path | None, progress: ProgressCallback | None) -> Result:
     """Run what is prepared; flows and recordings go into `folder`, if there is one."""
-    if memory.is_held(scenario, folder is not None):
-        memory.check_runs([scenario])
+    memory.check_runs([memory.held(scenario, folder is not None)])
     recordings = folder and folder / kinds.RECORDINGS
     if recordings:
         recordings.mkdir(parents=True)

@@ -11,7 +11,7 @@ import hashlib
 import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -54,6 +54,8 @@ class _Task:
     file: Path
     cost: float
     job: Job[None]
+    held: memory.Held | None = None
+    """Flows that it holds in memory."""
 
 
 def run(
@@ -71,12 +73,7 @@ def run(
         _perform(inputs.jobs(), workers, watch)
         seeds_of = range(1, seeds + 1)
         jobs = {(c.id, seed): _job(folder, c, seed, inputs) for c in cells for seed in seeds_of}
-        held = [
-            s
-            for s in (inputs.resolve(c.scenario, 1) for c in cells)
-            if memory.is_held(s, _is_recorded(s))
-        ]
-        memory.check_runs(held * seeds, workers)
+        memory.check_runs((task.held for task in jobs.values()), workers)
         _perform(list(jobs.values()), workers, watch)
         # Cells that come to the same share a file; it may be called by another's name.
         return Results(Run(_read(job.file) | {"cell": id}) for (id, _), job in jobs.items())
@@ -109,12 +106,14 @@ def _kept(folder: Path) -> str:
 
 
 def _job(folder: Path, cell: Cell, seed: int, inputs: _Inputs) -> _Task:
-    scenario = inputs.resolve(cell.scenario, seed).tables
+    prepared = inputs.resolve(cell.scenario, seed)
+    scenario = prepared.tables
     keep = inspect.getsource(cell.keep) if cell.keep else ""
     key = _key(inputs.portable(scenario), keep)
     file = folder / CELLS / f"{key}.json"
     name = f"{cell.id}, seed {seed}"
-    return _Task(file, cell.cost, Job(name, _run_cell, (scenario, cell, seed, folder, file)))
+    job = Job(name, _run_cell, (scenario, cell, seed, folder, file))
+    return _Task(file, cell.cost, job, memory.held(prepared, _is_recorded(scenario)))
 
 
 def _run_cell(run: tuple[Mapping[str, Any], Cell, int, Path, Path], told: Told) -> None:
@@ -272,6 +271,7 @@ def _perform(jobs: Sequence[_Task], workers: int, watch: Watch | None) -> None:
 
     tell()
     work = [kept.job for kept in missing]
-    for job, _ in run_jobs(work, workers, started=started, tick=tell):
-        del running[job.name], left[job.name]
-        tell()
+    with closing(run_jobs(work, workers, started=started, tick=tell)) as done:
+        for job, _ in done:
+            del running[job.name], left[job.name]
+            tell()

@@ -51,9 +51,8 @@ pub(super) fn check(
         model,
     ]);
     let key = key.to_string();
-    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
-    let read = read.get_or_insert_default();
-    if read.contains(&key) {
+    let read = || READ.lock().unwrap_or_else(PoisonError::into_inner);
+    if read().get_or_insert_default().contains(&key) {
         return Ok(());
     }
     for flow in traffic.by_ref() {
@@ -64,6 +63,7 @@ pub(super) fn check(
     if let Some(error) = traffic.error() {
         return Err(error.clone().under("traffic"));
     }
-    read.insert(key);
+    // Not held while a file is read: another thread may read another one.
+    read().get_or_insert_default().insert(key);
     Ok(())
 }

@@ -128,8 +128,7 @@ struct Model<'a, F> {
     shares: Vec<f64>,
     active: Vec<f64>,
     available: Vec<f64>,
-    done: F,
-    stopped: bool,
+    departures: Departures<F>,
     counters: Counters,
     /// exp(-span / relax) for the span that was asked last.
     decay: (f64, f64),
@@ -176,8 +175,12 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             shares: vec![0.0; queues],
             active: vec![0.0; queues],
             available: vec![0.0; queues],
-            done,
-            stopped: false,
+            departures: Departures {
+                done,
+                round_trip: setup.link.rtt.as_secs_f64(),
+                flows: 0,
+                stopped: false,
+            },
             counters: Counters::default(),
             decay: (0.0, 1.0),
         }
@@ -189,7 +192,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         let (mut busy, mut sent) = (Vec::new(), Vec::new());
         let mut next = arrivals.next();
         let mut index = 0;
-        while !self.stopped {
+        while !self.departures.stopped {
             while let Some(arrival) = next
                 && arrival.start_s <= now
             {
@@ -228,6 +231,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             };
             now = self.step(now, end, &busy);
         }
+        self.counters.flows = self.departures.flows;
         self.counters.simulated_s = now;
         self.counters
     }
@@ -286,27 +290,16 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             queue.listeners -= 1;
         }
         match &mut queue.waiting {
-            Waiting::Fifo(_) if queue.backlog == 0.0 => self.end(flow, now),
+            Waiting::Fifo(_) if queue.backlog == 0.0 => self.departures.end(flow, now),
             Waiting::Fifo(ends) => ends.push_back((queue.arrived, flow)),
             Waiting::Fair(fair) if flow.size > queue.sender.burst_bytes() => {
                 flow.arrives = now;
                 if fair.last_byte(flow, queue.backlog == 0.0) {
-                    self.end(flow, now);
+                    self.departures.end(flow, now);
                 }
             }
             Waiting::Fair(_) => {} // known since its start
         }
-    }
-
-    fn end(&mut self, flow: InFlight, at: f64) {
-        end(
-            &mut self.counters,
-            &mut self.done,
-            &mut self.stopped,
-            self.setup.link.rtt.as_secs_f64(),
-            flow,
-            at,
-        );
     }
 
     /// Takes a step from `now` to `end` or to an earlier event; returns where it ended. Nothing goes on
@@ -417,23 +410,29 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
 }
 
 /// Reports a flow whose last byte leaves the bottleneck `at`, on the senders' clock.
-fn end(
-    counters: &mut Counters,
-    done: &mut impl FnMut(&Done) -> ControlFlow<()>,
-    stopped: &mut bool,
+
+/// Whom flows that end are told to.
+struct Departures<F> {
+    done: F,
+    /// What comes on top of the time at the senders.
     round_trip: f64,
-    flow: InFlight,
-    at: f64,
-) {
-    counters.flows += 1;
-    let ended = Done {
-        index: flow.index,
-        arrival: Arrival {
-            start_s: flow.start,
-            size_bytes: flow.payload,
-            class: flow.class,
-        },
-        fct_s: at - flow.start + round_trip,
-    };
-    *stopped |= done(&ended).is_break();
+    flows: u64,
+    stopped: bool,
+}
+
+impl<F: FnMut(&Done) -> ControlFlow<()>> Departures<F> {
+    /// The last byte of `flow` has left `at` that moment.
+    fn end(&mut self, flow: InFlight, at: f64) {
+        self.flows += 1;
+        let ended = Done {
+            index: flow.index,
+            arrival: Arrival {
+                start_s: flow.start,
+                size_bytes: flow.payload,
+                class: flow.class,
+            },
+            fct_s: at - flow.start + self.round_trip,
+        };
+        self.stopped |= (self.done)(&ended).is_break();
+    }
 }

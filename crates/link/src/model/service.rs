@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::{Done, LEAST_SERVED, Model, end};
+use super::{Done, LEAST_SERVED, Model};
 use crate::acks::Instant;
 use crate::bottleneck::{Backlog, Heard, Seen, Service};
 use crate::control::{Law, Scope};
@@ -29,16 +29,7 @@ impl<F: FnMut(&Done) -> ControlFlow<()>> Model<'_, F> {
                 };
                 let queue = &mut self.queues[q];
                 let before = queue.backlog;
-                let served = queue.serve(&service, |flow, at| {
-                    end(
-                        &mut self.counters,
-                        &mut self.done,
-                        &mut self.stopped,
-                        self.setup.link.rtt.as_secs_f64(),
-                        flow,
-                        at,
-                    );
-                });
+                let served = queue.serve(&service, |flow, at| self.departures.end(flow, at));
                 let after = queue.backlog;
                 if queue.listeners > 0 {
                     let backlog = Backlog { before, after };
