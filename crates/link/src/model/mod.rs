@@ -409,8 +409,6 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
     }
 }
 
-/// Reports a flow whose last byte leaves the bottleneck `at`, on the senders' clock.
-
 /// Whom flows that end are told to.
 struct Departures<F> {
     done: F,
@@ -421,7 +419,7 @@ struct Departures<F> {
 }
 
 impl<F: FnMut(&Done) -> ControlFlow<()>> Departures<F> {
-    /// The last byte of `flow` has left `at` that moment.
+    /// Reports a flow whose last byte leaves the bottleneck `at`, on the senders' clock.
     fn end(&mut self, flow: InFlight, at: f64) {
         self.flows += 1;
         let ended = Done {
