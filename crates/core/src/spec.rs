@@ -222,6 +222,37 @@ fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
         .map(|(_, k)| k)
 }
 
+/// The keys of the table that a `T` is read from; none where it is read from something else.
+pub fn keys<T: DeserializeOwned>() -> &'static [&'static str] {
+    let mut asked = Asked(&[]);
+    // It has nothing to give: what counts is what it was asked for.
+    let _ = T::deserialize(&mut asked);
+    asked.0
+}
+
+/// Notes the keys that it is asked for.
+struct Asked(&'static [&'static str]);
+
+impl<'de> serde::Deserializer<'de> for &mut Asked {
+    type Error = serde::de::value::Error;
+    fn deserialize_struct<V: serde::de::Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        self.0 = fields;
+        self.deserialize_any(visitor)
+    }
+    fn deserialize_any<V: serde::de::Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
+        Err(serde::de::Error::custom("nothing is read"))
+    }
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
+        unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
 /// A number that must lie in a range, for `#[serde(deserialize_with)]`.
 fn number<'de, D, F>(d: D, allowed: F, range: &str) -> Result<f64, D::Error>
 where
@@ -375,5 +406,12 @@ mod tests {
             text.starts_with("traffic[0].min_rto: 5 is not a time"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn the_keys_of_a_table_are_those_that_it_reads() {
+        assert_eq!(keys::<Inner>(), ["load", "min_rto"]);
+        assert_eq!(keys::<Outer>(), ["traffic"]);
+        assert!(keys::<Vec<Inner>>().is_empty());
     }
 }

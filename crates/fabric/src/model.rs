@@ -11,9 +11,11 @@
 use std::ops::ControlFlow;
 
 use fctlab_core::{Bytes, Duration, PacketFormat, SpecError, Time, spec};
+use fctlab_link::control::Shared;
+use fctlab_link::laws;
 use fctlab_link::model::LONGEST_STEP;
 use fctlab_link::queues::{Discipline, Sharing};
-use fctlab_link::{Arrival, Control, Inside, Link, Setup};
+use fctlab_link::{Arrival, Control, Inside, Law, Link, Setup};
 use fctlab_workload::Flow;
 use serde_json::{Value, json};
 
@@ -141,35 +143,35 @@ fn of_scheme(scenario: &Scenario, settings: &Settings) -> Result<Control, SpecEr
     let PacketFormat {
         payload, header, ..
     } = settings.wire;
-    let control = Control {
+    let mut shared = Shared {
         payload,
         header,
-        ..preset
+        ..preset.shared
     };
     let scale = &settings.scale;
-    Ok(match &scenario.scheme.transport.rule {
-        RuleSpec::DctcpRate(rule) => {
+    let law = match (&scenario.scheme.transport.rule, preset.law) {
+        (RuleSpec::DctcpRate(rule), _) => {
             let threshold = scenario.scheme.port.ecn_threshold.ok_or_else(|| {
                 let message = "is missing: dctcp-rate without marks never slows down";
                 SpecError::new("scheme.port.ecn_threshold", message)
             })?;
-            Control {
-                thresh: Bytes::new(threshold.bytes(scale)),
+            shared.thresh = Bytes::new(threshold.bytes(scale));
+            Law::Dctcp(laws::dctcp::Spec {
                 gain: rule.g,
                 rise: Some(Bytes::new(rule.increase.bytes_per_rtt(scale))),
                 min_rate: rule.min_rate,
-                ..control
-            }
+            })
         }
-        RuleSpec::Hpcc(rule) => Control {
+        (RuleSpec::Hpcc(rule), Law::Hpcc(law)) => Law::Hpcc(laws::hpcc::Spec {
             u_target: rule.eta,
             additive_increase: rule.additive_increase,
             min_rate: rule.min_rate,
             window_counts: rule.window_counts,
-            ..control
-        },
-        _ => control,
-    })
+            ..law
+        }),
+        (_, law) => law,
+    };
+    Ok(Control { shared, law })
 }
 
 /// Refuses what the model knows nothing of.

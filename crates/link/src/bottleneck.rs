@@ -7,7 +7,7 @@ use crate::fair::Fair;
 use crate::flow::InFlight;
 use crate::heard::Line;
 use crate::sender::Sender;
-use crate::signal::Signal;
+use crate::signal::{Seen, Signal};
 
 /// A part of a step, in which a queue grows or shrinks evenly.
 #[derive(Clone, Copy, Debug)]
@@ -55,37 +55,6 @@ pub(crate) enum Waiting {
     /// Ends of flows, by the bytes that had arrived before them and with them.
     Fifo(VecDeque<(f64, InFlight)>),
     Fair(Fair),
-}
-
-/// Integrals over the step so far.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Seen {
-    /// Capacity that may be counted on.
-    pub available: f64,
-    /// Backlog above T.
-    pub excess: f64,
-    /// Bytes that left.
-    pub served: f64,
-}
-
-impl Seen {
-    /// A part of the step is over, in which so many bytes might have left and so many did.
-    pub fn add(&mut self, available: f64, served: f64, excess: f64) {
-        self.available += available;
-        self.served += served;
-        self.excess += excess;
-    }
-}
-
-/// What flows hear of a step.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Heard {
-    pub seen: Seen,
-    /// Backlog above T at the end.
-    pub excess: f64,
-    /// Beta x the average uncontrolled rate.
-    pub uncontrolled: f64,
-    pub controlled: usize,
 }
 
 /// One queue at the bottleneck, with the senders that fill it.

@@ -8,14 +8,14 @@
 //!                    └── capacity, uncontrolled rate, queue ◀─┘  (tau and 2 tau late)
 //! ```
 //!
-//! * [`control`]: the parameters of table 1, and presets (table 2).
+//! * [`control`]: the parameters of table 1, and presets (table 2); [`laws`]: how flows react, a file each.
 //! * [`queues`]: the discipline at the bottleneck: which classes share a queue,
 //!   how the link is divided among queues, who is served first inside one.
 //! * [`flows`]: the flows of several classes as one list in order of start.
 //! * [`model`]: what happens from one event to the next; `bottleneck`: one queue, with its senders.
 //!
-//! Beside the paper's law there are DCTCP's and HPCC's own (`control::Law`): a flow has a window
-//! (`window`) that reacts (`dctcp`, `hpcc`) to what ACKs bring (`acks`, `heard`), instead of a rate that follows R(t).
+//! Beside the paper's law there are DCTCP's and HPCC's own ([`laws::Law`]): a flow has a window
+//! (`window`) that reacts to what ACKs bring (`acks`, `heard`), instead of a rate that follows R(t).
 //!
 //! **How it gets fast.** All controlled flows of a class follow the same R(t),
 //! so a flow's rate is a reference rate plus a deviation that decays as
@@ -34,12 +34,11 @@
 mod acks;
 mod bottleneck;
 pub mod control;
-mod dctcp;
 mod fair;
 mod flow;
 pub mod flows;
 mod heard;
-mod hpcc;
+pub mod laws;
 pub mod model;
 pub mod queues;
 mod sender;
@@ -48,5 +47,6 @@ mod window;
 
 pub use control::Control;
 pub use flows::{ClassTraffic, FlowList};
+pub use laws::Law;
 pub use model::{Arrival, Done, Link, Setup, simulate};
 pub use queues::{Inside, QueueSpec};

@@ -12,13 +12,13 @@ use std::collections::{BinaryHeap, VecDeque};
 use crate::acks::Acks;
 use crate::flow::{InFlight, Keyed};
 use crate::heard::Line;
-use crate::window::{Reaction, Window};
+use crate::laws::Reaction;
+use crate::laws::rate::{Approach, SENT_BYTES};
+use crate::window::Window;
 
 /// What the rest of a flow's transient may be worth when it joins the settled
 /// ones; a controlled flow has more than a BDP.
 const SETTLED_BYTES: f64 = 50.0;
-/// What a flow may have left when it counts as sent; made good in its last step.
-const SENT_BYTES: f64 = 1e-3;
 
 /// A controlled flow that is known by itself.
 #[derive(Clone, Debug)]
@@ -70,63 +70,6 @@ pub(crate) enum Step {
     Rate(Approach),
     /// Each follows its ACKs.
     Window(Acks, Line),
-}
-
-/// How rates follow `ideal` over a step of `span` seconds: within `relax`, eta tau; `decay` is
-/// exp(-span / relax).
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Approach {
-    pub span: f64,
-    pub ideal: f64,
-    pub relax: f64,
-    pub decay: f64,
-}
-
-impl Approach {
-    /// What a flow at `rate` sends in the step, and its rate afterwards.
-    fn take(&self, rate: f64) -> (f64, f64) {
-        self.until(rate, self.span)
-    }
-
-    /// The same in the first `at` seconds.
-    fn until(&self, rate: f64, at: f64) -> (f64, f64) {
-        let decay = match at == self.span {
-            true => self.decay,
-            false => libm::exp(-at / self.relax),
-        };
-        let gap = self.ideal - rate;
-        let sent = self.ideal * at - gap * self.relax * (1.0 - decay);
-        (sent, self.ideal - gap * decay)
-    }
-
-    /// The time into the step after which a flow at `rate` has sent `left` bytes, if it does.
-    fn end(&self, rate: f64, left: f64) -> Option<f64> {
-        (self.take(rate).0 >= left).then(|| self.time_to_send(left, rate))
-    }
-
-    /// The time in which a flow at `rate` sends `left` bytes, which it does within the step.
-    fn time_to_send(&self, left: f64, rate: f64) -> f64 {
-        let (mut low, mut high) = (0.0, self.span);
-        let mut at = self.span;
-        for _ in 0..50 {
-            let (sent, speed) = self.until(rate, at);
-            let excess = sent - left;
-            if excess.abs() < SENT_BYTES / 2.0 {
-                break;
-            }
-            if excess > 0.0 {
-                high = at;
-            } else {
-                low = at;
-            }
-            let newton = at - excess / speed;
-            at = match newton > low && newton < high {
-                true => newton,
-                false => (low + high) / 2.0,
-            };
-        }
-        at
-    }
 }
 
 /// The senders of one queue's flows.

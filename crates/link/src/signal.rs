@@ -8,6 +8,37 @@
 
 use std::collections::VecDeque;
 
+/// Integrals over the step so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
+    /// Capacity that may be counted on.
+    pub available: f64,
+    /// Backlog above T.
+    pub excess: f64,
+    /// Bytes that left.
+    pub served: f64,
+}
+
+impl Seen {
+    /// A part of the step is over, in which so many bytes might have left and so many did.
+    pub fn add(&mut self, available: f64, served: f64, excess: f64) {
+        self.available += available;
+        self.served += served;
+        self.excess += excess;
+    }
+}
+
+/// What flows are told of a step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Report {
+    pub seen: Seen,
+    /// Backlog above T at the end.
+    pub excess: f64,
+    /// Beta x the average uncontrolled rate.
+    pub uncontrolled: f64,
+    pub controlled: usize,
+}
+
 /// A past step.
 #[derive(Clone, Copy, Debug)]
 struct Told {

@@ -2,70 +2,16 @@
 //!
 //! What it may send follows from what is acked: while bytes wait ACKs come more slowly, and after
 //! the window has fallen none is sent until enough is acked. A window starts with as much as
-//! fits into a round trip at r_init, and how it reacts to ACKs is the congestion
-//! control's: [`Dctcp`], [`Hpcc`].
+//! fits into a round trip at r_init, and how it reacts to ACKs is the law's: [`Reaction`].
 
 use std::collections::VecDeque;
 
 use crate::acks::Acks;
-use crate::control::{Control, Law};
-use crate::dctcp::Dctcp;
 use crate::heard::{Heard, Line, ROUNDING, Sent, ceil, floor};
-use crate::hpcc::Hpcc;
+use crate::laws::{Reaction, Reacts};
 
 /// Shorter steps, in round trips, are rounding between two events: nothing is heard in them.
 const SHORTEST: f64 = 1e-6;
-
-/// How windows react to ACKs.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Reaction {
-    Dctcp(Dctcp),
-    Hpcc(Hpcc),
-}
-
-impl Reaction {
-    /// Of flows that send `share` of the line rate at first; nothing where flows have no windows.
-    pub fn of(control: &Control, line: &Line, share: f64) -> Option<Self> {
-        match control.law {
-            Law::Rate => None,
-            Law::Dctcp => {
-                let rise = control.rise.map_or(0.0, |bytes| bytes.get() as f64);
-                let flow = Dctcp::new(share, control.gain, rise / line.bdp(), control.min_rate);
-                Some(Reaction::Dctcp(flow))
-            }
-            Law::Hpcc => {
-                let (target, increase) = (control.u_target, control.additive_increase);
-                let memory = control.eta * line.round_trip / 2.0;
-                let flow = Hpcc::new(share, target, increase, control.min_rate, memory);
-                Some(Reaction::Hpcc(flow))
-            }
-        }
-    }
-
-    /// The share of the step after which the window is another one.
-    fn on_acks(&mut self, heard: &Heard) -> f64 {
-        match self {
-            Reaction::Dctcp(flow) => flow.on_acks(heard),
-            Reaction::Hpcc(flow) => flow.on_acks(heard),
-        }
-    }
-
-    /// The step is over.
-    fn sent(&mut self, sent: &Sent) {
-        match self {
-            Reaction::Dctcp(flow) => flow.sent(sent),
-            Reaction::Hpcc(flow) => flow.sent(sent),
-        }
-    }
-
-    /// The window as a share of a BDP, and so the rate as a share of the link's.
-    fn share(&self) -> f64 {
-        match self {
-            Reaction::Dctcp(flow) => flow.share(),
-            Reaction::Hpcc(flow) => flow.share(),
-        }
-    }
-}
 
 /// The window of one flow.
 #[derive(Clone, Debug)]
@@ -186,6 +132,7 @@ mod tests {
     use super::*;
     use crate::acks::Moment;
     use crate::heard::Mark;
+    use crate::laws::dctcp::Dctcp;
 
     const LINE: Line = Line {
         capacity: 1000.0,

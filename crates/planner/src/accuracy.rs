@@ -6,7 +6,7 @@
 //! whoever reacts to less of it gains. DCTCP's marks begin at a queue beside which it is nothing.
 
 use fctlab_core::Rate;
-use fctlab_link::control::Law;
+use fctlab_link::Law;
 
 use crate::spec::Spec;
 use crate::spec::load::Load;
@@ -21,9 +21,9 @@ const MOST_LOAD: f64 = 0.85;
 /// What to beware of in what the model says of `spec` if its link has this `rate`.
 pub fn warnings(spec: &Spec, load: &Load, rate: Rate) -> Vec<String> {
     let mut found = Vec::new();
-    if spec.cc.law != Law::Hpcc {
+    let Law::Hpcc(_) = spec.cc.law else {
         return found;
-    }
+    };
     let bps = rate.bps() as f64;
     let bdp = bps / 8.0 * spec.network.rtt.as_secs_f64() / spec.cc.full_packet();
     let way_out = "predict --engine packet runs the same flows packet by packet";

@@ -243,7 +243,7 @@ impl<'a> Candidate<'a> {
         let mut part = Part::of(flows, range.clone());
         let rtt_s = self.link.rtt.as_secs_f64();
         // What is counted as uncontrolled (beta) is for a round trip after its start.
-        let heard_s = if self.control.beta == 0.0 {
+        let heard_s = if self.control.law.beta() == 0.0 {
             0.0
         } else {
             2.0 * rtt_s

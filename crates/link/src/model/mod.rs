@@ -7,13 +7,15 @@ use std::ops::ControlFlow;
 use fctlab_core::{Duration, Rate};
 
 use crate::acks::Instant;
-use crate::bottleneck::{Queue, Seen, Waiting};
-use crate::control::{Control, Law, Start};
+use crate::bottleneck::{Queue, Waiting};
+use crate::control::Control;
 use crate::flow::InFlight;
 use crate::heard::Line;
+use crate::laws::Law;
+use crate::laws::rate::{Approach, Start};
 use crate::queues::{Discipline, Inside, Sharing};
-use crate::sender::{Approach, Sender, Step};
-use crate::window::Reaction;
+use crate::sender::{Sender, Step};
+use crate::signal::Seen;
 
 /// The longest step, in one-way delays, that is usual; what it costs in accuracy is in
 /// `docs/planning.md`.
@@ -111,7 +113,7 @@ pub fn simulate(
 struct Model<'a, F> {
     setup: &'a Setup,
     line: Line,
-    /// Eta tau, in seconds.
+    /// Eta tau, in seconds, where flows follow one rate.
     relax: f64,
     /// No step ends earlier because a flow has sent everything.
     shortest: f64,
@@ -153,10 +155,14 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             packet,
             counted: control.counted(),
         };
-        let relax = control.eta * round_trip / 2.0;
-        let window = Reaction::of(control, &line, r_init / capacity);
+        let relax = match &control.law {
+            Law::Rate(rate) => rate.eta * round_trip / 2.0,
+            _ => 0.0,
+        };
+        let window = control.law.flow(r_init / capacity, &line);
+        let beta = control.law.beta();
         let queue = |_| {
-            let sender = Sender::new(r_init, round_trip, relax, window, fair, control.beta);
+            let sender = Sender::new(r_init, round_trip, relax, window, fair, beta);
             Queue::new(sender, fair, &line)
         };
         Model {
@@ -165,8 +171,8 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             relax,
             shortest: SHORTEST_STEP * round_trip / 2.0,
             // A switch that says what waits does not count the packet that leaves.
-            threshold: control.thresh.get() as f64 + packet,
-            marks: control.law == Law::Dctcp,
+            threshold: control.shared.thresh.get() as f64 + packet,
+            marks: control.law.marks(),
             queues: (0..queues).map(queue).collect(),
             port: Seen::default(),
             acked: vec![None; queues],
@@ -210,9 +216,9 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                     ..
                 } = &mut self.queues[q];
                 let waiting = |flow: &_| waiting.behind_others(flow);
-                let told = match self.setup.control.start {
-                    Start::Initial => None,
-                    Start::Ideal => signal.next(),
+                let told = match &self.setup.control.law {
+                    Law::Rate(rate) if rate.start == Start::Ideal => signal.next(),
+                    _ => None,
                 };
                 sender.end_bursts(now, past.number(), told, &mut sent, waiting);
                 for flow in sent.drain(..) {
@@ -386,7 +392,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
         if queue.sender.controlled() == 0 {
             return None;
         }
-        if self.setup.control.law == Law::Rate {
+        if let Law::Rate(_) = self.setup.control.law {
             let ideal = queue.signal.average(end - self.line.round_trip);
             let decay = self.decay_over(span);
             return Some(Step::Rate(Approach {

@@ -4,8 +4,9 @@ use std::ops::ControlFlow;
 
 use super::{Done, LEAST_SERVED, Model};
 use crate::acks::Instant;
-use crate::bottleneck::{Backlog, Heard, Seen, Service};
-use crate::control::{Law, Scope};
+use crate::bottleneck::{Backlog, Service};
+use crate::laws::{Law, Scope};
+use crate::signal::{Report, Seen};
 
 impl<F: FnMut(&Done) -> ControlFlow<()>> Model<'_, F> {
     /// The bottleneck serves for `span` from `now` on, inflows being constant.
@@ -108,21 +109,22 @@ impl<F: FnMut(&Done) -> ControlFlow<()>> Model<'_, F> {
     }
 
     /// What the senders of all queues will hear of the step, where they hear of the port.
-    pub(super) fn port_heard(&mut self, end: f64, span: f64, busy: &[usize]) -> Option<Heard> {
+    pub(super) fn port_heard(&mut self, end: f64, span: f64, busy: &[usize]) -> Option<Report> {
         let seen = std::mem::take(&mut self.port);
-        if self.setup.control.scope == Scope::Class {
+        if self.setup.control.law.scope() == Scope::Class {
             return None;
         }
         let backlog: f64 = busy.iter().map(|&q| self.queues[q].backlog).sum();
-        let mut heard = Heard {
+        let mut heard = Report {
             seen,
             excess: (backlog - self.threshold).max(0.0),
             uncontrolled: 0.0,
             controlled: 0,
         };
+        let beta = self.setup.control.law.beta();
         for &q in busy {
             let queue = &mut self.queues[q];
-            heard.uncontrolled += queue.uncontrolled(self.setup.control.beta, end, span);
+            heard.uncontrolled += queue.uncontrolled(beta, end, span);
             heard.controlled += queue.controlled();
             queue.seen = Seen::default();
         }
@@ -130,36 +132,35 @@ impl<F: FnMut(&Done) -> ControlFlow<()>> Model<'_, F> {
     }
 
     /// Equations 6 and 11: what the senders of queue `q` will hear of the step.
-    pub(super) fn signal(&mut self, q: usize, end: f64, span: f64, port: Option<Heard>) {
-        let control = &self.setup.control;
+    pub(super) fn signal(&mut self, q: usize, end: f64, span: f64, port: Option<Report>) {
+        let law = &self.setup.control.law;
         let queue = &mut self.queues[q];
-        let heard = port.unwrap_or_else(|| Heard {
+        let heard = port.unwrap_or_else(|| Report {
             seen: std::mem::take(&mut queue.seen),
             excess: (queue.backlog - self.threshold).max(0.0),
-            uncontrolled: queue.uncontrolled(control.beta, end, span),
+            uncontrolled: queue.uncontrolled(law.beta(), end, span),
             controlled: queue.controlled(),
         });
         if queue.listeners == 0 {
             return;
         }
-        let (seen, line) = (heard.seen, &self.line);
-        if control.law != Law::Rate {
-            let available = seen.available.max(LEAST_SERVED * line.capacity * span);
-            let last = queue.past.last();
-            let step = Instant {
-                busy: last.busy + seen.served / available * span,
-                waiting: heard.excess / (available / span * line.round_trip),
-                ..last
-            };
-            let now = queue.instant(end, step);
-            queue.past.push(now, line.round_trip);
+        let line = &self.line;
+        if let Law::Rate(rate) = law {
+            queue.signal.push(end, span, rate.ideal(&heard, span, line));
+            queue.signal.seek(end - line.round_trip);
             return;
         }
-        let mut room = control.u_target * seen.available / span - heard.uncontrolled;
-        room -= seen.excess / span / line.round_trip;
-        // Before its own flows are counted (N one round trip ago is 0) a flow counts itself.
-        let ideal = (room.max(0.0) / heard.controlled.max(1) as f64).min(line.capacity);
-        queue.signal.push(end, span, ideal);
-        queue.signal.seek(end - line.round_trip);
+        let available = heard
+            .seen
+            .available
+            .max(LEAST_SERVED * line.capacity * span);
+        let last = queue.past.last();
+        let step = Instant {
+            busy: last.busy + heard.seen.served / available * span,
+            waiting: heard.excess / (available / span * line.round_trip),
+            ..last
+        };
+        let now = queue.instant(end, step);
+        queue.past.push(now, line.round_trip);
     }
 }

@@ -5,9 +5,10 @@ mod reference;
 use std::ops::ControlFlow;
 
 use fctlab_core::{Bytes, Duration, Rate};
-use fctlab_link::control::{Scope, Start};
+use fctlab_link::laws::Scope;
+use fctlab_link::laws::rate::Start;
 use fctlab_link::queues::{Discipline, Sharing};
-use fctlab_link::{Arrival, Control, Inside, Link, Setup, simulate};
+use fctlab_link::{Arrival, Control, Inside, Law, Link, Setup, simulate};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngSeed, TestRunner};
@@ -44,6 +45,21 @@ fn setup(preset: &str, sharing: Sharing, inside: Inside) -> Setup {
         },
         classes: 3,
         longest_step: 0.01,
+    }
+}
+
+fn set_scope(control: &mut Control, to: Scope) {
+    match &mut control.law {
+        Law::Rate(law) => law.scope = to,
+        Law::Hpcc(law) => law.scope = to,
+        Law::Dctcp(_) => assert_eq!(to, Scope::Class),
+    }
+}
+
+fn set_start(control: &mut Control, to: Start) {
+    match &mut control.law {
+        Law::Rate(law) => law.start = to,
+        law => panic!("{} has no start", law.name()),
     }
 }
 
@@ -84,7 +100,7 @@ fn a_flow_goes_on_at_the_ideal_if_it_starts_there() {
     };
     let grows = |start| {
         let mut setup = setup("swp-d", Sharing::One, Inside::Fifo);
-        setup.control.start = start;
+        set_start(&mut setup.control, start);
         // What waits is what a flow of one byte finds.
         let waits = |at_s| {
             let mut flows = vec![flow(0.0, 5e7); 4];
@@ -104,7 +120,7 @@ fn a_flow_goes_on_at_the_ideal_if_it_starts_there() {
 #[test]
 fn windows_keep_the_queue_below_the_threshold() {
     let mut setup = setup("dctcp-rate", Sharing::One, Inside::Fifo);
-    setup.control.header = Bytes::new(0);
+    setup.control.shared.header = Bytes::new(0);
     let flow = |start_s, size_bytes| Arrival {
         start_s,
         size_bytes,
@@ -163,7 +179,7 @@ fn windows_agree(preset: &str, scopes: &[Scope]) {
     for _ in 0..CASES {
         let (arrivals, sharing, inside, scope) = cases.new_tree(&mut runner).unwrap().current();
         let mut setup = setup(preset, sharing, inside);
-        setup.control.scope = scope;
+        set_scope(&mut setup.control, scope);
         let (found, slow) = (fast(&setup, &arrivals), naive(&setup, &arrivals));
         setup.longest_step *= 0.7;
         let others = fast(&setup, &arrivals);
@@ -211,8 +227,8 @@ proptest! {
         start in prop_oneof![Just(Start::Initial), Just(Start::Ideal)],
     ) {
         let mut setup = setup(preset, sharing, inside);
-        setup.control.scope = scope;
-        setup.control.start = start;
+        set_scope(&mut setup.control, scope);
+        set_start(&mut setup.control, start);
         let (fast, slow) = (fast(&setup, &arrivals), naive(&setup, &arrivals));
         let mut error = 0.0;
         for (i, (fast, slow)) in fast.iter().zip(&slow).enumerate() {

@@ -3,9 +3,10 @@
 
 use std::collections::VecDeque;
 
-use fctlab_link::control::{Law, Scope, Start};
+use fctlab_link::laws::rate::Start;
+use fctlab_link::laws::{Scope, dctcp, hpcc};
 use fctlab_link::queues::Sharing;
-use fctlab_link::{Arrival, Control, Inside, Setup};
+use fctlab_link::{Arrival, Inside, Law, Setup};
 
 pub const STEP_S: f64 = 6.25e-9;
 
@@ -86,7 +87,7 @@ impl Window {
     }
 
     /// The ACK of a whole packet more has to come before a window is over.
-    fn dctcp(&mut self, ack: &Ack, control: &Control, bdp: f64, packet: f64) {
+    fn dctcp(&mut self, ack: &Ack, law: &dctcp::Spec, bdp: f64, packet: f64) {
         let next = self.next(packet);
         let is_ack = self.acked(ack.bytes, packet);
         self.delivered += ack.bytes;
@@ -94,19 +95,19 @@ impl Window {
         let acked = whole(self.acked, packet);
         let is_over = acked >= *self.over.get_or_insert(next);
         if is_over {
-            self.alpha += control.gain * (self.marked / self.delivered - self.alpha);
+            self.alpha += law.gain * (self.marked / self.delivered - self.alpha);
             (self.delivered, self.marked) = (0.0, 0.0);
             self.over = Some(next);
         }
         if ack.marked && is_ack && acked >= self.reduced {
-            self.share = (self.share * (1.0 - self.alpha / 2.0)).max(control.min_rate);
+            self.share = (self.share * (1.0 - self.alpha / 2.0)).max(law.min_rate);
             self.reduced = next;
         } else if is_over && acked >= self.reduced {
-            self.share = (self.share + control.rise.unwrap().get() as f64 / bdp).min(1.0);
+            self.share = (self.share + law.rise.unwrap().get() as f64 / bdp).min(1.0);
         }
     }
 
-    fn hpcc(&mut self, ack: &Ack, control: &Control, memory: f64, packet: f64) {
+    fn hpcc(&mut self, ack: &Ack, law: &hpcc::Spec, memory: f64, packet: f64) {
         if !self.acked(ack.bytes, packet) {
             return;
         }
@@ -120,8 +121,8 @@ impl Window {
         let waiting = last.waiting.min(ack.report.waiting);
         let load = (ack.report.busy - last.busy) / elapsed + waiting;
         self.load += (elapsed / memory).min(1.0) * (load - self.load);
-        let asked = self.wc * control.u_target / self.load + control.additive_increase;
-        self.share = asked.clamp(control.min_rate, 1.0);
+        let asked = self.wc * law.u_target / self.load + law.additive_increase;
+        self.share = asked.clamp(law.min_rate, 1.0);
         let next = self.next(packet);
         if whole(self.acked, packet) >= *self.over.get_or_insert(next) {
             self.wc = self.share;
@@ -153,12 +154,12 @@ pub fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
     let control = &setup.control;
     // A packet is sent twice, and what a switch says that waits is behind it.
     let packet = match control.law {
-        Law::Rate => 0.0,
-        Law::Dctcp | Law::Hpcc => (control.payload.get() + control.header.get()) as f64,
+        Law::Rate(_) => 0.0,
+        _ => (control.shared.payload.get() + control.shared.header.get()) as f64,
     };
     let tau = setup.link.rtt.as_secs_f64() / 2.0 + packet / capacity;
     let r_init = control.initial_rate_on(capacity);
-    let threshold = control.thresh.get() as f64 + packet;
+    let threshold = control.shared.thresh.get() as f64 + packet;
     let bdp = capacity * 2.0 * tau;
     let one = setup.discipline.sharing == Sharing::One;
     let classes = if one { 1 } else { setup.classes };
@@ -197,9 +198,9 @@ pub fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
                 class,
                 start: a.start_s,
                 left,
-                rate: match control.start {
-                    Start::Initial => Some(r_init),
-                    Start::Ideal => None,
+                rate: match &control.law {
+                    Law::Rate(law) if law.start == Start::Ideal => None,
+                    _ => Some(r_init),
                 },
                 burst,
                 window: Window {
@@ -213,10 +214,10 @@ pub fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
         }
         for ack in acks.pop_front().unwrap() {
             let window = &mut flows[ack.flow].window;
-            match control.law {
-                Law::Rate => {}
-                Law::Dctcp => window.dctcp(&ack, control, bdp, packet),
-                Law::Hpcc => window.hpcc(&ack, control, control.eta * tau, packet),
+            match &control.law {
+                Law::Rate(_) => {}
+                Law::Dctcp(law) => window.dctcp(&ack, law, bdp, packet),
+                Law::Hpcc(law) => window.hpcc(&ack, law, law.eta * tau, packet),
             }
         }
         // Senders: equations 2 to 7.
@@ -235,20 +236,19 @@ pub fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
                 seen[flow.class].controlled += 1;
                 let k = flow.class;
                 let (then, half) = (&past[0][k], &past[lag][k]);
-                let room = control.u_target * half.available
-                    - control.beta * then.uncontrolled
-                    - (half.backlog - threshold).max(0.0) / (2.0 * tau);
-                let ideal = (room.max(0.0) / then.controlled.max(1) as f64).min(capacity);
-                most = match control.law {
-                    Law::Rate => {
+                most = match &control.law {
+                    Law::Rate(law) => {
+                        let room = law.u_target * half.available
+                            - law.beta * then.uncontrolled
+                            - (half.backlog - threshold).max(0.0) / (2.0 * tau);
+                        let ideal = (room.max(0.0) / then.controlled.max(1) as f64).min(capacity);
                         let rate = flow.rate.get_or_insert(ideal);
-                        *rate += (ideal - *rate) / (control.eta * tau) * STEP_S;
+                        *rate += (ideal - *rate) / (law.eta * tau) * STEP_S;
                         *rate * STEP_S
                     }
-                    Law::Dctcp | Law::Hpcc => {
-                        flow.window
-                            .room(packet, control.counted(), capacity, 2.0 * tau)
-                    }
+                    _ => flow
+                        .window
+                        .room(packet, control.counted(), capacity, 2.0 * tau),
                 };
             }
             let bytes = most.min(flow.left);
@@ -322,7 +322,7 @@ pub fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
                 Sharing::Weights(_) => capacity * weights[k] / total,
             };
         }
-        if control.scope == Scope::Port {
+        if control.law.scope() == Scope::Port {
             let whole = Seen {
                 uncontrolled: seen.iter().map(|s| s.uncontrolled).sum(),
                 controlled: seen.iter().map(|s| s.controlled).sum(),

@@ -2,8 +2,7 @@
 //! control leaves unused. Known before anything runs; from 1 on queues grow for as long as a run lasts.
 
 use fctlab_core::{PacketFormat, SpecError};
-use fctlab_link::Control;
-use fctlab_link::control::Law;
+use fctlab_link::{Control, Law};
 use fctlab_workload::SizeDistribution;
 use serde::Serialize;
 
@@ -57,8 +56,8 @@ impl Wire {
     /// Of flows of such sizes; `burst` are the bytes of a first round trip.
     pub fn of(sizes: &SizeDistribution, control: &Control, burst: f64) -> Self {
         let format = PacketFormat {
-            payload: control.payload,
-            header: control.header,
+            payload: control.shared.payload,
+            header: control.shared.header,
             ..PacketFormat::default()
         };
         let piece = burst / f64::from(PIECES);
@@ -88,9 +87,9 @@ impl Load {
             .map(|(c, l)| c.wire.uncontrolled * l.wire)
             .sum();
         // Under the paper's law controlled flows aim at U less beta times the uncontrolled.
-        let used = match spec.cc.law {
-            Law::Rate => (wire - (1.0 - spec.cc.beta) * uncontrolled) / spec.cc.u_target,
-            Law::Dctcp | Law::Hpcc => wire,
+        let used = match &spec.cc.law {
+            Law::Rate(law) => (wire - (1.0 - law.beta) * uncontrolled) / law.u_target,
+            _ => wire,
         };
         Load {
             payload: each.iter().map(|c| c.payload).sum(),
@@ -136,14 +135,16 @@ impl Load {
             "the classes offer {:.3} of the link ({})",
             self.wire, network.link
         );
-        if cc.header.get() > 0 {
+        if cc.shared.header.get() > 0 {
             text += &format!(
                 ", {:.3} of it payload, with cc.header = {} for every {}",
-                self.payload, cc.header, cc.payload
+                self.payload, cc.shared.header, cc.shared.payload
             );
         }
-        if self.used > self.wire {
-            let u = cc.u_target;
+        if let Law::Rate(law) = &cc.law
+            && self.used > self.wire
+        {
+            let u = law.u_target;
             text += &format!(", {:.3} of what cc.u_target = {u} leaves of it", self.used);
         }
         format!("{text}: {}", each.join(", "))
