@@ -9,7 +9,8 @@
 
 use fctlab_core::Time;
 
-/// Ports on the longest path of any topology, the host's own not counted.
+/// Ports that can write into one packet, as many as a fat-tree has on its longest path; the host's own is none
+/// of them. `prepare` refuses longer ones.
 pub const MAX_HOPS: usize = 5;
 
 /// What a port writes when a transmission starts.

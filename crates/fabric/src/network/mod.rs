@@ -59,7 +59,11 @@ pub struct Fabric {
 }
 
 impl Fabric {
-    fn new(graph: Graph, delays: &Delays, format: &PacketFormat) -> Result<Self, SpecError> {
+    /// The ports of a graph, with its delays.
+    ///
+    /// # Errors
+    /// Too many hosts, or delays that do not fit each other, with the path of the key.
+    pub(crate) fn new(graph: Graph, delays: &Delays, format: &PacketFormat) -> Result<Self, SpecError> {
         let Graph {
             hosts,
             switches,

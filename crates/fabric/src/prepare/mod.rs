@@ -16,6 +16,7 @@ use crate::prepared::Prepared;
 use crate::scenario::{EngineSpec, Scenario, bare_value, not_a_table, set, version};
 use crate::scheme::{self, SchemeSpec};
 use crate::settings::{NO_LIMIT, Settings};
+use crate::telemetry::MAX_HOPS;
 use crate::warnings::warnings;
 use crate::{model, offered};
 
@@ -179,6 +180,9 @@ fn settings(scenario: &Scenario, fabric: &Fabric) -> Result<Settings, SpecError>
         );
         return Err(SpecError::new("packet.payload", message));
     }
+    if telemetry.is_some() {
+        check_hops(scheme.transport.rule.kind(), fabric)?;
+    }
     let scale = PathScale {
         packet_bytes: wire.full(),
         payload_bytes: format.payload.get(),
@@ -241,6 +245,28 @@ fn settings(scenario: &Scenario, fabric: &Fabric) -> Result<Settings, SpecError>
     })
 }
 
+/// Checks that telemetry has room for every switch on the longest path.
+fn check_hops(transport: &str, fabric: &Fabric) -> Result<(), SpecError> {
+    let path = fabric.routes.longest_path(fabric);
+    let (Some(first), Some(last)) = (path.first(), path.last()) else {
+        return Ok(());
+    };
+    let hops = path.len() - 1; // the first port is the host's own
+    if hops <= MAX_HOPS {
+        return Ok(());
+    }
+    let name = |node| fabric.node_name(node);
+    let (from, to) = (
+        name(fabric.links[*first as usize].from),
+        name(fabric.links[*last as usize].to),
+    );
+    let message = format!(
+        "the longest path, {from} to {to}, has {hops} switches; {transport} works with at most {MAX_HOPS}, \
+         which is what its telemetry has room for"
+    );
+    Err(SpecError::new("topology", message))
+}
+
 /// Checks that ports that serve traffic classes know all of them.
 fn check_classes(scenario: &Scenario, classes: &[String]) -> Result<(), SpecError> {
     let scheme = &scenario.scheme;
@@ -257,4 +283,45 @@ fn check_classes(scenario: &Scenario, classes: &[String]) -> Result<(), SpecErro
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use fctlab_core::{Duration, Rate};
+
+    use super::*;
+    use crate::network::topology::{Cable, Delays, Graph};
+
+    /// Two hosts at the ends of a row of switches.
+    fn row(switches: u32) -> Fabric {
+        let nodes = [vec![0], (2..2 + switches).collect(), vec![1]].concat();
+        let rate = Rate::from_gbps(10);
+        let cables = nodes.windows(2).map(|ends| Cable {
+            a: ends[0],
+            b: ends[1],
+            rate,
+        });
+        let graph = Graph {
+            hosts: 2,
+            switches: (0..switches).map(|i| format!("switch {i}")).collect(),
+            cables: cables.collect(),
+            sink: None,
+        };
+        let delays = Delays {
+            base_rtt: None,
+            link_delay: Some(Duration::from_us(1)),
+            host_delay: Duration::ZERO,
+        };
+        Fabric::new(graph, &delays, &PacketFormat::default()).unwrap()
+    }
+
+    #[test]
+    fn telemetry_has_room_for_the_longest_path() {
+        assert_eq!(check_hops("hpcc", &row(MAX_HOPS as u32)), Ok(()));
+        assert_eq!(
+            check_hops("hpcc", &row(6)).unwrap_err().to_string(),
+            "topology: the longest path, host 1 to host 0, has 6 switches; hpcc works with at most 5, which is \
+             what its telemetry has room for"
+        );
+    }
 }
