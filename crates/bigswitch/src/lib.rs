@@ -11,7 +11,7 @@
 //! What happens in one question:
 //!
 //! * [`instance`]: flows with packet arrival slots, validated.
-//! * [`policies`]: one file and one registry line per policy; `ga` turns any
+//! * [`policies`]: one file and two registry lines per policy; `ga` turns any
 //!   policy into one that needs no flow sizes.
 //! * [`switch`]: runs a policy over an instance; one port pair is a heap.
 //! * [`metrics`]: FCT, FPT and weighted FPT from the slots in which flows end.

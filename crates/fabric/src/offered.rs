@@ -88,7 +88,10 @@ fn of_links(
     let (header, telemetry, ack) = match &scenario.engine {
         EngineSpec::Packet(_) => (header.get(), telemetry, ack.get()),
         EngineSpec::Model(model) => {
-            let header = model.cc.as_ref().map_or(Bytes::new(0), |cc| cc.shared.header);
+            let header = model
+                .cc
+                .as_ref()
+                .map_or(Bytes::new(0), |cc| cc.shared.header);
             (header.get(), 0, 0)
         }
     };

@@ -1,4 +1,4 @@
-//! Who goes first: one file and one registry line per policy.
+//! Who goes first: one file and two lines below per policy.
 //!
 //! A policy gives each flow with waiting packets a [`Priority`], from what a
 //! [`FlowView`] tells about it. The priority of a flow may change only when one
@@ -129,11 +129,9 @@ pub trait Policy {
     }
 }
 
-/// Declares the policies: one line each, naming file and name.
+/// Declares the policies: one line each, naming file and name; the file's `mod` line is beside them.
 macro_rules! policies {
     ($( $kind:literal => $variant:ident($file:ident) ),+ $(,)?) => {
-        $( pub mod $file; )+
-
         fctlab_core::parts! {
             /// The choice of a policy.
             pub enum PolicySpec, "policy" { $( $kind => $variant($file::Spec) ),+ }
@@ -164,6 +162,17 @@ macro_rules! policies {
         }
     };
 }
+
+pub mod asrpt;
+pub mod brr;
+pub mod fifo;
+pub mod fixed;
+pub mod ga;
+pub mod ideal;
+pub mod las;
+pub mod pias;
+pub mod sjf;
+pub mod srpt;
 
 policies! {
     "fifo" => Fifo(fifo),

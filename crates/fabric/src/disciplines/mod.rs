@@ -2,7 +2,7 @@
 //!
 //! A discipline is a plain data structure: packets go in and come out, and
 //! what depends on time is told the time. It lives in one file with its
-//! specification and is registered by one line below.
+//! specification and is registered by two lines below.
 
 use std::path::Path;
 
@@ -126,11 +126,9 @@ pub trait DisciplineSpec {
     fn build(&self, site: &Site<'_>) -> Result<Self::State, SpecError>;
 }
 
-/// Declares the disciplines: one line each, naming file and name.
+/// Declares the disciplines: one line each, naming file and name; the file's `mod` line is beside them.
 macro_rules! disciplines {
     ($( $kind:literal => $variant:ident($file:ident) ),+ $(,)?) => {
-        $( pub mod $file; )+
-
         fctlab_core::parts! {
             /// The choice of a discipline.
             pub enum QueueSpec, "discipline" { $( $kind => $variant($file::Spec) ),+ }
@@ -207,6 +205,18 @@ macro_rules! disciplines {
         }
     };
 }
+
+pub mod ascc;
+pub mod awafs;
+pub mod drr;
+pub mod fifo;
+pub mod fq;
+pub mod mapped;
+pub mod priority;
+pub mod srpt;
+pub mod strict;
+pub mod wfq;
+pub mod wrr;
 
 disciplines! {
     "fifo" => Fifo(fifo),

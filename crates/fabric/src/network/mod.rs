@@ -63,7 +63,11 @@ impl Fabric {
     ///
     /// # Errors
     /// Too many hosts, or delays that do not fit each other, with the path of the key.
-    pub(crate) fn new(graph: Graph, delays: &Delays, format: &PacketFormat) -> Result<Self, SpecError> {
+    pub(crate) fn new(
+        graph: Graph,
+        delays: &Delays,
+        format: &PacketFormat,
+    ) -> Result<Self, SpecError> {
         let Graph {
             hosts,
             switches,

@@ -2,7 +2,7 @@
 //!
 //! A tag is a number of 32 bits, in bytes unless the tagger says otherwise;
 //! smaller is more urgent. What a switch makes of it is its discipline's
-//! business. One file and one line below per tagger.
+//! business. One file and two lines below per tagger.
 
 use fctlab_core::SpecError;
 
@@ -55,11 +55,9 @@ pub trait Tag {
     }
 }
 
-/// Declares the taggers: one line each, naming file and name.
+/// Declares the taggers: one line each, naming file and name; the file's `mod` line is beside them.
 macro_rules! taggers {
     ($( $kind:literal => $variant:ident($file:ident) ),+ $(,)?) => {
-        $( pub mod $file; )+
-
         fctlab_core::parts! {
             /// The choice of a tagger.
             pub enum Tagger, "tagger" { $( $kind => $variant($file::Spec) ),+ }
@@ -94,6 +92,15 @@ macro_rules! taggers {
         }
     };
 }
+
+pub mod class;
+pub mod complete;
+pub mod none;
+pub mod outstanding;
+pub mod remaining;
+pub mod remaining_time;
+pub mod sent;
+pub mod size;
 
 taggers! {
     "none" => None(none),

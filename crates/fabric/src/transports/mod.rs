@@ -8,7 +8,7 @@
 //! What all window-based transports share is in `sender` (sequence space, SACK
 //! recovery, timers, probes) and configured by [`SenderSpec`]. What they differ
 //! in, how the window answers to ACKs, marks, losses and timeouts, is a
-//! [`CongestionControl`]: one file and one line below per transport.
+//! [`CongestionControl`]: one file and two lines below per transport.
 
 pub mod receiver;
 mod scoreboard;
@@ -156,11 +156,9 @@ pub trait TransportPart {
     fn start(&self, initial_window: f64, scale: &PathScale) -> Self::State;
 }
 
-/// Declares the transports: one line each, naming file and name.
+/// Declares the transports: one line each, naming file and name; the file's `mod` line is beside them.
 macro_rules! transports {
     ($( $kind:literal => $variant:ident($file:ident) ),+ $(,)?) => {
-        $( pub mod $file; )+
-
         fctlab_core::parts! {
             /// The window rule of a transport.
             pub enum RuleSpec, "transport" { $( $kind => $variant($file::Spec) ),+ }
@@ -268,6 +266,15 @@ macro_rules! transports {
         }
     };
 }
+
+pub mod ascc;
+pub mod dctcp;
+pub mod dctcp_rate;
+pub mod fixed_window;
+pub mod hpcc;
+pub mod l2dct;
+pub mod mintcp;
+pub mod tcp;
 
 transports! {
     "tcp" => Tcp(tcp),

@@ -2,14 +2,10 @@
 //!
 //! A law is one file: its keys with their units and checks ([`LawPart`]), and what its flows do. The paper's
 //! flows follow one rate ([`rate`]); those of the others have windows ([`crate::window`]), each of which
-//! reacts to its own ACKs ([`Reacts`]). Adding a law is one file and one line below.
+//! reacts to its own ACKs ([`Reacts`]). Adding a law is one file and two lines below.
 //!
 //! All laws' keys stand side by side in one table. A key that a law does not know has to be what it is where
 //! it says nothing: the [`Default`] of the laws that do.
-
-pub mod dctcp;
-pub mod hpcc;
-pub mod rate;
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -80,7 +76,7 @@ impl Reacts for Infallible {
     }
 }
 
-/// Declares the closed set of laws, so that no flow pays for a virtual call.
+/// Declares the closed set of laws, one line each, so that no flow pays for a virtual call.
 macro_rules! laws {
     ($( $name:literal => $variant:ident($file:ident) ),+ $(,)?) => {
         /// How flows react to what they hear.
@@ -207,6 +203,10 @@ macro_rules! laws {
         }
     };
 }
+
+pub mod dctcp;
+pub mod hpcc;
+pub mod rate;
 
 laws! {
     "rate" => Rate(rate),

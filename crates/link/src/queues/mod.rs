@@ -2,7 +2,9 @@
 //!
 //! As a fluid, the disciplines of packets differ in three things only: whether
 //! classes share a queue, how the link is divided among queues, and who is
-//! served first inside one. Adding a discipline is one file and one line below.
+//! served first inside one. Adding a discipline is one file and two lines below.
+
+use serde::{Deserialize, Serialize};
 
 pub mod drr;
 pub mod fifo;
@@ -10,8 +12,6 @@ pub mod fq;
 pub mod priority;
 pub mod wfq;
 pub mod wrr;
-
-use serde::{Deserialize, Serialize};
 
 fctlab_core::parts! {
     /// What leaves the bottleneck next.

@@ -1,11 +1,7 @@
 //! Arrival processes: `arrivals = "poisson"`.
 //!
 //! A process draws the gap before each arrival; an arrival is one flow, or one
-//! query with all its flows. Adding one is one file and one line below.
-
-pub mod lognormal;
-pub mod measured;
-pub mod poisson;
+//! query with all its flows. Adding one is one file and two lines below.
 
 use fctlab_core::Duration;
 use rand_pcg::Pcg64;
@@ -46,6 +42,10 @@ macro_rules! arrivals {
         }
     };
 }
+
+pub mod lognormal;
+pub mod measured;
+pub mod poisson;
 
 arrivals! {
     "poisson" => Poisson(poisson),

@@ -3,14 +3,7 @@
 //! A pattern draws the endpoints of each flow and says over how many receiving
 //! host links its load is spread, so that `load` has one meaning everywhere:
 //! bytes offered per loaded receiving link as a share of its rate. Adding a
-//! pattern is one file here and one line below.
-
-pub mod all_to_all;
-pub mod incast;
-pub mod inter_rack;
-pub mod many_to_one;
-pub mod permutation;
-pub mod triangle;
+//! pattern is one file here and two lines below.
 
 use std::ops::Range;
 
@@ -128,6 +121,13 @@ macro_rules! patterns {
         }
     };
 }
+
+pub mod all_to_all;
+pub mod incast;
+pub mod inter_rack;
+pub mod many_to_one;
+pub mod permutation;
+pub mod triangle;
 
 patterns! {
     "all-to-all" => AllToAll(all_to_all),

@@ -1,14 +1,10 @@
 //! Flow-size distributions: `workload = "websearch"`.
 //!
 //! Adding a table is one file `data/NAME.csv` and one line below; adding
-//! another kind of distribution is one file here and one line below.
+//! another kind of distribution is one file here and two lines below.
 
-pub mod bimodal;
-pub mod cdf;
 pub mod distribution;
-pub mod fixed;
 mod table;
-pub mod uniform;
 
 use std::path::Path;
 
@@ -67,6 +63,11 @@ macro_rules! sizes {
         }
     };
 }
+
+pub mod bimodal;
+pub mod cdf;
+pub mod fixed;
+pub mod uniform;
 
 sizes! {
     tables {

@@ -1,7 +1,7 @@
 //! From a large space of priorities to few queues (ADS, section 3.2: "priority
 //! mapping"): where a port's table comes from ([`Mapping`]), and the policies
 //! that compute thresholds from the values that a port has seen
-//! ([`MappingPolicy`]; one file and one line below per policy).
+//! ([`MappingPolicy`]; one file and two lines below per policy).
 
 pub mod fixed;
 pub mod learned;
@@ -45,11 +45,9 @@ pub trait Map {
     }
 }
 
-/// Declares the policies: one line each, naming file and name.
+/// Declares the policies: one line each, naming file and name; the file's `mod` line is beside them.
 macro_rules! mappings {
     ($( $kind:literal => $variant:ident($file:ident) ),+ $(,)?) => {
-        $( pub mod $file; )+
-
         fctlab_core::parts! {
             /// The choice of a mapping policy.
             pub enum MappingPolicy, "mapping policy" { $( $kind => $variant($file::Spec) ),+ }
@@ -70,6 +68,9 @@ macro_rules! mappings {
         }
     };
 }
+
+pub mod equal_split;
+pub mod least_slowdown;
 
 mappings! {
     "equal-split" => EqualSplit(equal_split),

@@ -2,7 +2,7 @@
 //!
 //! [`Routes`] holds, for each switch and destination rack, the ports on
 //! shortest paths. Which of several a packet takes is the [`Choose`] of the
-//! scheme: one file and one line below per rule.
+//! scheme: one file and two lines below per rule.
 
 use std::collections::VecDeque;
 
@@ -40,11 +40,9 @@ pub trait RoutingPart {
     fn start(&self, fabric: &Fabric, seed: Seed) -> Self::State;
 }
 
-/// Declares the routing rules: one line each, naming file and name.
+/// Declares the routing rules: one line each, naming file and name; the file's `mod` line is beside them.
 macro_rules! routings {
     ($( $kind:literal => $variant:ident($file:ident) ),+ $(,)?) => {
-        $( pub mod $file; )+
-
         fctlab_core::parts! {
             /// The choice of a routing rule.
             pub enum RoutingSpec, "routing rule" { $( $kind => $variant($file::Spec) ),+ }
@@ -73,6 +71,10 @@ macro_rules! routings {
         }
     };
 }
+
+pub mod ecmp;
+pub mod spray_random;
+pub mod spray_round_robin;
 
 routings! {
     "ecmp" => Ecmp(ecmp),

@@ -1,7 +1,7 @@
 //! Which hosts, switches and links there are.
 //!
 //! A topology is a graph; everything else (ports, shortest paths, base RTT,
-//! ideal completion times) follows from it. One file and one line below per
+//! ideal completion times) follows from it. One file and two lines below per
 //! topology.
 
 mod delays;
@@ -76,11 +76,9 @@ macro_rules! topology_spec {
     };
 }
 
-/// Declares the topologies: one line each, naming file and name.
+/// Declares the topologies: one line each, naming file and name; the file's `mod` line is beside them.
 macro_rules! topologies {
     ($( $kind:literal => $variant:ident($file:ident) ),+ $(,)?) => {
-        $( pub mod $file; )+
-
         fctlab_core::parts! {
             /// The choice of a topology.
             pub enum TopologySpec, "topology" { $( $kind => $variant($file::Spec) ),+ }
@@ -100,6 +98,10 @@ macro_rules! topologies {
         }
     };
 }
+
+pub mod fat_tree;
+pub mod leaf_spine;
+pub mod star;
 
 topologies! {
     "leaf-spine" => LeafSpine(leaf_spine),
