@@ -25,7 +25,7 @@ pub(crate) struct Acks {
 #[cfg(test)]
 impl Acks {
     /// A step of `span` seconds in which nothing is heard.
-    pub fn of(span: f64) -> Self {
+    pub(crate) fn of(span: f64) -> Self {
         Acks {
             span,
             since: Moment::default(),
@@ -95,7 +95,7 @@ pub(crate) struct Past {
 
 impl Past {
     /// Keeps what comes after `now` and nothing else.
-    pub fn restart(&mut self, now: Instant) {
+    pub(crate) fn restart(&mut self, now: Instant) {
         self.forgotten += self.instants.len() as u64;
         (self.left, self.sent) = (0, 0);
         self.instants.clear();
@@ -104,7 +104,7 @@ impl Past {
     }
 
     /// What leaves between these moments, later than what was marked before, is marked.
-    pub fn mark(&mut self, from: f64, to: f64) {
+    pub(crate) fn mark(&mut self, from: f64, to: f64) {
         match self.marked.back_mut() {
             // But for rounding.
             Some(last) if last.1 >= from * (1.0 - 4.0 * f64::EPSILON) => last.1 = to,
@@ -113,7 +113,7 @@ impl Past {
     }
 
     /// The first moment after `at` at which marks begin or end; infinite if none is known.
-    pub fn marks_change(&mut self, at: f64) -> f64 {
+    pub(crate) fn marks_change(&mut self, at: f64) -> f64 {
         while self.marked.front().is_some_and(|&(_, to)| to <= at) {
             self.marked.pop_front();
         }
@@ -129,7 +129,7 @@ impl Past {
     }
 
     /// A step is over.
-    pub fn push(&mut self, now: Instant, round_trip: f64) {
+    pub(crate) fn push(&mut self, now: Instant, round_trip: f64) {
         let left = now.at - round_trip;
         let place = self.left(left);
         let since = self.sent(place, left).at;
@@ -143,17 +143,17 @@ impl Past {
     }
 
     /// The last step's end.
-    pub fn last(&self) -> Instant {
+    pub(crate) fn last(&self) -> Instant {
         self.instants.back().copied().unwrap_or_default()
     }
 
     /// Its number.
-    pub fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         (self.forgotten + self.instants.len() as u64).saturating_sub(1)
     }
 
     /// What is heard in the step that ends at `end` and is `span` long.
-    pub fn acks(&mut self, end: f64, span: f64, round_trip: f64, fair: bool) -> Acks {
+    pub(crate) fn acks(&mut self, end: f64, span: f64, round_trip: f64, fair: bool) -> Acks {
         let left = end - round_trip;
         let place = self.left(left - span);
         let from = self.instant(place);

@@ -31,13 +31,13 @@ pub(crate) struct Backlog {
 
 impl Backlog {
     /// By how much it is above the threshold on average; ends count, not what lies between.
-    pub fn excess(&self, threshold: f64) -> f64 {
+    pub(crate) fn excess(&self, threshold: f64) -> f64 {
         let excess = |bytes: f64| (bytes - threshold).max(0.0);
         (excess(self.before) + excess(self.after)) / 2.0
     }
 
     /// The shares of the time between which it is.
-    pub fn above(&self, threshold: f64) -> Option<(f64, f64)> {
+    pub(crate) fn above(&self, threshold: f64) -> Option<(f64, f64)> {
         let Backlog { before, after } = *self;
         let crosses = (threshold - before) / (after - before);
         match (before > threshold, after > threshold) {
@@ -77,7 +77,7 @@ pub(crate) struct Queue {
 impl Waiting {
     /// The bytes of a flow that goes on sending which wait behind others'; nothing where all wait
     /// in one line.
-    pub fn behind_others(&self, flow: &InFlight) -> f64 {
+    pub(crate) fn behind_others(&self, flow: &InFlight) -> f64 {
         match self {
             Waiting::Fifo(_) => 0.0,
             Waiting::Fair(fair) => fair.backlog(flow),
@@ -87,7 +87,7 @@ impl Waiting {
 
 impl Queue {
     /// Nothing has come yet. Flows of a `fair` one are served by turns.
-    pub fn new(sender: Sender, fair: bool, line: &Line) -> Self {
+    pub(crate) fn new(sender: Sender, fair: bool, line: &Line) -> Self {
         Queue {
             sender,
             signal: Signal::default(),
@@ -105,13 +105,13 @@ impl Queue {
     }
 
     /// Whether nothing waits and nobody sends.
-    pub fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.backlog == 0.0 && self.sender.is_idle()
     }
 
     /// Of an idle queue: what was before leaves no trace, not in the last digit either. Windows of whole packets
     /// make of that a packet more or less, and HPCC's of that another completion time.
-    pub fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.arrived = 0.0;
         if let Waiting::Fair(fair) = &mut self.waiting {
             fair.forget();
@@ -120,7 +120,11 @@ impl Queue {
 
     /// Serves, and returns the bytes that left; `depart` hears of flows whose last one did, and when.
     #[inline(always)] // 3% of a run's instructions
-    pub fn serve(&mut self, service: &Service, mut depart: impl FnMut(InFlight, f64)) -> f64 {
+    pub(crate) fn serve(
+        &mut self,
+        service: &Service,
+        mut depart: impl FnMut(InFlight, f64),
+    ) -> f64 {
         let Service {
             at,
             span,
@@ -159,7 +163,7 @@ impl Queue {
     }
 
     /// How the queue is `at`, with the marks and the load of `sums`.
-    pub fn instant(&self, at: f64, sums: Instant) -> Instant {
+    pub(crate) fn instant(&self, at: f64, sums: Instant) -> Instant {
         Instant {
             at,
             arrived: self.arrived,
@@ -169,7 +173,7 @@ impl Queue {
     }
 
     /// Beta x the average uncontrolled rate as signalled over the step.
-    pub fn uncontrolled(&mut self, beta: f64, end: f64, span: f64) -> f64 {
+    pub(crate) fn uncontrolled(&mut self, beta: f64, end: f64, span: f64) -> f64 {
         match beta != 0.0 {
             true => beta * self.sender.uncontrolled(end, span),
             false => 0.0,
@@ -177,7 +181,7 @@ impl Queue {
     }
 
     /// Flows that were controlled during the step.
-    pub fn controlled(&self) -> usize {
+    pub(crate) fn controlled(&self) -> usize {
         self.sender.controlled() + self.ended.len()
     }
 }

@@ -47,7 +47,7 @@ pub(crate) struct Fair {
 
 impl Fair {
     /// Nothing has come yet.
-    pub fn new(line: &Line) -> Self {
+    pub(crate) fn new(line: &Line) -> Self {
         Fair {
             half: line.packet / 2.0,
             capacity: line.capacity,
@@ -56,7 +56,7 @@ impl Fair {
     }
 
     /// A flow starts, of which `burst` bytes are sent in the first round trip.
-    pub fn start(&mut self, flow: &mut InFlight, burst: f64) {
+    pub(crate) fn start(&mut self, flow: &mut InFlight, burst: f64) {
         if flow.size <= burst {
             if flow.size <= 2.0 * self.half {
                 flow.sending = self.half * self.busy();
@@ -83,7 +83,7 @@ impl Fair {
     }
 
     /// No flow sends or waits: all is as at the beginning for those to come.
-    pub fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.virtual_service = 0.0;
         self.ending.clear();
         self.leaving.clear();
@@ -117,18 +117,18 @@ impl Fair {
     }
 
     /// A controlled flow sends at `rate` during the step that comes.
-    pub fn set_input(&mut self, flow: &InFlight, rate: f64) {
+    pub(crate) fn set_input(&mut self, flow: &InFlight, rate: f64) {
         self.sending[flow.slot as usize].input = rate;
     }
 
     /// The bytes that wait of a flow that goes on sending.
-    pub fn backlog(&self, flow: &InFlight) -> f64 {
+    pub(crate) fn backlog(&self, flow: &InFlight) -> f64 {
         self.sending[flow.slot as usize].backlog
     }
 
     /// A flow that outlasted its first round trip has sent everything; whether
     /// everything has also been served.
-    pub fn last_byte(&mut self, flow: InFlight, empty: bool) -> bool {
+    pub(crate) fn last_byte(&mut self, flow: InFlight, empty: bool) -> bool {
         let slot = &mut self.sending[flow.slot as usize];
         slot.alive = false;
         self.free.push(flow.slot);
@@ -141,7 +141,7 @@ impl Fair {
     }
 
     /// Serves `bytes` evenly over `span` from `now` on; `empty` says that nothing waits afterwards.
-    pub fn serve(
+    pub(crate) fn serve(
         &mut self,
         now: f64,
         span: f64,

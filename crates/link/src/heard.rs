@@ -31,7 +31,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    pub fn bdp(&self) -> f64 {
+    pub(crate) fn bdp(&self) -> f64 {
         self.capacity * self.round_trip
     }
 }
@@ -49,12 +49,12 @@ pub(crate) struct Heard<'a> {
 
 impl Heard<'_> {
     /// Acked at the beginning of the step.
-    pub fn before(&self) -> f64 {
+    pub(crate) fn before(&self) -> f64 {
         self.acked - self.delivered
     }
 
     /// Newly acked bytes that are marked.
-    pub fn marked(&self) -> f64 {
+    pub(crate) fn marked(&self) -> f64 {
         match self.acks.marked {
             true => self.delivered,
             false => 0.0,
@@ -62,13 +62,13 @@ impl Heard<'_> {
     }
 
     /// Packets whose ACKs come: one does with the first byte of each.
-    pub fn packets(&self) -> f64 {
+    pub(crate) fn packets(&self) -> f64 {
         ceil(self.acked / self.packet) - ceil(self.before() / self.packet)
     }
 
     /// The share of the step after which the first ACK comes, of those that come after `share` of it
     /// or then; beyond 1 if none does.
-    pub fn next_ack(&self, share: f64) -> f64 {
+    pub(crate) fn next_ack(&self, share: f64) -> f64 {
         let from = (self.before() + share * self.delivered) / self.packet;
         let next = ceil(from - ROUNDING) * self.packet;
         ((next - self.before()) / self.delivered).max(share)
@@ -91,7 +91,7 @@ pub(crate) struct Sent {
 
 impl Sent {
     /// What is sent once `share` of the step is over.
-    pub fn until(&self, share: f64) -> f64 {
+    pub(crate) fn until(&self, share: f64) -> f64 {
         match share <= self.part {
             true if self.part > 0.0 => self.before + self.first * share / self.part,
             true => self.before,
@@ -113,7 +113,7 @@ pub(crate) enum Mark {
 
 impl Mark {
     /// The share of the step after which it is acked, if it is.
-    pub fn passed(self, heard: &Heard) -> Option<f64> {
+    pub(crate) fn passed(self, heard: &Heard) -> Option<f64> {
         match self {
             Mark::Byte(byte) if heard.acked >= byte => {
                 Some(((byte - heard.before()) / heard.delivered).max(0.0))
@@ -123,7 +123,7 @@ impl Mark {
     }
 
     /// The step is over. ACKs are of whole packets: what is sent next is acked with its packet.
-    pub fn sent(&mut self, sent: &Sent) {
+    pub(crate) fn sent(&mut self, sent: &Sent) {
         if let Mark::Now(share) = *self {
             let whole = floor(sent.until(share) / sent.packet);
             *self = Mark::Byte((whole + 1.0) * sent.packet);

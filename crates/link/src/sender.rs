@@ -99,7 +99,7 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    pub fn new(
+    pub(crate) fn new(
         r_init: f64,
         round_trip: f64,
         relax: f64,
@@ -126,19 +126,19 @@ impl Sender {
     }
 
     /// Bytes that a flow sends at most before it is controlled.
-    pub fn burst_bytes(&self) -> f64 {
+    pub(crate) fn burst_bytes(&self) -> f64 {
         self.r_init * self.round_trip
     }
 
     /// When a flow that starts at `start` stops sending at r_init.
-    pub fn burst_end(&self, start: f64, size: f64) -> f64 {
+    pub(crate) fn burst_end(&self, start: f64, size: f64) -> f64 {
         match size > self.burst_bytes() {
             true => start + self.round_trip,
             false => start + size / self.r_init,
         }
     }
 
-    pub fn start(&mut self, flow: InFlight) {
+    pub(crate) fn start(&mut self, flow: InFlight) {
         let key = self.burst_end(flow.start, flow.size);
         self.bursting.push(Keyed { key, flow });
         if self.signals_uncontrolled {
@@ -150,13 +150,13 @@ impl Sender {
     }
 
     /// When the next flow stops sending at r_init.
-    pub fn next_burst_end(&self) -> f64 {
+    pub(crate) fn next_burst_end(&self) -> f64 {
         self.bursting.peek().map_or(f64::INFINITY, |b| b.key)
     }
 
     /// Ends the first round trips that are over at `now`, which is instant `number`: rates go on from
     /// what was `told`, else from r_init, and flows that have sent everything are added to `sent`. `waiting` says how many of a flow's bytes wait behind others'.
-    pub fn end_bursts(
+    pub(crate) fn end_bursts(
         &mut self,
         now: f64,
         number: u64,
@@ -190,32 +190,32 @@ impl Sender {
     }
 
     /// Flows beyond their first round trip that are still sending: N (equation 5).
-    pub fn controlled(&self) -> usize {
+    pub(crate) fn controlled(&self) -> usize {
         self.young.len() + self.settled.len()
     }
 
-    pub fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.bursting.is_empty() && self.controlled() == 0 && self.paced.is_empty()
     }
 
     /// Flows known by themselves, with what each sent in the last step.
-    pub fn young(&self) -> &[Young] {
+    pub(crate) fn young(&self) -> &[Young] {
         &self.young
     }
 
     /// The bytes that flows in their first round trip send in `span`, during which none ends it.
-    pub fn burst_sent(&self, span: f64) -> f64 {
+    pub(crate) fn burst_sent(&self, span: f64) -> f64 {
         self.bursting.len() as f64 * self.r_init * span
     }
 
     /// Whether no flow with a window can have sent everything after so many more bytes.
-    pub fn outlasts(&self, bytes: f64) -> bool {
+    pub(crate) fn outlasts(&self, bytes: f64) -> bool {
         self.window.is_some() && self.least_left > bytes
     }
 
     /// The time into the step after which the first controlled flow has sent
     /// everything; infinite if none does.
-    pub fn first_end(&self, step: &Step) -> f64 {
+    pub(crate) fn first_end(&self, step: &Step) -> f64 {
         let ends = self.young.iter().filter_map(|young| young.end(step));
         let settled = self.settled.peek().and_then(|top| match step {
             Step::Rate(approach) => approach.end(self.settled_rate, top.key - self.settled_work),
@@ -226,7 +226,7 @@ impl Sender {
 
     /// Takes the step; returns the bytes that controlled flows sent in it and
     /// adds those that have sent everything to `ended`, with what they sent in it.
-    pub fn advance(&mut self, step: &Step, ended: &mut Vec<(InFlight, f64)>) -> f64 {
+    pub(crate) fn advance(&mut self, step: &Step, ended: &mut Vec<(InFlight, f64)>) -> f64 {
         let mut bytes = 0.0;
         if let Step::Rate(approach) = step
             && !self.settled.is_empty()
@@ -275,7 +275,7 @@ impl Sender {
 
     /// What flows know at the end of the step in which all is acked that was sent until the instant
     /// `number`; `waiting` as in [`Self::end_bursts`].
-    pub fn note(&mut self, number: u64, waiting: impl Fn(&InFlight) -> f64) {
+    pub(crate) fn note(&mut self, number: u64, waiting: impl Fn(&InFlight) -> f64) {
         for young in &mut self.young {
             if let Some(window) = &mut young.window {
                 window.note(number, waiting(&young.flow));
@@ -285,7 +285,7 @@ impl Sender {
 
     /// The average uncontrolled rate as signalled (equation 4) over the step
     /// that ends at `end` and is `span` long.
-    pub fn uncontrolled(&mut self, end: f64, span: f64) -> f64 {
+    pub(crate) fn uncontrolled(&mut self, end: f64, span: f64) -> f64 {
         let mut bytes = self.paced_rate * span;
         while let Some(&(over, rate)) = self.paced.front()
             && over <= end

@@ -21,7 +21,7 @@ pub(crate) struct Seen {
 
 impl Seen {
     /// A part of the step is over, in which so many bytes might have left and so many did.
-    pub fn add(&mut self, available: f64, served: f64, excess: f64) {
+    pub(crate) fn add(&mut self, available: f64, served: f64, excess: f64) {
         self.available += available;
         self.served += served;
         self.excess += excess;
@@ -62,14 +62,14 @@ pub(crate) struct Signal {
 
 impl Signal {
     /// Keeps what comes after `now` and nothing else.
-    pub fn restart(&mut self, now: f64) {
+    pub(crate) fn restart(&mut self, now: f64) {
         self.steps.clear();
         self.integral = 0.0;
         self.read = (now, 0.0);
     }
 
     /// Adds a step that ends at `end` and was `span` long.
-    pub fn push(&mut self, end: f64, span: f64, value: f64) {
+    pub(crate) fn push(&mut self, end: f64, span: f64, value: f64) {
         self.integral += value * span;
         let integral = self.integral;
         self.steps.push_back(Told {
@@ -80,14 +80,14 @@ impl Signal {
     }
 
     /// The average from where reading has come to until `until`, which is in the past.
-    pub fn average(&self, until: f64) -> f64 {
+    pub(crate) fn average(&self, until: f64) -> f64 {
         let (from, before) = self.read;
         (self.integral_at(until) - before) / (until - from)
     }
 
     /// What they are told from where reading has come to on; nothing where nothing is known. What rounding
     /// left of a step is not one.
-    pub fn next(&self) -> Option<f64> {
+    pub(crate) fn next(&self) -> Option<f64> {
         let from = self.read.0 * (1.0 + 8.0 * f64::EPSILON);
         let step = self.steps.iter().find(|step| step.end > from)?;
         Some(step.value)
@@ -111,7 +111,7 @@ impl Signal {
     }
 
     /// Reading has come to `until`; what is older is forgotten.
-    pub fn seek(&mut self, until: f64) {
+    pub(crate) fn seek(&mut self, until: f64) {
         if until <= self.read.0 {
             return;
         }

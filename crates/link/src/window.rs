@@ -73,7 +73,13 @@ impl State {
 impl Window {
     /// Of a flow that has sent for a round trip since `start`: `sent` bytes, of which `waiting`
     /// wait behind others' at the instant `number`.
-    pub fn new(reaction: Reaction, start: f64, sent: f64, waiting: f64, number: u64) -> Self {
+    pub(crate) fn new(
+        reaction: Reaction,
+        start: f64,
+        sent: f64,
+        waiting: f64,
+        number: u64,
+    ) -> Self {
         Window {
             state: State {
                 reaction,
@@ -88,20 +94,20 @@ impl Window {
     }
 
     /// The bytes that the flow would send in a step.
-    pub fn look(&self, acks: &Acks, line: &Line) -> f64 {
+    pub(crate) fn look(&self, acks: &Acks, line: &Line) -> f64 {
         let mut state = self.state;
         state.step(self.acked(acks, line), acks, line)
     }
 
     /// The bytes that it sends in the step.
-    pub fn take(&mut self, acks: &Acks, line: &Line) -> f64 {
+    pub(crate) fn take(&mut self, acks: &Acks, line: &Line) -> f64 {
         let acked = self.acked(acks, line);
         self.state.step(acked, acks, line)
     }
 
     /// At the end of the step in which all is acked that was sent until the instant `number`, `waiting`
     /// bytes wait behind others'.
-    pub fn note(&mut self, number: u64, waiting: f64) {
+    pub(crate) fn note(&mut self, number: u64, waiting: f64) {
         while self.first < number && self.past.len() > 1 {
             self.past.pop_front();
             self.first += 1;

@@ -70,7 +70,7 @@ impl Seen {
 
 impl Judged {
     /// For all classes together.
-    pub fn verdict(&self) -> Verdict {
+    pub(crate) fn verdict(&self) -> Verdict {
         let of = |v: Verdict| self.classes.iter().any(|c| c.verdict == Some(v));
         match (of(Verdict::Violated), of(Verdict::Undecided)) {
             (true, _) => Verdict::Violated,
@@ -94,7 +94,7 @@ impl Look<'_> {
     ///
     /// # Errors
     /// There is nothing to choose from.
-    pub fn at(&self, candidates: Vec<Named>, flows: &Flows) -> Result<Looked, SpecError> {
+    pub(crate) fn at(&self, candidates: Vec<Named>, flows: &Flows) -> Result<Looked, SpecError> {
         let each = candidates.into_iter().map(|named| {
             let trial = self.trial(&named.grid, &mut self.run(&named.grid, flows).found);
             (named, trial)
@@ -114,7 +114,7 @@ impl Look<'_> {
     ///
     /// # Errors
     /// Flows that cannot be made.
-    pub fn afresh(
+    pub(crate) fn afresh(
         &self,
         mut candidates: Vec<Named>,
         balance: &Balance,

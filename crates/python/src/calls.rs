@@ -26,15 +26,15 @@ const STACK: usize = 8 << 20;
 
 /// Whether the work is to stop.
 #[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<AtomicBool>);
+pub(crate) struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    pub fn is_set(&self) -> bool {
+    pub(crate) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
     /// For engines, which know nothing of calls.
-    pub fn flag(&self) -> Arc<AtomicBool> {
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
         self.0.clone()
     }
 
@@ -44,7 +44,7 @@ impl Stop {
 }
 
 /// Does `work` with the interpreter released.
-pub fn call<T: Send + 'static>(
+pub(crate) fn call<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce(&Stop) -> PyResult<T> + Send + 'static,
 ) -> PyResult<T> {
@@ -52,7 +52,7 @@ pub fn call<T: Send + 'static>(
 }
 
 /// The same; the caller's thread also calls `listen` again and again, which may end it.
-pub fn call_with<T: Send + 'static>(
+pub(crate) fn call_with<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce(&Stop) -> PyResult<T> + Send + 'static,
     mut listen: impl FnMut(Python<'_>) -> PyResult<()> + Send,

@@ -16,15 +16,15 @@ mod python {
 }
 
 /// JSON that this package wrote itself.
-pub fn value(json: &str) -> PyResult<Value> {
+pub(crate) fn value(json: &str) -> PyResult<Value> {
     serde_json::from_str(json).map_err(|e| PyValueError::new_err(e.to_string()))
 }
 
-pub fn spec_error(error: SpecError) -> PyErr {
+pub(crate) fn spec_error(error: SpecError) -> PyErr {
     python::SpecError::new_err((error.path, error.message))
 }
 
-pub fn os_error(path: &Path, source: &io::Error) -> PyErr {
+pub(crate) fn os_error(path: &Path, source: &io::Error) -> PyErr {
     match source.raw_os_error() {
         // Python picks the subclass and the text from the number.
         Some(number) => PyOSError::new_err((number, os_text(source), path.to_owned())),
@@ -46,16 +46,16 @@ thread_local! {
 }
 
 /// Keeps what a panic says for [`guarded`] instead of printing it.
-pub fn remember_panics() {
+pub(crate) fn remember_panics() {
     set_hook(Box::new(|info| LAST_PANIC.set(info.to_string())));
 }
 
 /// Runs `f`; a panic (a broken invariant of the engine) becomes an `InternalError`.
-pub fn guarded<T>(f: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+pub(crate) fn guarded<T>(f: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|_| Err(broken()))
 }
 
 /// The last panic of this thread, as an error.
-pub fn broken() -> PyErr {
+pub(crate) fn broken() -> PyErr {
     python::InternalError::new_err(LAST_PANIC.take())
 }

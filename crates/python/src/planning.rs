@@ -10,7 +10,7 @@ use crate::table::Table;
 
 /// Answers a question about SLOs: JSON in, JSON out.
 #[pyfunction]
-pub fn planning(py: Python<'_>, question_json: &str) -> PyResult<String> {
+pub(crate) fn planning(py: Python<'_>, question_json: &str) -> PyResult<String> {
     let question = value(question_json)?;
     call(py, |stop| {
         let answer = api::answer(question, &meter(stop)).map_err(spec_error)?;
@@ -21,7 +21,7 @@ pub fn planning(py: Python<'_>, question_json: &str) -> PyResult<String> {
 /// Runs flows in the model: `{"spec", "flows", "until_s"?}` in, `start_s`, `size_bytes`, `class` (its
 /// place), `fct_s` and `slowdown` of each out.
 #[pyfunction]
-pub fn model_flows(py: Python<'_>, question_json: &str) -> PyResult<Table> {
+pub(crate) fn model_flows(py: Python<'_>, question_json: &str) -> PyResult<Table> {
     let question = value(question_json)?;
     let flows = call(py, |stop| {
         tables::flows(question, &meter(stop)).map_err(spec_error)
@@ -32,7 +32,7 @@ pub fn model_flows(py: Python<'_>, question_json: &str) -> PyResult<Table> {
 /// SLIs and verdicts, as JSON, of flows that were run elsewhere: `{"spec", "until_s"}`, and an Arrow IPC
 /// stream of `class`, `start_s`, `size_bytes` and `fct_s`.
 #[pyfunction]
-pub fn judge(py: Python<'_>, question_json: &str, flows: Vec<u8>) -> PyResult<String> {
+pub(crate) fn judge(py: Python<'_>, question_json: &str, flows: Vec<u8>) -> PyResult<String> {
     let question = value(question_json)?;
     call(py, move |_| {
         let found = tables::judge(question, &flows[..]).map_err(spec_error)?;

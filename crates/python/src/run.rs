@@ -22,7 +22,7 @@ const TELL_EVERY: Duration = Duration::from_millis(90);
 /// How far a run has come.
 #[pyclass(frozen, get_all, module = "fctlab._native")]
 #[derive(Clone, Copy, Default)]
-pub struct Progress {
+pub(crate) struct Progress {
     /// Simulated time in seconds.
     now_s: f64,
     /// Flows that have started.
@@ -113,7 +113,7 @@ impl Prepared {
 /// Prepares a scenario given as JSON: applies `sets` in order, merges presets, fills in defaults
 /// and makes every check there is.
 #[pyfunction]
-pub fn prepare(
+pub(crate) fn prepare(
     py: Python<'_>,
     json: &str,
     sets: Vec<(String, String)>,
@@ -130,7 +130,7 @@ pub fn prepare(
 /// is read, the thread that called has `progress` told how far it has come.
 #[pyfunction]
 #[pyo3(name = "run", signature = (prepared, flows_out=None, recordings_out=None, progress=None))]
-pub fn run_scenario(
+pub(crate) fn run_scenario(
     py: Python<'_>,
     prepared: &Prepared,
     flows_out: Option<PathBuf>,

@@ -91,7 +91,7 @@ pub(crate) struct Draft {
 
 impl Draft {
     /// `stream` gives the class's random stream for a kind of draws.
-    pub fn new(
+    pub(crate) fn new(
         class: ClassSpec,
         counts: LoadCounts,
         layout: &HostLayout,
@@ -132,17 +132,17 @@ impl Draft {
     }
 
     /// Its part of the load.
-    pub fn part(&self) -> Part {
+    pub(crate) fn part(&self) -> Part {
         self.class.part()
     }
 
     /// The load that one flow per second is, at 1 byte per second and host.
-    pub fn load_per_flow(&self) -> f64 {
+    pub(crate) fn load_per_flow(&self) -> f64 {
         self.counted / f64::from(self.pattern.links())
     }
 
     /// The generator at `load`, and what it offers while it is active.
-    pub fn at_load(self, load: f64, layout: &HostLayout) -> (Generator, Offered) {
+    pub(crate) fn at_load(self, load: f64, layout: &HostLayout) -> (Generator, Offered) {
         let links = f64::from(self.pattern.links());
         let bytes_per_s = load * layout.host_rate.bps() as f64 / 8.0 * links;
         let flows_per_s = bytes_per_s / self.counted;
@@ -170,17 +170,17 @@ impl Draft {
 
 impl Generator {
     /// The share of its flows of each pair of hosts.
-    pub fn shares(&self, layout: &HostLayout) -> Matrix {
+    pub(crate) fn shares(&self, layout: &HostLayout) -> Matrix {
         Matrix::of(layout, |src, to| self.pattern.receivers(src, to))
     }
 
     /// When its flows start: from, until.
-    pub fn active(&self) -> (Time, Time) {
+    pub(crate) fn active(&self) -> (Time, Time) {
         (self.now, self.until)
     }
 
     /// The next flow; `None` at its own end or that of the clock.
-    pub fn next(&mut self) -> Option<Flow> {
+    pub(crate) fn next(&mut self) -> Option<Flow> {
         let at = self.pattern.next(&mut self.endpoint_draws);
         if at.place == 0 {
             let gap = self.arrivals.gap(&mut self.arrival_draws);

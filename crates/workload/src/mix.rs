@@ -30,7 +30,7 @@ struct Class {
 
 impl Mix {
     /// The streams that `spec`, already checked, asks for.
-    pub fn new(
+    pub(crate) fn new(
         spec: &TrafficSpec,
         layout: &HostLayout,
         format: &PacketFormat,
@@ -86,12 +86,12 @@ impl Mix {
     }
 
     /// Names of the classes.
-    pub fn class_names(&self) -> &[String] {
+    pub(crate) fn class_names(&self) -> &[String] {
         &self.names
     }
 
     /// What all classes offer while all are active.
-    pub fn offered(&self) -> Offered {
+    pub(crate) fn offered(&self) -> Offered {
         let flows_per_s = self.classes.iter().map(|c| c.offered.flows_per_s).sum();
         let mean = |of: fn(&Offered) -> f64| {
             let weighted = |c: &Class| of(&c.offered) * c.offered.flows_per_s / flows_per_s;
@@ -106,7 +106,7 @@ impl Mix {
     }
 
     /// What each class is expected to send to whom.
-    pub fn demands(&self, layout: &HostLayout) -> Vec<Demand> {
+    pub(crate) fn demands(&self, layout: &HostLayout) -> Vec<Demand> {
         let demand = |class: &Class| {
             Demand::new(
                 class.active,
@@ -118,7 +118,7 @@ impl Mix {
     }
 
     /// How many flows are expected to start before `until`; `None` when they never end.
-    pub fn flows_before(&self, until: Time) -> Option<f64> {
+    pub(crate) fn flows_before(&self, until: Time) -> Option<f64> {
         let flows = self.classes.iter().map(|class| {
             let (from, end) = (class.active.0, class.active.1.min(until));
             let span = end.as_secs_f64() - from.as_secs_f64();
@@ -128,7 +128,7 @@ impl Mix {
     }
 
     /// The next flow: the earliest, of the first class when several are.
-    pub fn next(&mut self) -> Option<Flow> {
+    pub(crate) fn next(&mut self) -> Option<Flow> {
         let head = |class: &&mut Class| class.head.map_or(Time::NEVER, |flow| flow.start);
         let (number, class) = (0u16..)
             .zip(&mut self.classes)

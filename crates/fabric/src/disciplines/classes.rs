@@ -192,9 +192,9 @@ pub(super) mod tests {
     use serde_json::{Value, json};
 
     /// Ports of 10 Gbps: 0.8 ns a byte.
-    pub const PS_PER_BYTE: u64 = 800;
+    pub(crate) const PS_PER_BYTE: u64 = 800;
 
-    pub fn data(class: u8, flow: u32, seq: u32, bytes: u16) -> Packet {
+    pub(crate) fn data(class: u8, flow: u32, seq: u32, bytes: u16) -> Packet {
         Packet {
             class,
             flow,
@@ -204,14 +204,19 @@ pub(super) mod tests {
         }
     }
 
-    pub fn build(spec: Value) -> super::super::Queue {
+    pub(crate) fn build(spec: Value) -> super::super::Queue {
         let spec: QueueSpec = fctlab_core::spec::read(spec).unwrap();
         spec.build(&TEST_SITE).unwrap()
     }
 
     /// Keeps every class backlogged with packets of random sizes for `packets`
     /// transmissions; bytes and packets sent by class.
-    pub fn share(spec: Value, classes: usize, packets: u32, sizes: &[u16]) -> Vec<(u64, u64)> {
+    pub(crate) fn share(
+        spec: Value,
+        classes: usize,
+        packets: u32,
+        sizes: &[u16],
+    ) -> Vec<(u64, u64)> {
         let mut queue = build(spec);
         let mut sent = vec![(0, 0); classes];
         let mut at = Time::ZERO;

@@ -16,7 +16,7 @@ use fctlab_workload::Flow;
 use crate::transports::sender::Kept;
 
 /// The connection that a new flow finds.
-pub enum Found {
+pub(super) enum Found {
     /// Open, and never used.
     New,
     /// Idle, with what earlier flows have left.
@@ -27,11 +27,11 @@ pub enum Found {
 
 /// The idle connections of pairs of hosts: those that have had a flow.
 #[derive(Default)]
-pub struct Connections(HashMap<(u32, u32), VecDeque<Box<Kept>>>);
+pub(super) struct Connections(HashMap<(u32, u32), VecDeque<Box<Kept>>>);
 
 impl Connections {
     /// The connection of a flow that starts.
-    pub fn take(&mut self, flow: &Flow) -> Found {
+    pub(super) fn take(&mut self, flow: &Flow) -> Found {
         match self.0.entry((flow.src, flow.dst)) {
             Entry::Vacant(unused) => {
                 unused.insert(VecDeque::new());
@@ -45,7 +45,7 @@ impl Connections {
     }
 
     /// The connection of a flow all of which is acknowledged is idle.
-    pub fn give_back(&mut self, flow: &Flow, kept: Kept) {
+    pub(super) fn give_back(&mut self, flow: &Flow, kept: Kept) {
         let idle = self.0.entry((flow.src, flow.dst)).or_default();
         idle.push_back(Box::new(kept));
     }

@@ -23,7 +23,7 @@ pub(super) struct Feed {
 
 impl Feed {
     /// Its completion time alone, as far as packets have become available.
-    pub fn ideal(&self, flow: &Flow) -> Duration {
+    pub(super) fn ideal(&self, flow: &Flow) -> Duration {
         self.ideal_end.since(flow.start)
     }
 }

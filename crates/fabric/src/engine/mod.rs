@@ -182,7 +182,7 @@ impl<'a, P: Probe> Engine<'a, P> {
 
     /// Simulated time.
     #[inline(always)]
-    pub fn now(&self) -> Time {
+    pub(crate) fn now(&self) -> Time {
         self.events.now()
     }
 

@@ -52,7 +52,7 @@ pub(super) struct Shaper {
 }
 
 impl Shaper {
-    pub fn new(spec: &ShaperSpec, hosts: u32, scale: &PathScale) -> Self {
+    pub(super) fn new(spec: &ShaperSpec, hosts: u32, scale: &PathScale) -> Self {
         Shaper {
             rate: spec.rate,
             per: spec.per,
@@ -111,14 +111,14 @@ impl Shaper {
     }
 
     /// A flow starts in `slot`.
-    pub fn start(&mut self, slot: FlowSlot) {
+    pub(super) fn start(&mut self, slot: FlowSlot) {
         let slots = self.delays.len().max(slot as usize + 1);
         self.delays.resize(slots, Delay::default());
         self.delays[slot as usize] = Delay::default();
     }
 
     /// How long the flow has had a packet waiting.
-    pub fn delay(&self, slot: FlowSlot, now: Time) -> Duration {
+    pub(super) fn delay(&self, slot: FlowSlot, now: Time) -> Duration {
         let delay = self.delays[slot as usize];
         match delay.held {
             0 => delay.total,

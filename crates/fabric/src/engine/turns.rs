@@ -12,13 +12,13 @@ use crate::index::at_mut;
 use crate::packet::FlowSlot;
 
 /// The packets that wait in FIFO NICs: when each starts and whose it is.
-pub struct Turns {
+pub(super) struct Turns {
     ports: Vec<VecDeque<(Time, FlowSlot)>>,
 }
 
 impl Turns {
     /// Nothing waits at any of so many ports.
-    pub fn new(ports: u32) -> Self {
+    pub(super) fn new(ports: u32) -> Self {
         Turns {
             ports: vec![VecDeque::new(); ports as usize],
         }
@@ -27,7 +27,7 @@ impl Turns {
     /// A packet of `flow` waits at `port` and starts at `start`. Returns the
     /// instant of the port's next turn if that has to be scheduled.
     #[inline]
-    pub fn wait(&mut self, port: u32, start: Time, flow: FlowSlot) -> Option<Time> {
+    pub(super) fn wait(&mut self, port: u32, start: Time, flow: FlowSlot) -> Option<Time> {
         let waiting = at_mut(&mut self.ports, port);
         let first = waiting.is_empty();
         waiting.push_back((start, flow));
@@ -36,7 +36,7 @@ impl Turns {
 
     /// The turn of `port` has come: whose it is, and when the next one comes.
     #[inline]
-    pub fn take(&mut self, port: u32) -> (FlowSlot, Option<Time>) {
+    pub(super) fn take(&mut self, port: u32) -> (FlowSlot, Option<Time>) {
         let waiting = at_mut(&mut self.ports, port);
         let Some((_, flow)) = waiting.pop_front() else {
             unreachable!("a turn without a packet");

@@ -4,7 +4,7 @@ use crate::engine::FlowState;
 use crate::packet::FlowSlot;
 
 /// Which of the chosen flows lives in which slot.
-pub struct Chosen {
+pub(super) struct Chosen {
     /// Their numbers, ascending.
     flows: Vec<u64>,
     seen: Vec<bool>,
@@ -14,7 +14,7 @@ pub struct Chosen {
 
 impl Chosen {
     /// The flows of this list, in any order.
-    pub fn new(flows: &[u64]) -> Self {
+    pub(super) fn new(flows: &[u64]) -> Self {
         let mut flows = flows.to_vec();
         flows.sort_unstable();
         flows.dedup();
@@ -26,17 +26,17 @@ impl Chosen {
     }
 
     /// Their number.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.flows.len()
     }
 
     /// The number in the stream of the flow at `place`.
-    pub fn flow(&self, place: usize) -> u64 {
+    pub(super) fn flow(&self, place: usize) -> u64 {
         self.flows[place]
     }
 
     /// A flow has started; whether it is one of them.
-    pub fn on_flow_start(&mut self, slot: FlowSlot, flow: &FlowState) -> bool {
+    pub(super) fn on_flow_start(&mut self, slot: FlowSlot, flow: &FlowState) -> bool {
         let slot = slot as usize;
         if self.places.len() <= slot {
             self.places.resize(slot + 1, None);
@@ -50,12 +50,12 @@ impl Chosen {
     }
 
     /// The place of the flow in `slot`, if it is one of them.
-    pub fn place(&self, slot: FlowSlot) -> Option<usize> {
+    pub(super) fn place(&self, slot: FlowSlot) -> Option<usize> {
         self.places.get(slot as usize).copied().flatten()
     }
 
     /// The flows that have not started.
-    pub fn unseen(&self) -> Vec<u64> {
+    pub(super) fn unseen(&self) -> Vec<u64> {
         let unseen = self
             .flows
             .iter()

@@ -12,7 +12,7 @@ use crate::outcome::RunError;
 
 /// A file that is called `NAME.part` until it is finished, and removed if it
 /// never is.
-pub struct Output {
+pub(super) struct Output {
     file: BufWriter<File>,
     path: PathBuf,
     part: PathBuf,
@@ -24,7 +24,7 @@ impl Output {
     ///
     /// # Errors
     /// When it cannot be created.
-    pub fn create(dir: &Path, name: &'static str) -> Result<Self, RunError> {
+    pub(super) fn create(dir: &Path, name: &'static str) -> Result<Self, RunError> {
         let (path, part) = (dir.join(name), dir.join(format!("{name}.part")));
         match File::create(&part) {
             Ok(file) => Ok(Output {
@@ -38,7 +38,7 @@ impl Output {
     }
 
     /// What went wrong, with the name of the file.
-    pub fn error(&self, source: io::Error) -> RunError {
+    pub(super) fn error(&self, source: io::Error) -> RunError {
         RunError::Io {
             path: self.path.clone(),
             source,
@@ -49,7 +49,7 @@ impl Output {
     ///
     /// # Errors
     /// When the rest cannot be written.
-    pub fn finish(mut self) -> Result<String, RunError> {
+    pub(super) fn finish(mut self) -> Result<String, RunError> {
         let whole = self
             .file
             .flush()
@@ -77,7 +77,7 @@ impl Drop for Output {
 }
 
 /// A Parquet file that is written batch by batch.
-pub struct Table {
+pub(super) struct Table {
     table: TableFile,
     schema: SchemaRef,
     output: Output,
@@ -88,7 +88,7 @@ impl Table {
     ///
     /// # Errors
     /// When it cannot be created.
-    pub fn create(
+    pub(super) fn create(
         dir: &Path,
         name: &'static str,
         columns: &[(&str, DataType, bool)],
@@ -110,7 +110,7 @@ impl Table {
     }
 
     /// Whether so many rows are enough for a batch.
-    pub fn is_batch(rows: usize) -> bool {
+    pub(super) fn is_batch(rows: usize) -> bool {
         rows >= BATCH
     }
 
@@ -118,7 +118,7 @@ impl Table {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn write(&mut self, columns: Vec<ArrayRef>) -> Result<(), RunError> {
+    pub(super) fn write(&mut self, columns: Vec<ArrayRef>) -> Result<(), RunError> {
         let batch = RecordBatch::try_new(self.schema.clone(), columns).map_err(io::Error::other);
         let written = batch.and_then(|batch| self.table.write(&batch));
         written.map_err(|e| self.output.error(e))
@@ -128,7 +128,7 @@ impl Table {
     ///
     /// # Errors
     /// When the rest cannot be written.
-    pub fn finish(self) -> Result<String, RunError> {
+    pub(super) fn finish(self) -> Result<String, RunError> {
         match self.table.finish() {
             Ok(_) => self.output.finish(),
             Err(e) => Err(self.output.error(e)),

@@ -9,7 +9,7 @@ const ENHANCED_PACKET: u32 = 6;
 
 /// Which way a packet crosses an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
+pub(super) enum Direction {
     /// Into the host.
     Inbound = 1,
     /// Out of the host.
@@ -17,7 +17,7 @@ pub enum Direction {
 }
 
 /// The block that begins a file.
-pub fn section_header() -> Vec<u8> {
+pub(super) fn section_header() -> Vec<u8> {
     let mut body = Vec::new();
     body.extend(0x1A2B_3C4D_u32.to_le_bytes()); // byte order
     body.extend(1_u16.to_le_bytes()); // version 1.0
@@ -30,7 +30,7 @@ pub fn section_header() -> Vec<u8> {
 
 /// Describes the next interface: its name, how many bytes of a packet are
 /// kept, time stamps in nanoseconds.
-pub fn interface(name: &str, snap_length: u32) -> Vec<u8> {
+pub(super) fn interface(name: &str, snap_length: u32) -> Vec<u8> {
     let mut body = Vec::new();
     body.extend(LINKTYPE_RAW.to_le_bytes());
     body.extend(0_u16.to_le_bytes());
@@ -43,7 +43,7 @@ pub fn interface(name: &str, snap_length: u32) -> Vec<u8> {
 
 /// A packet on interface number `interface`, at `ns` nanoseconds: its first
 /// bytes, and how many it had.
-pub fn packet(
+pub(super) fn packet(
     interface: u32,
     ns: u64,
     captured: &[u8],

@@ -34,7 +34,7 @@ impl State {
 /// States of the packets from the cumulative ACK upwards; those beyond the
 /// end of the list are in flight.
 #[derive(Clone, Debug, Default)]
-pub struct Scoreboard {
+pub(super) struct Scoreboard {
     states: VecDeque<State>,
     /// Number of entries in state `Sacked` and `Lost`.
     sacked: u32,
@@ -52,18 +52,18 @@ pub struct Scoreboard {
 impl Scoreboard {
     /// Whether nothing is known.
     #[inline]
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.states.is_empty()
     }
 
     /// Whether the first outstanding packet is presumed lost.
-    pub fn first_is_lost(&self) -> bool {
+    pub(super) fn first_is_lost(&self) -> bool {
         self.states.front() == Some(&State::Lost)
     }
 
     /// The cumulative ACK moves up by `n`. Returns (packets newly known to
     /// have arrived, how many of the `n` counted as in flight).
-    pub fn advance(&mut self, n: u32) -> (u32, u32) {
+    pub(super) fn advance(&mut self, n: u32) -> (u32, u32) {
         let known = self.states.len().min(n as usize);
         let beyond = n - known as u32;
         let (mut delivered, mut in_flight) = (beyond, beyond);
@@ -89,7 +89,7 @@ impl Scoreboard {
 
     /// Packets `from..to` (indices from the cumulative ACK) have arrived.
     /// Returns (newly so, how many of these counted as in flight).
-    pub fn sack(&mut self, from: usize, to: usize) -> (u32, u32) {
+    pub(super) fn sack(&mut self, from: usize, to: usize) -> (u32, u32) {
         if self.states.len() < to {
             self.states.resize(to, State::InFlight);
         }
@@ -110,7 +110,7 @@ impl Scoreboard {
     /// RFC 6675's IsLost for all packets at once: one with `threshold` or more
     /// selectively acknowledged packets above it is presumed lost. Returns how
     /// many newly are, and so no longer count as in flight.
-    pub fn detect(&mut self, threshold: u32) -> u32 {
+    pub(super) fn detect(&mut self, threshold: u32) -> u32 {
         if self.sacked < threshold {
             return 0;
         }
@@ -141,7 +141,7 @@ impl Scoreboard {
     /// A timeout: of `outstanding` packets all that were not selectively
     /// acknowledged are presumed lost (RFC 6675 section 5.1 keeps what is
     /// known to have arrived).
-    pub fn lose_all(&mut self, outstanding: usize) {
+    pub(super) fn lose_all(&mut self, outstanding: usize) {
         self.states.resize(outstanding, State::InFlight);
         let since = self.lost_to.max(self.resent_to);
         for range in [0..self.resent_to, since..outstanding] {
@@ -160,7 +160,7 @@ impl Scoreboard {
 
     /// The first packet presumed lost, as an index from the cumulative ACK, if it is below
     /// `reach`; it is in flight again from now on.
-    pub fn send_again(&mut self, reach: u32) -> Option<usize> {
+    pub(super) fn send_again(&mut self, reach: u32) -> Option<usize> {
         if self.lost == 0 {
             return None;
         }
@@ -180,7 +180,7 @@ impl Scoreboard {
     /// RFC 6675 NextSeg rule 3: the first packet below the highest selectively
     /// acknowledged one that is neither presumed lost nor sent again; it
     /// counts as in flight twice from now on (RFC 6675, SetPipe).
-    pub fn send_early(&mut self) -> Option<usize> {
+    pub(super) fn send_early(&mut self) -> Option<usize> {
         let highest = self.states.iter().rposition(|s| *s == State::Sacked)?;
         let index = self
             .states

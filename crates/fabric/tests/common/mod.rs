@@ -15,23 +15,23 @@ use fctlab_fabric::summary::SummaryRow;
 use serde_json::{Value, json};
 
 /// Picoseconds in a microsecond.
-pub const US: u64 = 1_000_000;
+pub(crate) const US: u64 = 1_000_000;
 
 /// A folder of its own under the system's, removed when dropped.
-pub struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let n = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("fctlab-test-{}-{n}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)
     }
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
-    pub fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         std::fs::write(self.0.join(name), text).unwrap();
     }
 }
@@ -43,11 +43,11 @@ impl Drop for Folder {
 }
 
 /// A flow to play: start in picoseconds, source, destination, payload bytes.
-pub type Given = (u64, u32, u32, u64);
+pub(crate) type Given = (u64, u32, u32, u64);
 
 /// One row of the flow records.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub(crate) struct Row {
     pub flow: u64,
     pub src: u32,
     pub dst: u32,
@@ -65,7 +65,7 @@ pub struct Row {
 }
 
 /// What a run gave.
-pub struct Played {
+pub(crate) struct Played {
     pub flows: Vec<Row>,
     pub counters: Counters,
     pub summary: Vec<SummaryRow>,
@@ -73,7 +73,7 @@ pub struct Played {
 
 impl Played {
     /// Completion times in picoseconds, in order of start.
-    pub fn fcts(&self) -> Vec<u64> {
+    pub(crate) fn fcts(&self) -> Vec<u64> {
         self.flows.iter().map(|f| f.fct).collect()
     }
 }
@@ -122,19 +122,19 @@ impl From<Outcome> for Played {
 }
 
 /// Runs `scenario`; what is wrong with it otherwise.
-pub fn try_run(scenario: Value, base_dir: &Path) -> Result<Played, String> {
+pub(crate) fn try_run(scenario: Value, base_dir: &Path) -> Result<Played, String> {
     let scenario = prepare(scenario, &[], base_dir).map_err(|e| e.to_string())?;
     let outcome = run(&scenario, RunOptions::default()).map_err(|e| e.to_string())?;
     Ok(outcome.into())
 }
 
 /// Runs `scenario`, which generates its own flows.
-pub fn generated(scenario: Value) -> Played {
+pub(crate) fn generated(scenario: Value) -> Played {
     try_run(scenario, Path::new("/")).unwrap()
 }
 
 /// A trace in CSV; starts are written out to the picosecond.
-pub fn trace(flows: &[Given]) -> String {
+pub(crate) fn trace(flows: &[Given]) -> String {
     let mut text = String::from("start_s,src,dst,size_bytes\n");
     for (start, src, dst, size) in flows {
         let (s, ps) = (start / 1_000_000_000_000, start % 1_000_000_000_000);
@@ -144,7 +144,7 @@ pub fn trace(flows: &[Given]) -> String {
 }
 
 /// Runs `scenario` over `flows`.
-pub fn play(mut scenario: Value, flows: &[Given]) -> Played {
+pub(crate) fn play(mut scenario: Value, flows: &[Given]) -> Played {
     let folder = Folder::new();
     folder.write("flows.csv", &trace(flows));
     scenario["traffic"]["trace"] = json!("flows.csv");
@@ -152,12 +152,12 @@ pub fn play(mut scenario: Value, flows: &[Given]) -> Played {
 }
 
 /// Reads TOML as `fctlab run` does.
-pub fn toml(text: &str) -> Value {
+pub(crate) fn toml(text: &str) -> Value {
     parse(text, Format::Toml).unwrap()
 }
 
 /// A star: 10 Gbps links (1500 B take 1.2 us) of 1 us each.
-pub fn star(senders: u32, scheme: Value) -> Value {
+pub(crate) fn star(senders: u32, scheme: Value) -> Value {
     json!({
         "topology": {"kind": "star", "senders": senders, "host_rate": "10Gbps", "link_delay": "1us"},
         "scheme": scheme,
@@ -166,7 +166,7 @@ pub fn star(senders: u32, scheme: Value) -> Value {
 
 /// A scheme that never gets in the way of a single flow: windows and buffers
 /// beyond any flow of these tests.
-pub fn unlimited(transport: &str) -> Value {
+pub(crate) fn unlimited(transport: &str) -> Value {
     json!({
         "transport": {"kind": transport, "initial_window": "100000pkt", "min_rto": "100ms"},
         "port": {"buffer": "100MB"},

@@ -72,7 +72,7 @@ pub(crate) struct Dctcp {
 
 impl Dctcp {
     /// The share of a BDP at the start, g, and as shares of a BDP the rise and the smallest window.
-    pub fn new(share: f64, gain: f64, rise: f64, least: f64) -> Self {
+    pub(crate) fn new(share: f64, gain: f64, rise: f64, least: f64) -> Self {
         Dctcp {
             gain,
             rise,

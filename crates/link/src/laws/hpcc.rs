@@ -99,7 +99,7 @@ pub(crate) struct Hpcc {
 impl Hpcc {
     /// The share of a BDP at the start, eta, W_AI, the smallest window, and over how many seconds the
     /// load is averaged.
-    pub fn new(share: f64, target: f64, increase: f64, least: f64, memory: f64) -> Self {
+    pub(crate) fn new(share: f64, target: f64, increase: f64, least: f64, memory: f64) -> Self {
         Hpcc {
             target,
             increase,

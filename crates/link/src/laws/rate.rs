@@ -93,7 +93,7 @@ pub(crate) struct Approach {
 
 impl Approach {
     /// What a flow at `rate` sends in the step, and its rate afterwards.
-    pub fn take(&self, rate: f64) -> (f64, f64) {
+    pub(crate) fn take(&self, rate: f64) -> (f64, f64) {
         self.until(rate, self.span)
     }
 
@@ -109,7 +109,7 @@ impl Approach {
     }
 
     /// The time into the step after which a flow at `rate` has sent `left` bytes, if it does.
-    pub fn end(&self, rate: f64, left: f64) -> Option<f64> {
+    pub(crate) fn end(&self, rate: f64, left: f64) -> Option<f64> {
         (self.take(rate).0 >= left).then(|| self.time_to_send(left, rate))
     }
 

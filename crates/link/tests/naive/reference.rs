@@ -8,7 +8,7 @@ use fctlab_link::laws::{Scope, dctcp, hpcc};
 use fctlab_link::queues::Sharing;
 use fctlab_link::{Arrival, Inside, Law, Setup};
 
-pub const STEP_S: f64 = 6.25e-9;
+pub(crate) const STEP_S: f64 = 6.25e-9;
 
 /// Bytes of one flow, on the way or waiting.
 #[derive(Clone, Copy)]
@@ -149,7 +149,7 @@ struct Seen {
 }
 
 /// FCTs (until the ACK is back), in order of the arrivals.
-pub fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
+pub(crate) fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
     let capacity = setup.link.bytes_per_s();
     let control = &setup.control;
     // A packet is sent twice, and what a switch says that waits is behind it.

@@ -22,7 +22,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub fn open(file: &Path) -> Result<Self, String> {
+    pub(crate) fn open(file: &Path) -> Result<Self, String> {
         let open = File::open(file).map_err(|e| format!("cannot be read: {e}"))?;
         let mut reader = csv::ReaderBuilder::new()
             .comment(Some(b'#'))
@@ -49,16 +49,16 @@ impl Reader {
         })
     }
 
-    pub fn class_column(&self) -> Option<&'static str> {
+    pub(crate) fn class_column(&self) -> Option<&'static str> {
         self.columns.class.map(|(name, _)| name)
     }
 
     /// The line that was read last.
-    pub fn line(&self) -> u64 {
+    pub(crate) fn line(&self) -> u64 {
         File::open(&self.file).map_or(0, |file| line_of(file, self.reader.position().byte()))
     }
 
-    pub fn read(&mut self, row: &mut Row) -> Result<bool, String> {
+    pub(crate) fn read(&mut self, row: &mut Row) -> Result<bool, String> {
         if !self
             .reader
             .read_record(&mut self.record)

@@ -211,7 +211,7 @@ impl Summary {
 
     /// What the flows send to whom, per second of the time in which they start; `None` for a
     /// list of fewer than [`LEAST_FLOWS`], which is a burst rather than a load.
-    pub fn demand(&self, layout: &HostLayout) -> Option<Demand> {
+    pub(crate) fn demand(&self, layout: &HostLayout) -> Option<Demand> {
         let span_s = self.last_start.as_secs_f64() - self.first_start.as_secs_f64();
         if self.flows < LEAST_FLOWS || span_s <= 0.0 {
             return None;
@@ -229,7 +229,7 @@ impl Summary {
     }
 
     /// Means over the flows; the rate is that between the first and the last start.
-    pub fn offered(&self) -> Offered {
+    pub(crate) fn offered(&self) -> Offered {
         let ratio = |a: f64, b: f64| if b > 0.0 { a / b } else { 0.0 };
         let flows = self.flows as f64;
         let span_s = self.last_start.as_secs_f64() - self.first_start.as_secs_f64();
@@ -249,7 +249,7 @@ impl Trace {
     /// # Errors
     /// The first mistake, with the file, its line (CSV) or row (Parquet, from
     /// 1) and what is allowed there.
-    pub fn open(
+    pub(crate) fn open(
         file: &Path,
         class: Option<&str>,
         hosts: u32,
@@ -296,17 +296,17 @@ impl Trace {
     }
 
     /// The names of the classes.
-    pub fn class_names(&self) -> &[String] {
+    pub(crate) fn class_names(&self) -> &[String] {
         &self.classes.names
     }
 
     /// The column that names them, where there is one.
-    pub fn class_column(&self) -> Option<&'static str> {
+    pub(crate) fn class_column(&self) -> Option<&'static str> {
         self.reader.class_column()
     }
 
     /// The next flow, checked; its id and path are the caller's to set.
-    pub fn next(&mut self) -> Result<Option<Flow>, SpecError> {
+    pub(crate) fn next(&mut self) -> Result<Option<Flow>, SpecError> {
         let flow = match self.reader.read(&mut self.row) {
             Ok(true) => self.flow(),
             Ok(false) if self.rows.is_none_or(|rows| rows == self.read) => return Ok(None),

@@ -57,7 +57,7 @@ enum Numbers {
 }
 
 impl Reader {
-    pub fn open(file: &Path) -> Result<Self, String> {
+    pub(crate) fn open(file: &Path) -> Result<Self, String> {
         let unreadable = |e: &dyn std::fmt::Display| format!("cannot be read: {e}");
         let file = File::open(file).map_err(|e| unreadable(&e))?;
         let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| unreadable(&e))?;
@@ -77,16 +77,16 @@ impl Reader {
         })
     }
 
-    pub fn class_column(&self) -> Option<&'static str> {
+    pub(crate) fn class_column(&self) -> Option<&'static str> {
         self.class
     }
 
     /// The row that was read last, from 1.
-    pub fn row(&self) -> u64 {
+    pub(crate) fn row(&self) -> u64 {
         self.row
     }
 
-    pub fn read(&mut self, row: &mut Row) -> Result<bool, String> {
+    pub(crate) fn read(&mut self, row: &mut Row) -> Result<bool, String> {
         let batch = loop {
             match &self.batch {
                 Some(batch) if self.next < batch.rows => break batch,

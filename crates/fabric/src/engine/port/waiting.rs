@@ -13,7 +13,7 @@ use crate::engine::slab::PacketId;
 
 /// A packet that has not started.
 #[derive(Clone, Copy, Debug)]
-pub struct Start {
+pub(super) struct Start {
     /// When it will, in picoseconds.
     pub at: u64,
     /// Bytes that the port had accepted before it.
@@ -24,37 +24,37 @@ pub struct Start {
 
 /// The packets that have not started, in order.
 #[derive(Debug, Default)]
-pub struct Waiting(VecDeque<Start>);
+pub(super) struct Waiting(VecDeque<Start>);
 
 impl Waiting {
     /// The packet was accepted behind the others.
     #[inline]
-    pub fn push(&mut self, start: Start) {
+    pub(super) fn push(&mut self, start: Start) {
         self.0.push_back(start);
     }
 
     /// The first packet if it has started by `now`; it no longer waits.
     #[inline]
-    pub fn started_by(&mut self, now: u64) -> Option<Start> {
+    pub(super) fn started_by(&mut self, now: u64) -> Option<Start> {
         self.0.front().filter(|first| first.at <= now)?;
         self.0.pop_front()
     }
 
     /// The first packet if it is `id`, whether or not it has started; it no longer waits.
     #[inline]
-    pub fn take(&mut self, id: PacketId) -> Option<Start> {
+    pub(super) fn take(&mut self, id: PacketId) -> Option<Start> {
         self.0.front().filter(|first| first.id == id)?;
         self.0.pop_front()
     }
 
     /// Bytes that wait of `accepted` bytes in all.
     #[inline]
-    pub fn bytes(&self, accepted: u64) -> u64 {
+    pub(super) fn bytes(&self, accepted: u64) -> u64 {
         self.0.front().map_or(0, |first| accepted - first.before)
     }
 
     /// Nothing waits, or nobody asks.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.0.clear();
     }
 }
