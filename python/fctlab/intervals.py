@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 
 def half_width(count: int, confidence: float) -> float:
     """Half-width of the t interval of a mean, in standard deviations of one value.
@@ -12,4 +14,5 @@ def half_width(count: int, confidence: float) -> float:
     """
     from scipy.special import stdtrit
 
-    return float(stdtrit(count - 1, (1 + confidence) / 2)) / count**0.5
+    quantile = float(stdtrit(count - 1, (1 + confidence) / 2))
+    return quantile / math.sqrt(count)

@@ -99,8 +99,8 @@ class PointStore:
             message = f"is a store of format {found!r}; this version reads format {FORMAT}"
             raise SpecError(str(manifest), message)
 
-    def keys(self) -> set[str]:
-        """Of all points that are there."""
+    def names(self) -> set[str]:
+        """Keys of all points that are there."""
         return {file.stem for file in self._files()}
 
     def __contains__(self, key: str) -> bool:
@@ -190,7 +190,7 @@ class PointStore:
         gone += [self.file(key) for key in remove]
         for file in gone:
             file.unlink(missing_ok=True)
-        keys = self.keys()
+        keys = self.names()
         loose = [*self.directory.glob(f"{POINTS}/*/*{FLOWS}"), *self._timed()]
         loose = [file for file in loose if file.stem not in keys and file not in gone]
         folders = [self.directory, *self.directory.glob("*/*")]
@@ -210,7 +210,7 @@ class PointStore:
         """
         import polars as pl
 
-        wanted = self.keys() if keys is None else keys
+        wanted = self.names() if keys is None else keys
         files = [file for file in map(self.flows_file, sorted(wanted)) if file.exists()]
         if not files:
             raise SpecError(str(self.directory), 'no point keeps its flows (keep = "flows")')

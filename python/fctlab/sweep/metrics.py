@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fctlab.errors import SpecError
@@ -11,30 +11,46 @@ from fctlab.sweep.grid import Kind
 STATISTICS = tuple(f"{s}_{m}" for m in ("fct_s", "slowdown") for s in ("avg", "p50", "p99"))
 
 
-def value_of(kind: Kind, answer: Mapping[str, Any], metric: str) -> float | None:
-    """The value of a metric; ``None`` where only a lower bound is known, or nothing.
+SIZES = ("all", "small", "medium", "large")
+
+
+def check(kind: Kind, inputs: Iterable[Mapping[str, Any]], metric: str) -> None:
+    """See that every answer will have a metric.
+
+    Args:
+        kind: of the inputs.
+        inputs: resolved scenarios or specifications.
+        metric: its name.
 
     Raises:
-        SpecError: an answer has no such metric.
+        SpecError: one will not.
     """
+    for tables in inputs:
+        if kind == "specification":
+            known = [f"{c['name']}.{s['name']}" for c in tables["classes"] for s in c["slis"]]
+            if metric not in known:
+                listed = ", ".join(known) or "none: no class has SLIs"
+                raise SpecError("until.metric", f"{metric!r} is not one of {listed}")
+            continue
+        size, *middle, statistic = metric.split(".")
+        traffic = [each["name"] for each in tables["traffic"].get("classes", [])]
+        of = ".".join(middle)
+        if size not in SIZES or statistic not in STATISTICS or (of and of not in traffic):
+            classes = f" (and a class between them: {', '.join(traffic)})" if traffic else ""
+            listed = f"{', '.join(SIZES)}, a dot{classes} and {', '.join(STATISTICS)}"
+            raise SpecError("until.metric", f"{metric!r} is not one of {listed}")
+
+
+def value_of(kind: Kind, answer: Mapping[str, Any], metric: str) -> float | None:
+    """The value of a metric that was checked; ``None`` where only a lower bound is known."""
     first, *middle, last = metric.split(".")
     if kind == "specification":
         classes = answer["classes"] if "classes" in answer else answer["plan"]["classes"]
-        for each in classes:
-            for sli in each["slis"] if each["name"] == first and not middle else ():
-                if sli["name"] == last:
-                    value: float | None = sli["value"]
-                    return value
-        known = [f"{c['name']}.{s['name']}" for c in classes for s in c["slis"]]
-        raise SpecError("until.metric", f"{metric!r} is not one of {', '.join(known)}")
+        slis = next(each["slis"] for each in classes if each["name"] == first)
+        value: float | None = next(sli["value"] for sli in slis if sli["name"] == last)
+        return value
     of = ".".join(middle) or "all"
-    rows = {(row["class"], row["traffic_class"]): row for row in answer["summary"]}
-    row = rows.get((first, of))
-    if row is None or last not in STATISTICS:
-        names = dict.fromkeys(c if t == "all" else f"{c}.{t}" for c, t in rows)
-        known = f"{', '.join(names)}, a dot, and {', '.join(STATISTICS)}"
-        raise SpecError("until.metric", f"{metric!r} is not one of {known}")
-    if row[f"{last}_lower_bound"] or row[last] is None:
-        return None
-    found: float = row[last]
-    return found
+    for row in answer["summary"]:
+        if (row["class"], row["traffic_class"]) == (first, of):
+            return None if row[f"{last}_lower_bound"] else row[last]
+    return None

@@ -86,7 +86,9 @@ def _answer(result: Result) -> dict[str, Any]:
     report = result.report
     told = ("summary", "counters", "offered", "warnings", "extras")
     perf = {key: value for key, value in result.perf.items() if key not in TIMED}
-    flows = result.scan_flows().filter("measured").select("size_bytes", "fct_s", "slowdown", "finished")
+    flows = (
+        result.scan_flows().filter("measured").select("size_bytes", "fct_s", "slowdown", "finished")
+    )
     return {
         **{key: report[key] for key in told},
         **perf,

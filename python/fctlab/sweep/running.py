@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import itertools
+import json
 import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache
 from typing import Any, TypeAlias
 
 from fctlab import memory
 from fctlab.errors import SpecError
 from fctlab.jobs import Job, run_jobs
+from fctlab.results import kinds
+from fctlab.results.inputs import packed
 from fctlab.results.points import Point, PointStore
 from fctlab.scenario import Scenario, load_scenario, warn
 from fctlab.slo import planning
 from fctlab.sweep import point
 from fctlab.sweep.grid import Cell, Grid, show
-from fctlab.sweep.inputs import packed
 from fctlab.sweep.looks import Estimate, Verdict
-from fctlab.sweep.metrics import value_of
+from fctlab.sweep.metrics import check, value_of
+
+BYTES_OF_A_PROCESS = 300_000_000
+"""Of a worker before it holds a flow."""
 
 
 @dataclass(frozen=True)
@@ -112,12 +119,14 @@ class Plan:
         """The point of a cell, scheme and seed."""
         base = {**self.bases[cell, scheme], "seed": seed}
         function: Any
+        given: dict[str, Any]
         if self.grid.kind == "scenario":
             function, given = point.simulated, {"scenario": base, "keep": self.grid.keep}
         else:
             function, given = point.asked, {"specification": base, "ask": self.grid.ask}
         where = ", ".join(filter(None, (self.grid.cells[cell].name, scheme, f"seed {seed}")))
-        job = Job(where, function, given)
+        flows = self.flows.get((cell, scheme), 0) + BYTES_OF_A_PROCESS // memory.BYTES_PER_FLOW
+        job = Job(where, function, given, memory_bytes=flows * memory.BYTES_PER_FLOW)
         return Run(cell, scheme, seed, key(job), job)
 
     def runs(self, cells: Sequence[int], seeds: int, after: int = 0) -> Iterator[Run]:
@@ -158,6 +167,8 @@ def plan(grid: Grid, at_once: int) -> Plan:
             if other := seen.get(same):
                 raise SpecError("axes", f"{name} is the same run as {other}; leave one of them out")
             seen[same] = name or "the other"
+    if grid.until:
+        check(grid.kind, bases.values(), grid.until.metric)
     warn(prepared)
     memory.check_runs(held, at_once)
     first = {tables["seed"] for tables in bases.values()}
@@ -177,3 +188,165 @@ def _scenario(grid: Grid, cell: Cell, scheme: str | None) -> Scenario:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else show(value)
+
+
+# Keys
+
+
+def key(job: Job[Any]) -> str:
+    """A hash of what a job is: function, input, contents of the files it reads, and engine."""
+    given, _ = packed(job.input)
+    function = f"{job.function.__module__}.{job.function.__qualname__}"
+    text = json.dumps([kinds.engine(), function, _source(job.function), given], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@cache
+def _source(function: Callable[..., Any]) -> str:
+    return inspect.getsource(inspect.getmodule(function) or function)
+
+
+# Performing
+
+
+class Progress:
+    """Points that are there, the groups that they belong to, and what is wanted next."""
+
+    def __init__(self, plan: Plan, store: PointStore, watch: Watch | None) -> None:
+        self.plan, self.store, self._watch = plan, store, watch
+        self.there = store.names()
+        self.runs: list[Run] = []
+        self.decisions: dict[tuple[int, str | None], Decision] = {}
+        self.computed, self.cpu_s = 0, 0.0
+        self.running: dict[str, None] = {}
+        self.waiting: deque[Job[point.Found]] = deque()
+        self._by_name: dict[str, Run] = {}
+        self._left: dict[int, int] = {}
+        self._look = dict.fromkeys(range(len(plan.grid.cells)), 0)
+
+    def begin(self) -> None:
+        """Wants the first seeds of every cell."""
+        for cell in self._look:
+            self._want(cell, 0, self.plan.grid.seeds)
+
+    def _want(self, cell: int, after: int, seeds: int) -> None:
+        runs = list(self.plan.runs([cell], seeds, after))
+        missing = [run for run in runs if run.key not in self.there]
+        self.runs += runs
+        self._left[cell] = len(missing)
+        for run in missing:
+            self._by_name[run.job.name] = run
+            self.waiting.append(run.job)
+        if not missing:
+            self._all_there(cell)
+
+    def put(self, job: Job[point.Found], found: point.Found) -> None:
+        """Keeps what a job found, and wants more seeds where its cell's rule asks for them."""
+        run = self._by_name.pop(job.name)
+        given, _ = packed(job.input)
+        digest = None if found.flows is None else hashlib.sha256(found.flows).hexdigest()
+        kept = Point(run.key, given, found.answer, digest)
+        self.store.put(kept, found.times, found.flows)
+        self.there.add(run.key)
+        self.running.pop(job.name, None)
+        self.computed += 1
+        self.cpu_s += found.times["cpu_s"]
+        self._left[run.cell] -= 1
+        if not self._left[run.cell]:
+            self._all_there(run.cell)
+        self.tell()
+
+    def started(self, job: Job[point.Found]) -> None:
+        """A job is under way."""
+        self.running[job.name] = None
+
+    def tell(self) -> None:
+        """Tells how far it has come."""
+        if self._watch:
+            settled = sum(d.verdict != "open" for d in self.decisions.values())
+            open_ = len(self.decisions) - settled
+            done = len(self.runs) - len(self._by_name)
+            told = done, len(self.runs), self.computed, self.cpu_s, tuple(self.running)
+            self._watch(Status(*told, settled, open_))
+
+    def _all_there(self, cell: int) -> None:
+        """A look: every point of the cell is there, up to this look's number of seeds."""
+        grid, until = self.plan.grid, self.plan.grid.until
+        if until is None:
+            return
+        self._look[cell] += 1
+        looks = list(itertools.islice(until.rule.looks(), self._look[cell] + 1))
+        seeds, following = looks[-2:]
+        judged = [scheme for scheme in grid.schemes if scheme != until.against or scheme is None]
+        open_, over = [], self._over_budget()
+        for scheme in judged:
+            decision = self._decide(cell, scheme, seeds)
+            if decision.verdict == "open" and not decision.why:
+                needed = decision.seeds_needed or 0.0
+                if following > grid.max_seeds:
+                    decision = replace(decision, why=f"max_seeds = {grid.max_seeds:,}")
+                elif over:
+                    decision = replace(decision, why=f"max_cpu_hours = {grid.max_cpu_hours:g}")
+                else:
+                    open_.append(scheme)
+                hours = max(needed - seeds, 0.0) * self._cpu_s(cell) / 3600
+                decision = replace(decision, cpu_hours_needed=hours)
+            self.decisions[cell, scheme] = decision
+        if open_:
+            self._want(cell, seeds, following)
+
+    def _decide(self, cell: int, scheme: str | None, seeds: int) -> Decision:
+        until = self.plan.grid.until
+        assert until is not None
+        logs = []
+        for number in range(seeds):
+            seed = self.plan.first_seed + number
+            value = self.value(cell, scheme, seed)
+            base = 1.0 if until.against is None else self.value(cell, until.against, seed)
+            if value is None or base is None:
+                why = f"seed {seed}: only a lower bound is known, flows did not finish"
+                return Decision(cell, scheme, "open", None, why=why)
+            logs.append(math.log(value / base))
+        verdict, found = until.rule.judge(logs, self._look[cell])
+        needed = until.rule.needed(found) if verdict == "open" else None
+        return Decision(cell, scheme, verdict, found, needed)
+
+    def value(self, cell: int, scheme: str | None, seed: int) -> float | None:
+        """The metric that the rule judges, of one point."""
+        until = self.plan.grid.until
+        assert until is not None
+        answer = self.store.get(self.plan.run(cell, scheme, seed).key).found
+        return value_of(self.plan.grid.kind, answer, until.metric)
+
+    def _over_budget(self) -> bool:
+        most = self.plan.grid.max_cpu_hours
+        return most is not None and self.cpu_s / 3600 >= most
+
+    def _cpu_s(self, cell: int) -> float:
+        """CPU seconds of one seed of a cell under all its schemes."""
+        keys = [run.key for run in self.runs if run.cell == cell and run.key in self.there]
+        known = [self.store.times(key).get("cpu_s", 0.0) for key in keys]
+        return float(len(self.plan.grid.schemes) * sum(known) / max(len(known), 1))
+
+
+def perform(
+    plan: Plan,
+    store: PointStore,
+    workers: int,
+    executor: Executor | None = None,
+    watch: Watch | None = None,
+) -> Progress:
+    """Compute the points that are not in the store.
+
+    Raises:
+        OutputError: the store cannot be written; finished points stay.
+        KeyboardInterrupt: on Ctrl-C, within a second; finished points stay.
+    """
+    seen = Progress(plan, store, watch)
+    seen.begin()
+    seen.tell()
+    jobs = run_jobs(seen.waiting, workers, executor=executor, started=seen.started, tick=seen.tell)
+    with closing(jobs) as done:
+        for job, found in done:
+            seen.put(job, found)
+    return seen
