@@ -1,6 +1,7 @@
 """Sweeps: many points of a grid, seed by seed, until enough is known.
 
->>> found = fctlab.sweep("sweeps/marking.toml", out="results/marking")
+>>> from fctlab import sweep
+>>> found = sweep.sweep("sweeps/marking.toml", out="results/marking")
 >>> found.summary, found.decisions
 """
 
@@ -34,7 +35,6 @@ __all__ = ["Decision", "Estimated", "Grid", "Status", "Sweep", "dry_run", "sweep
 STORE = "store"
 SWEEP = "sweep.json"
 SUMMARY = "summary.csv"
-RUNS = "runs.parquet"
 
 
 @dataclass(frozen=True)
@@ -109,8 +109,7 @@ def sweep(
     Args:
         file: a sweep file (see `fctlab.sweep.grid`), or its tables, with file names taken from the
             working directory.
-        out: directory of ``sweep.json``, ``summary.csv`` and ``runs.parquet``;
-            ``results/NAME`` unless given.
+        out: directory of ``sweep.json`` and ``summary.csv``; ``results/NAME`` unless given.
         store: of the points; several sweeps and machines may share one. ``OUT/store`` unless given.
         shard: ``"3/16"``: the third sixteenth of the cells, whole.
         workers: points at once; one per core unless given.

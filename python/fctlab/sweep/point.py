@@ -11,16 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fctlab.jobs import Told
 from fctlab.results import kinds
 from fctlab.results.result import Result, simulate
 from fctlab.scenario import Scenario
 from fctlab.slo import planning
-
-if TYPE_CHECKING:
-    import polars as pl
 
 PROBABILITIES = (
     *(0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
@@ -86,48 +86,45 @@ def _answer(result: Result) -> dict[str, Any]:
     report = result.report
     told = ("summary", "counters", "offered", "warnings", "extras")
     perf = {key: value for key, value in result.perf.items() if key not in TIMED}
-    flows = (
-        result.scan_flows().filter("measured").select("size_bytes", "fct_s", "slowdown", "finished")
-    )
     return {
         **{key: report[key] for key in told},
         **perf,
         "probabilities": list(PROBABILITIES),
-        "sizes": _by_size(flows.collect(engine="streaming")),
+        "sizes": _by_size(result.measured("size_bytes", "fct_s", "slowdown", "finished")),
     }
 
 
 def _times(result: Result) -> dict[str, Any]:
-    return {key: result.perf[key] for key in TIMED if key in result.perf}
+    return {key: result.perf[key] for key in TIMED if key in result.perf} | {
+        "engine": kinds.engine()
+    }
 
 
-def _by_size(flows: pl.DataFrame) -> list[dict[str, Any]]:
+def _by_size(flows: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
     """Quantiles of FCT and slowdown for each bin of size, smallest first.
 
     A quantile is null where an unfinished flow could still change it.
     """
-    import polars as pl
-
-    step = pl.col("size_bytes").log(10) * BINS_PER_DECADE
-    binned = flows.with_columns(step.floor().cast(pl.Int32).alias("bin"))
+    edges = [round(10 ** (k / BINS_PER_DECADE)) for k in range(20 * BINS_PER_DECADE)]
+    bins = np.searchsorted(edges, flows["size_bytes"], side="right") - 1
     rows = []
-    for (number,), rest in sorted(binned.partition_by("bin", as_dict=True).items()):
-        low, high = (10 ** ((number + i) / BINS_PER_DECADE) for i in (0, 1))
-        row: dict[str, Any] = {"from_bytes": round(low), "below_bytes": round(high)}
-        row |= {"flows": len(rest), "unfinished": len(rest.filter(~pl.col("finished")))}
+    for number in np.unique(bins):
+        rest = {name: values[bins == number] for name, values in flows.items()}
+        finished = rest["finished"]
+        row: dict[str, Any] = {
+            "from_bytes": edges[number],
+            "below_bytes": edges[number + 1],
+            "flows": len(finished),
+            "unfinished": int(np.count_nonzero(~finished)),
+        }
         for metric in ("fct_s", "slowdown"):
-            row[metric] = _quantiles(rest, metric)
-            row[f"avg_{metric}"] = None if row["unfinished"] else rest[metric].mean()
+            row[metric] = _quantiles(rest[metric], finished)
+            row[f"avg_{metric}"] = float(rest[metric].mean()) if finished.all() else None
         rows.append(row)
     return rows
 
 
-def _quantiles(flows: pl.DataFrame, metric: str) -> list[float | None]:
-    import numpy as np
-    import polars as pl
-
-    values = np.sort(flows[metric].to_numpy())
+def _quantiles(values: NDArray[Any], finished: NDArray[Any]) -> list[float | None]:
     ranks = np.maximum(np.ceil(np.array(PROBABILITIES) * len(values)).astype(int), 1) - 1
-    bounds = flows.filter(~pl.col("finished"))[metric]
-    known = float("inf") if bounds.is_empty() else float(bounds.min())  # type: ignore[arg-type]
-    return [float(value) if value < known else None for value in values[ranks]]
+    known = float(values[~finished].min(initial=np.inf))
+    return [float(value) if value < known else None for value in np.sort(values)[ranks]]
