@@ -1,7 +1,7 @@
 """Jobs on a Ray cluster: an executor that `fctlab.jobs.run_jobs` takes.
 
 Every job states its cores and memory; files that it reads travel with it, by content; a job whose
-worker or node is lost is done again elsewhere. Engine and Python of every node are compared at
+worker is lost is done again elsewhere. Engine and Python of every node are compared at
 the start, as another build could find other numbers.
 """
 
