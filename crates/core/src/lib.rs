@@ -2,6 +2,7 @@
 //!
 //! * [`units`]: time, bytes and rates as integer newtypes; `"85.2us"`, `"500KB"`, `"10Gbps"` as text.
 //! * [`spec`]: reading a specification so that an error names the path, the value and what is allowed.
+//! * [`edit`]: one key of a specification set from text.
 //! * [`mod@parts`]: the registry behind every choice of the form `kind = "..."`.
 //! * [`mod@format`]: how many bytes a packet has.
 //! * [`random`]: named random streams of one seed, so that schemes are compared on the same flows.
@@ -9,6 +10,7 @@
 //!
 //! Nothing here knows about packets, flows or links.
 
+pub mod edit;
 pub mod format;
 pub mod parts;
 pub mod presets;

@@ -4,13 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use fctlab_core::{Rate, SpecError, spec};
+use fctlab_core::{Rate, SpecError, edit, spec};
 use fctlab_link::{Control, QueueSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::accuracy;
-use crate::change;
 use crate::evaluate::{Candidate, Meter};
 use crate::flows::{Flows, MOST_FLOWS, span};
 use crate::limit::Limit;
@@ -96,7 +95,7 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
             base_dir,
         } => {
             for (path, text) in sets {
-                change::set(&mut spec, &path, &text)?;
+                edit::set(&mut spec, &path, &text)?;
             }
             Ok(json!(Spec::read(spec, &base_dir)?))
         }

@@ -1,7 +1,7 @@
 //! SLOs without priorities ("SWP", section 3): predict, plan, provision.
 //!
 //! 1. [`spec`]: a network, traffic classes, their SLIs ([`sli`]) and SLOs
-//!    ([`slo`]); one type, one validator. [`change`] applies what-ifs to it.
+//!    ([`slo`]); one type, one validator.
 //!    [`spec::load`]: whether the link can take it. [`accuracy`]: whether the model is right there.
 //! 2. [`evaluate`]: one run of the functional model ([`fctlab_link`]) with given
 //!    weights, reduced to each SLI with its 95% interval and each class's loss.
@@ -16,7 +16,6 @@
 
 pub mod accuracy;
 pub mod api;
-pub mod change;
 pub mod evaluate;
 pub mod flows;
 pub mod limit;

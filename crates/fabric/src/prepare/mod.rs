@@ -5,7 +5,7 @@ mod trace;
 use std::path::Path;
 
 use fctlab_core::units::PathScale;
-use fctlab_core::{Bytes, PacketFormat, SpecError, Time, spec};
+use fctlab_core::{Bytes, PacketFormat, SpecError, Time, edit, spec};
 use fctlab_workload::sizes::MAX_SIZE;
 use serde_json::{Map, Value};
 
@@ -13,7 +13,7 @@ use crate::disciplines::published;
 use crate::engine::port;
 use crate::network::Fabric;
 use crate::prepared::Prepared;
-use crate::scenario::{EngineSpec, Scenario, bare_value, not_a_table, set, version};
+use crate::scenario::{EngineSpec, Scenario, not_a_table, version};
 use crate::scheme::{self, SchemeSpec};
 use crate::settings::{NO_LIMIT, Settings};
 use crate::telemetry::MAX_HOPS;
@@ -82,7 +82,7 @@ fn read(
     sets: &[(String, String)],
 ) -> Result<(Scenario, Option<Value>), SpecError> {
     for (path, text) in sets {
-        set(&mut value, path, bare_value(text))?;
+        edit::set(&mut value, path, text)?;
     }
     let Value::Object(map) = &mut value else {
         return Err(not_a_table(&value));

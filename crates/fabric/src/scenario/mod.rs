@@ -10,7 +10,7 @@ mod schema;
 mod text;
 
 use fctlab_core::random::Seed;
-use fctlab_core::{PacketFormat, SpecError, spec};
+use fctlab_core::{PacketFormat, SpecError, edit, spec};
 use fctlab_workload::{Traffic, TrafficSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ pub use self::engine::{EngineSpec, Model, PacketByPacket};
 use self::record::RecordSpec;
 pub use self::schema::{catalog, schema};
 pub use self::text::{Format, parse};
-pub(crate) use self::text::{bare_value, not_a_table, set};
+pub(crate) use self::text::not_a_table;
 use crate::measure::MeasureSpec;
 use crate::network::Fabric;
 use crate::network::capacity;
@@ -116,7 +116,7 @@ pub fn with_scheme(
     name: &str,
 ) -> Result<Value, SpecError> {
     for (path, text) in sets.iter().filter(|(path, _)| path.starts_with("schemes.")) {
-        set(&mut value, path, bare_value(text))?;
+        edit::set(&mut value, path, text)?;
     }
     let Value::Object(map) = &value else {
         return Err(not_a_table(&value));
