@@ -71,7 +71,7 @@ impl Port {
         if let Some(departed) = c.departed
             && packet.flags.has(Flags::ECT)
         {
-            packet.cumulative = departed;
+            packet.set_queued_after(departed);
         }
         c.waiting_bytes += bytes;
         self.waiting_packets += 1;
@@ -116,7 +116,7 @@ impl Port {
         }
         let waiting = c.waiting_bytes;
         if let Some(departed) = &mut c.departed {
-            if departed.wrapping_sub(packet.cumulative) > self.limits.mark_after {
+            if departed.wrapping_sub(packet.queued_after()) > self.limits.mark_after {
                 self.counters.marked_packets += u64::from(mark(&mut packet));
             }
             *departed = departed.wrapping_add(1);
@@ -127,7 +127,7 @@ impl Port {
         if self.limits.telemetry_rate > 0 {
             let taken = self.counters.accepted_bytes - self.counters.evicted_bytes;
             let seen = (waiting, taken - waiting - u64::from(packet.bytes));
-            packet.sack_end = self.telemetry(&packet, now.ps(), seen, slab);
+            self.write(&mut packet, now.ps(), seen, &mut slab.telemetry);
         }
         self.busy_until = end.unwrap_or(now.ps() + self.transmission(packet.bytes));
         self.put_on_wire(slab.insert(packet), slab, events);

@@ -40,7 +40,7 @@ use crate::disciplines::{DropPolicy, QueueSpec, Site};
 use crate::network::{Fabric, Link};
 use crate::packet::{Flags, Packet};
 use crate::scheme::{EcnAt, EcnScope, PortSpec};
-use crate::telemetry::Hop;
+use crate::telemetry::{Hop, Telemetry};
 
 /// What a port has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -269,16 +269,18 @@ impl Port {
         self.writes_on_start = self.choosing.is_none();
     }
 
-    /// What the port writes into a packet that starts at `at`, `queue_bytes`
-    /// waiting and `sent_bytes` sent before it; the slot of the telemetry.
+    /// Writes into a data packet that starts at `at`, `queue_bytes` waiting and `sent_bytes` sent before it.
     #[inline(never)]
-    fn telemetry(
+    fn write(
         &self,
-        packet: &Packet,
+        packet: &mut Packet,
         at: u64,
         (queue_bytes, sent_bytes): (u64, u64),
-        slab: &mut Slab,
-    ) -> u32 {
+        telemetry: &mut Telemetry,
+    ) {
+        if !packet.collects_telemetry() {
+            return;
+        }
         let schedule = self.choosing.as_ref().and_then(|c| c.schedule.as_ref());
         let available = schedule.map(|s| s.rate(Time::from_ps(at)).max(1));
         let hop = Hop {
@@ -288,10 +290,7 @@ impl Port {
             queue_bytes,
             sent_bytes,
         };
-        match packet.collects_telemetry() {
-            true => slab.telemetry.record(packet.sack_end, hop),
-            false => packet.sack_end,
-        }
+        packet.set_telemetry(telemetry.record(packet.telemetry(), hop));
     }
 
     /// Time to put `bytes` on the wire, rounded up to a picosecond.
@@ -385,8 +384,9 @@ impl Port {
             self.limits.waiting.push(Start { at, before, id });
         } else if self.limits.telemetry_rate > 0 {
             let sent = self.counters.accepted_bytes - self.counters.evicted_bytes;
-            let packet = slab.get(id).packet;
-            slab.get_mut(id).packet.sack_end = self.telemetry(&packet, now, (0, sent), slab);
+            let mut packet = slab.get(id).packet;
+            self.write(&mut packet, now, (0, sent), &mut slab.telemetry);
+            slab.get_mut(id).packet = packet;
         }
         true
     }
@@ -440,9 +440,10 @@ impl Port {
             self.counters.marked_packets += u64::from(mark(&mut slab.get_mut(first.id).packet));
         }
         if self.limits.telemetry_rate > 0 {
-            let packet = slab.get(first.id).packet;
+            let mut packet = slab.get(first.id).packet;
             let seen = (waiting, first.before);
-            slab.get_mut(first.id).packet.sack_end = self.telemetry(&packet, first.at, seen, slab);
+            self.write(&mut packet, first.at, seen, &mut slab.telemetry);
+            slab.get_mut(first.id).packet = packet;
         }
     }
 
