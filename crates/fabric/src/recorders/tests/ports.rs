@@ -114,11 +114,11 @@ fn waits_are_the_same_where_ports_count_departures() {
         let dir = Dir::new();
         let scenario = star(&dir, "0,0,2,14600\n0,1,2,14600\n");
         let mut scenario = with(scenario, "record", json!({"waits": {}}));
-        scenario["scheme"] = json!({"preset": "pfabric", "port": port});
+        scenario["scheme"] = json!({"preset": "pfabric", "transport": "dctcp", "port": port});
         execute(scenario, Some(&dir.0)).unwrap();
         dir.text("waits.csv")
     };
-    let unmarked = waits(json!({}));
+    let unmarked = waits(json!({"ecn_threshold": "1000pkt"}));
     assert!(unmarked.lines().count() > 10, "{unmarked}");
     let counting = json!({"ecn_threshold": "1000pkt", "ecn_at": "departures"});
     assert_eq!(waits(counting), unmarked);
