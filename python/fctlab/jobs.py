@@ -33,12 +33,14 @@ class Job(Generic[T]):
         function: does it; a module-level function of the input and of what is to be told.
         input: plain values, or what pickles.
         cores: how many it uses.
+        memory_bytes: about how much memory it needs; 0 where that is not known.
     """
 
     name: str
     function: Callable[[Any, Told], T]
     input: Any
     cores: int = 1
+    memory_bytes: int = 0
 
 
 def run_jobs(
@@ -53,7 +55,7 @@ def run_jobs(
     """Do jobs, the first ones first; all stop when one fails, on Ctrl-C, or when this is closed.
 
     Args:
-        jobs: in the order in which they start.
+        jobs: in the order in which they start; a deque may grow while they are done.
         cores: that jobs under way may use together; a job that wants more has all of them.
         executor: does them instead of threads of this process; nothing is `told` then, and jobs
             that are under way when one fails go on to their end.
@@ -64,7 +66,8 @@ def run_jobs(
     Yields:
         Jobs with what they returned, as they end.
     """
-    waiting, running = deque(jobs), dict[Future[T], Job[T]]()
+    waiting = jobs if isinstance(jobs, deque) else deque(jobs)
+    running = dict[Future[T], Job[T]]()
     done: SimpleQueue[Future[T]] = SimpleQueue()
     stop = threading.Event()
     free = cores
@@ -77,6 +80,12 @@ def run_jobs(
 
         return tell
 
+    def submit(job: Job[T]) -> Future[T]:
+        if hasattr(pool, "submit_job"):  # it sees to cores, memory and files as well
+            submitted: Future[T] = pool.submit_job(job)
+            return submitted
+        return pool.submit(job.function, job.input, deaf if executor else listen(job))
+
     pool = executor or ThreadPoolExecutor(cores)
     try:
         while waiting or running:
@@ -84,8 +93,7 @@ def run_jobs(
                 job = waiting.popleft()
                 free -= min(job.cores, cores)
                 started(job)
-                tell = deaf if executor else listen(job)
-                future = pool.submit(job.function, job.input, tell)
+                future = submit(job)
                 running[future] = job
                 # Takes no lock while it waits, unlike `concurrent.futures.wait`: a
                 # `KeyboardInterrupt` there leaves futures locked and threads waiting for ever.

@@ -20,13 +20,20 @@ from tests.conftest import SCENARIOS, Program
 
 PINNED = Path(__file__).parent / "pinned"
 
-PASSING = {"perf", "wall_s", "cpu_s", "version", "engine", "peak_rss_bytes"}
+PASSING = {"perf", "wall_s", "cpu_s", "version", "engine", "peak_rss_bytes", "key"}
 """Keys that say when, where and by which build."""
 
 ALWAYS_JSON = ("schema",)
 """Commands that print nothing else."""
 
-NO_ANSWER = {"bench": "times this machine", "bigswitch draw": "writes a picture"}
+NO_ANSWER = {
+    "bench": "times this machine",
+    "bigswitch draw": "writes a picture",
+    "store ls": "lists keys, which belong to a build",
+    "store show": "shows what sweep pins",
+    "store verify": "prints nothing but lines on stderr",
+    "store gc": "prints nothing but lines on stderr",
+}
 """Commands that are not pinned, and why."""
 
 TWO = SCENARIOS / "slo-two-classes.toml"
@@ -39,6 +46,7 @@ CASES: dict[str, tuple[str | Path, ...]] = {
         *("compare", SCENARIOS / "swp-classes.toml", *QUICK),
         *("--schemes", "fifo,weights", "--seeds", "2"),
     ),
+    "sweep": ("sweep", "sweep.toml"),
     "predict": ("predict", TWO, "--most-flows", "20000"),
     "predict-packet": ("predict", TWO, "--engine", "packet", "--most-flows", "3000"),
     "plan": ("plan", TWO, "--most-flows", "100000"),
@@ -92,6 +100,11 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def place(tmp_path: Path, seen: Path) -> Path:
     """Where commands run, with what they read that is not shipped."""
     (tmp_path / "log.csv").write_text(flow_log())
+    (tmp_path / "sweep.toml").write_text(
+        f'scenario = "{SCENARIOS / "websearch-leafspine.toml"}"\n'
+        'schemes = ["dctcp", "pfabric"]\nloads = [0.4, 0.6]\nseeds = 2\n'
+        '[set]\ntraffic.flows = 200\nmeasure.warmup = "0s"\n'
+    )
     (tmp_path / "seen").symlink_to(seen)
     return tmp_path
 

@@ -33,7 +33,7 @@ def apply(instruction: str, text: str, tree: Path) -> None:
 @pytest.mark.skipif(not shutil.which("cargo"), reason="cargo is not installed")
 def test_the_recipe_works_as_written(tmp_path: Path) -> None:
     steps = STEP.findall((ROOT / "CONTRIBUTING.md").read_text())
-    assert len(steps) == 4
+    assert len(steps) == 5
     tree = tmp_path / "fctlab"
     for name in ["Cargo.toml", "Cargo.lock", "crates"]:
         source = ROOT / name

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, TypeAlias
 from rich.console import Console
 
 import fctlab
+from fctlab import formats
 from fctlab.cli.terminal import say
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
     from fctlab.studies.runner import Status
+    from fctlab.sweep import Status as SweepStatus
 
 
 @contextmanager
@@ -57,6 +59,57 @@ def of_study(asked: bool | None) -> Iterator[Callable[[Status], object] | None]:
                 due = now + 1
                 share = seen.done_cost / seen.total_cost
                 say(f"{seen.done} of {seen.total} runs, {share:.0%}: {'; '.join(seen.running)}")
+
+        yield line
+    else:
+        yield None
+
+
+@contextmanager
+def of_sweep(asked: bool | None) -> Iterator[Callable[[SweepStatus], object] | None]:
+    """Points of a sweep on stderr: a bar on a terminal; elsewhere, if asked for, lines."""
+    start = time.monotonic()
+
+    def told(seen: SweepStatus) -> str:
+        rate = seen.computed / max(time.monotonic() - start, 1e-9)
+        left = seen.total - seen.done
+        end = f", {formats.seconds(left / rate)} left" if left and rate else ""
+        rule = f"; {seen.settled} settled, {seen.open} open" if seen.settled + seen.open else ""
+        return f"{rate:.3g} points/s{end}{rule}"
+
+    terminal = sys.stderr.isatty()
+    if terminal and asked is not False:
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as Display
+
+        columns = (
+            TextColumn("{task.fields[done]} of {task.fields[all]} points"),
+            BarColumn(),
+            TextColumn("{task.description}"),
+        )
+        with Display(*columns, console=Console(stderr=True), transient=True) as display:
+            bar = display.add_task("", total=None, done=0, all="?")
+
+            def draw(seen: SweepStatus) -> None:
+                display.update(
+                    bar,
+                    description=told(seen),
+                    completed=seen.done,
+                    total=seen.total,
+                    done=f"{seen.done:,}",
+                    all=f"{seen.total:,}",
+                )
+
+            yield draw
+    elif asked:
+        due = 0.0
+
+        def line(seen: SweepStatus) -> None:
+            nonlocal due
+            now = time.monotonic()
+            if now >= due or seen.done == seen.total:
+                due = now + 1
+                say(f"{seen.done:,} of {seen.total:,} points, {told(seen)}")
 
         yield line
     else:

@@ -20,6 +20,7 @@ from fctlab.scenario import Prepared, ScenarioLike, load_scenario, warn
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
 ProgressCallback = Callable[[_native.Progress], object]
 
@@ -110,6 +111,26 @@ class Result:
             return pl.read_parquet(io.BytesIO(self._table)).lazy()
         assert self.directory is not None
         return pl.scan_parquet(self.directory / kinds.FLOWS)
+
+    def measured(self, *columns: str) -> dict[str, NDArray[Any]]:
+        """Columns of the measured flows as arrays.
+
+        Without polars, whose threads do not survive in a process that was forked.
+        """
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        wanted = ["measured", *columns]
+        if self._outcome is not None:
+            table = pa.table(self._outcome.flows()).select(wanted)
+        elif self._table is not None:
+            table = pq.read_table(io.BytesIO(self._table), columns=wanted, use_threads=False)
+        else:
+            assert self.directory is not None
+            file = self.directory / kinds.FLOWS
+            table = pq.read_table(file, columns=wanted, use_threads=False)
+        arrays = {name: table.column(name).to_numpy() for name in wanted}
+        return {name: arrays[name][arrays["measured"]] for name in columns}
 
     @cached_property
     def summary(self) -> pl.DataFrame:

@@ -1,0 +1,129 @@
+"""When a sweep has seen enough seeds: rules that look at fixed numbers of seeds.
+
+A rule looks at 10, 15, 23, ... seeds (or 5, 10, 20, ...) and at no other number, whatever was
+computed before: a sweep that is continued later stops where it would have stopped at once.
+Both rules judge logs: of the ratio of two schemes on the same seed, which pairs them, or of the
+value itself. Means of logs are exponentials of them afterwards, that is geometric means.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from fctlab.intervals import half_width
+
+Verdict: TypeAlias = Literal["narrow", "higher", "lower", "no effect", "open"]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The mean of logs of paired values, and its interval.
+
+    Attributes:
+        seeds: how many values.
+        mean: of the logs.
+        half_width: of the interval around it; infinite with one value.
+    """
+
+    seeds: int
+    mean: float
+    half_width: float
+
+    @property
+    def ratio(self) -> float:
+        """The geometric mean."""
+        return math.exp(self.mean)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Around `ratio`."""
+        return math.exp(self.mean - self.half_width), math.exp(self.mean + self.half_width)
+
+
+def estimate(logs: Sequence[float], confidence: float) -> Estimate:
+    """Mean of logs with a t interval at level `confidence`."""
+    n = len(logs)
+    if n < 2:
+        return Estimate(n, float(np.mean(logs)), math.inf)
+    spread = float(np.std(logs, ddof=1))
+    return Estimate(n, float(np.mean(logs)), spread * half_width(n, confidence))
+
+
+@dataclass(frozen=True)
+class Narrow:
+    """Enough once the 95% t interval is within `share` of the value, to either side.
+
+    Looks are at 10, 15, 23, ... seeds, half as many again each time. Whether it stops hangs on
+    the spread alone, not on where the mean lies.
+
+    Attributes:
+        share: such as 0.05.
+    """
+
+    share: float
+
+    def looks(self) -> Iterator[int]:
+        """Numbers of seeds, without end."""
+        n = 10
+        while True:
+            yield n
+            n = math.ceil(1.5 * n)
+
+    def judge(self, logs: Sequence[float], look: int) -> tuple[Verdict, Estimate]:
+        """What the `look`-th look, counted from 1, at the logs of all seeds so far shows."""
+        found = estimate(logs, 0.95)
+        return ("narrow" if found.half_width <= math.log1p(self.share) else "open"), found
+
+    def needed(self, found: Estimate) -> float:
+        """About how many seeds would be enough, if the spread stays as it is."""
+        return found.seeds * (found.half_width / math.log1p(self.share)) ** 2
+
+
+@dataclass(frozen=True)
+class Decided:
+    """Enough once the sign of the effect is sure, or that there is none.
+
+    The k-th look, at 5, 10, 20, ... seeds, uses a t interval at level 1 - alpha / (k (k + 1)).
+    As these sum to alpha, the chance of ever deciding wrongly is at most alpha (union bound),
+    however often and whenever one goes on.
+
+    Attributes:
+        margin: an effect within it, to either side, is none; such as 0.01.
+        alpha: the chance that is accepted, such as 0.05.
+    """
+
+    margin: float
+    alpha: float = 0.05
+
+    def looks(self) -> Iterator[int]:
+        """Numbers of seeds, without end."""
+        return (5 * 2**k for k in count())
+
+    def judge(self, logs: Sequence[float], look: int) -> tuple[Verdict, Estimate]:
+        """What the `look`-th look, counted from 1, at the logs of all seeds so far shows."""
+        found = estimate(logs, 1 - self.alpha / (look * (look + 1)))
+        low, high = found.mean - found.half_width, found.mean + found.half_width
+        edge = math.log1p(self.margin)
+        verdict: Verdict = "open"
+        if -edge <= low and high <= edge:
+            verdict = "no effect"
+        elif low > 0:
+            verdict = "higher"
+        elif high < 0:
+            verdict = "lower"
+        return verdict, found
+
+    def needed(self, found: Estimate) -> float:
+        """About how many seeds would be enough, if mean and spread stay as they are."""
+        edge = math.log1p(self.margin)
+        room = max(abs(found.mean), edge - abs(found.mean))
+        return found.seeds * (found.half_width / room) ** 2
+
+
+Rule: TypeAlias = Narrow | Decided

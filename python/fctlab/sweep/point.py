@@ -1,0 +1,130 @@
+"""What one point of a sweep is: a job that runs a scenario or asks the planner, and its answer.
+
+Answers are plain values without a trace of where or how fast they were found, so that the same
+point is the same bytes on every machine.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fctlab.jobs import Told
+from fctlab.results import kinds
+from fctlab.results.result import Result, simulate
+from fctlab.scenario import Scenario
+from fctlab.slo import planning
+
+PROBABILITIES = (
+    *(0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
+    *(0.95, 0.98, 0.99, 0.995, 0.999, 1.0),
+)
+"""Of the quantiles that a point keeps; nearest rank."""
+BINS_PER_DECADE = 4
+"""Of flow size, from 1 B on."""
+TIMED = ("wall_s", "cpu_s", "packet_hops_per_s", "peak_rss_bytes")
+"""Of a run's ``perf``, what hangs on the machine."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a job of a sweep returns.
+
+    Attributes:
+        answer: plain values, the same wherever they are found.
+        times: how long it took.
+        flows: Parquet, if flows are kept.
+    """
+
+    answer: dict[str, Any]
+    times: dict[str, Any]
+    flows: bytes | None = None
+
+
+def simulated(given: Mapping[str, Any], told: Told) -> Found:
+    """Run a resolved scenario.
+
+    Args:
+        given: ``scenario``, its tables; ``keep``, ``"summary"`` or ``"flows"``.
+        told: how far it has come.
+    """
+    prepared = Scenario(given["scenario"]).resolve()
+    if given["keep"] == "flows":
+        with TemporaryDirectory(prefix="fctlab-") as folder:
+            result = simulate(prepared, Path(folder), told)
+            flows = (Path(folder) / kinds.FLOWS).read_bytes()
+            return Found(_answer(result), _times(result), flows)
+    result = simulate(prepared, None, told)
+    return Found(_answer(result), _times(result))
+
+
+def asked(given: Mapping[str, Any], told: Told) -> Found:
+    """Ask the planner.
+
+    Args:
+        given: ``specification``, resolved; ``ask``, ``"predict"`` or ``"plan"``.
+        told: not told anything.
+    """
+    del told
+    question = {"predict": planning.predict, "plan": planning.plan}[given["ask"]]
+    start, cpu = time.monotonic(), time.process_time()
+    answer = question(given["specification"])
+    times = {"wall_s": time.monotonic() - start, "cpu_s": time.process_time() - cpu}
+    answer.pop("spec")  # what was asked, with names of this machine's files
+    answer["cost"].pop("wall_s")
+    return Found(answer, times)
+
+
+def _answer(result: Result) -> dict[str, Any]:
+    report = result.report
+    told = ("summary", "counters", "offered", "warnings", "extras")
+    perf = {key: value for key, value in result.perf.items() if key not in TIMED}
+    return {
+        **{key: report[key] for key in told},
+        **perf,
+        "probabilities": list(PROBABILITIES),
+        "sizes": _by_size(result.measured("size_bytes", "fct_s", "slowdown", "finished")),
+    }
+
+
+def _times(result: Result) -> dict[str, Any]:
+    return {key: result.perf[key] for key in TIMED if key in result.perf} | {
+        "engine": kinds.engine()
+    }
+
+
+def _by_size(flows: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
+    """Quantiles of FCT and slowdown for each bin of size, smallest first.
+
+    A quantile is null where an unfinished flow could still change it.
+    """
+    edges = [round(10 ** (k / BINS_PER_DECADE)) for k in range(20 * BINS_PER_DECADE)]
+    bins = np.searchsorted(edges, flows["size_bytes"], side="right") - 1
+    rows = []
+    for number in np.unique(bins):
+        rest = {name: values[bins == number] for name, values in flows.items()}
+        finished = rest["finished"]
+        row: dict[str, Any] = {
+            "from_bytes": edges[number],
+            "below_bytes": edges[number + 1],
+            "flows": len(finished),
+            "unfinished": int(np.count_nonzero(~finished)),
+        }
+        for metric in ("fct_s", "slowdown"):
+            row[metric] = _quantiles(rest[metric], finished)
+            row[f"avg_{metric}"] = float(rest[metric].mean()) if finished.all() else None
+        rows.append(row)
+    return rows
+
+
+def _quantiles(values: NDArray[Any], finished: NDArray[Any]) -> list[float | None]:
+    ranks = np.maximum(np.ceil(np.array(PROBABILITIES) * len(values)).astype(int), 1) - 1
+    known = float(values[~finished].min(initial=np.inf))
+    return [float(value) if value < known else None for value in np.sort(values)[ranks]]

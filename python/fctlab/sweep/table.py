@@ -1,0 +1,84 @@
+"""Tables of sweeps: a row per point and size class, and means over seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fctlab.intervals import half_width
+from fctlab.results.points import PointStore
+from fctlab.sweep.grid import Grid, show
+from fctlab.sweep.metrics import STATISTICS
+from fctlab.sweep.running import Run
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def runs_frame(grid: Grid, runs: Sequence[Run], store: PointStore) -> pl.DataFrame:
+    """See `Sweep.points`."""
+    import polars as pl
+
+    rows = (row for run in runs for row in _rows(grid, run, store))
+    return pl.DataFrame(list(rows), infer_schema_length=None)
+
+
+def _rows(grid: Grid, run: Run, store: PointStore) -> Iterator[dict[str, Any]]:
+    axes = {path: _cell(value) for path, value in grid.cells[run.cell].settings}
+    told = {**axes, "scheme": run.scheme, "seed": run.seed, "key": run.key}
+    answer = store.get(run.key).found
+    if grid.kind == "scenario":
+        for row in answer["summary"]:
+            yield {**told, **row, "scheme": run.scheme or row["scheme"]}
+        return
+    for each in answer["classes"] if "classes" in answer else answer["plan"]["classes"]:
+        for sli in each["slis"]:
+            named = {"class": each["name"], "verdict": each["verdict"], "sli": sli["name"]}
+            yield {**told, **named, "value": sli["value"]}
+
+
+def _cell(value: Any) -> Any:
+    return value if isinstance(value, int | float | str | bool) else show(value)
+
+
+def summary_frame(grid: Grid, points: pl.DataFrame) -> pl.DataFrame:
+    """See `Sweep.summary`."""
+    import polars as pl
+
+    axes = grid.axes
+    if grid.kind == "specification":
+        keys = [*axes, "class", "sli"]
+        count = pl.len().alias("seeds")
+        values = pl.col("value")
+        half = _half_width(values, points).alias("value_ci95")
+        return points.group_by(keys, maintain_order=True).agg(count, values.mean(), half)
+    keys = [*axes, "scheme", "class", "traffic_class"]
+    base = points.filter(pl.col("scheme") == points["scheme"][0])
+    pairs = [*axes, "seed", "class", "traffic_class"]
+    paired = points.join(
+        base, on=pairs, suffix="_base", how="left", nulls_equal=True, maintain_order="left"
+    )
+    columns = [pl.len().alias("seeds"), pl.col("flows").sum(), pl.col("unfinished").sum()]
+    for metric in STATISTICS:
+        known = ~pl.col(f"{metric}_lower_bound").any()
+        both = known & ~pl.col(f"{metric}_lower_bound_base").any()
+        logs = (pl.col(metric) / pl.col(f"{metric}_base")).log()
+        wide = _half_width(logs, points)
+        columns += [
+            pl.col(metric).mean(),
+            pl.col(f"{metric}_lower_bound").any(),
+            pl.when(known).then(_half_width(pl.col(metric), points)).alias(f"{metric}_ci95"),
+            pl.when(both).then(logs.mean().exp()).alias(f"{metric}_ratio"),
+            pl.when(both).then((logs.mean() - wide).exp()).alias(f"{metric}_ratio_low"),
+            pl.when(both).then((logs.mean() + wide).exp()).alias(f"{metric}_ratio_high"),
+        ]
+    return paired.group_by(keys, maintain_order=True).agg(columns)
+
+
+def _half_width(values: pl.Expr, points: pl.DataFrame) -> pl.Expr:
+    """Half-width of the 95% t interval of the mean of `values`; null with one."""
+    import polars as pl
+
+    most = points["seed"].n_unique()
+    widths = {n: half_width(n, 0.95) if n > 1 else None for n in range(most + 1)}
+    return values.std() * values.count().replace_strict(widths, return_dtype=pl.Float64)

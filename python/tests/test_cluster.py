@@ -1,0 +1,51 @@
+"""Points on a real Ray cluster: the same bytes as from threads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fctlab import SpecError, cluster, sweep
+
+from .conftest import SMALL
+
+
+def contents(store: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in (store / "points").glob("*/*.json")}
+
+
+def test_a_local_cluster_finds_the_same_points(tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'fctlab[ray]'")
+    trace = tmp_path / "trace.csv"
+    trace.write_text(
+        "start_s,src,dst,size_bytes\n" + "".join(f"{i * 1e-4},0,1,2000\n" for i in range(50))
+    )
+    scenario = tmp_path / "small.json"
+    scenario.write_text(json.dumps({**SMALL, "traffic": {"trace": str(trace)}}))
+    given = {"name": "t", "scenario": str(scenario), "schemes": ["dctcp", "pias"], "seeds": 2}
+    sweep.sweep(given, out=tmp_path / "threads")
+    with cluster.opened("ray") as executor:
+        found = sweep.sweep(given, out=tmp_path / "ray", executor=executor)
+    assert found.computed == 4
+    assert contents(tmp_path / "ray" / "store") == contents(tmp_path / "threads" / "store")
+
+
+def test_an_address_that_does_not_answer() -> None:
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'fctlab[ray]'")
+    with (
+        pytest.raises(SpecError, match=r"address: 127\.0\.0\.1:9 does not answer"),
+        cluster.opened("ray", "127.0.0.1:9"),
+    ):
+        pass
+
+
+def test_executors_have_names() -> None:
+    with (
+        pytest.raises(SpecError, match="'dask' is not one of threads, ray"),
+        cluster.opened("dask"),
+    ):
+        pass
+    with pytest.raises(SpecError, match="address: is of a Ray cluster"), cluster.opened(None, "x"):
+        pass

@@ -1,0 +1,118 @@
+"""Stores of points: whole or not there, the same bytes, never mixed up."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fctlab import SpecError
+from fctlab.results.points import MANIFEST, Point, PointStore
+
+
+def point(number: int, **found: Any) -> Point:
+    key = f"{number:032x}"
+    return Point(key, {"scenario": {"seed": number}}, {"summary": [], **found})
+
+
+def filled(directory: Path, count: int) -> PointStore:
+    store = PointStore(directory, create=True)
+    for number in range(count):
+        store.put(point(number), {"wall_s": 1.0})
+    return store
+
+
+def test_a_point_comes_back_as_it_was(tmp_path: Path) -> None:
+    store = filled(tmp_path, 3)
+    assert store.names() == {f"{n:032x}" for n in range(3)}
+    assert store.get(f"{1:032x}") == point(1)
+    assert store.times(f"{1:032x}")["wall_s"] == 1.0
+
+
+def test_times_and_machine_are_no_part_of_a_point(tmp_path: Path) -> None:
+    store = filled(tmp_path, 1)
+    before = store.file(f"{0:032x}").read_bytes()
+    store.put(point(0), {"wall_s": 2.0})
+    assert store.file(f"{0:032x}").read_bytes() == before
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b'{"digest":"0","point":{}}'])
+def test_a_damaged_point_is_named_and_gone_after_cleaning(tmp_path: Path, damage: bytes) -> None:
+    store = filled(tmp_path, 2)
+    file = store.file(f"{1:032x}")
+    file.write_bytes(damage)
+    with pytest.raises(SpecError, match=r"damaged.*store gc"):
+        store.get(f"{1:032x}")
+    assert [each for each, _ in store.damaged()] == [file]
+    assert file in store.clean()
+    assert store.names() == {f"{0:032x}"}
+    assert not list(store.damaged())
+
+
+def test_a_single_changed_digit_is_noticed(tmp_path: Path) -> None:
+    store = filled(tmp_path, 1)
+    store.put(point(0, value=1.25))
+    file = store.file(f"{0:032x}")
+    file.write_bytes(file.read_bytes().replace(b"1.25", b"1.26"))
+    assert [each for each, _ in store.damaged()] == [file]
+
+
+def test_flows_belong_to_their_point(tmp_path: Path) -> None:
+    store = PointStore(tmp_path, create=True)
+    import hashlib
+
+    digest = hashlib.sha256(b"flows").hexdigest()
+    kept = Point(f"{7:032x}", {}, {}, digest)
+    store.put(kept, flows=b"flows")
+    assert not list(store.damaged())
+    store.flows_file(kept.key).write_bytes(b"other")
+    assert [each.suffix for each, _ in store.damaged()] == [".parquet"]
+    store.flows_file(kept.key).unlink()
+    assert [why for _, why in store.damaged()] == [f"its flows are not there ({kept.key}.parquet)"]
+
+
+def test_drafts_of_killed_processes_are_cleaned(tmp_path: Path) -> None:
+    store = filled(tmp_path, 1)
+    left = store.file(f"{0:032x}").with_name(".fctlab-123-4")
+    left.write_bytes(b"half a po")
+    assert store.names() == {f"{0:032x}"}
+    assert left in store.clean()
+    assert not left.exists()
+
+
+def test_stores_are_merged_by_copying(tmp_path: Path) -> None:
+    one, other = filled(tmp_path / "a", 2), PointStore(tmp_path / "b", create=True)
+    other.put(point(9))
+    shutil.copytree(other.directory, one.directory, dirs_exist_ok=True)
+    assert len(PointStore(one.directory).names()) == 3
+    assert not list(one.damaged())
+
+
+def test_another_version_is_refused(tmp_path: Path) -> None:
+    filled(tmp_path, 1)
+    (tmp_path / MANIFEST).write_text(json.dumps({"fctlab_store": 99}))
+    with pytest.raises(SpecError, match="format 99; this version reads format 1"):
+        PointStore(tmp_path)
+    (tmp_path / MANIFEST).write_text("[]")
+    with pytest.raises(SpecError, match="not the manifest"):
+        PointStore(tmp_path)
+
+
+def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="holds no store"):
+        PointStore(tmp_path)
+
+
+def test_names_of_many_points_are_read_fast(tmp_path: Path) -> None:
+    store = PointStore(tmp_path, create=True)
+    for number in range(20_000):
+        file = store.file(f"{number % 256:02x}{number:030x}")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"")
+    start = time.process_time()
+    assert len(store.names()) == 20_000
+    assert time.process_time() - start < 1.0  # 100,000 in 5 s
