@@ -132,9 +132,10 @@ impl Sender {
 
     /// When a flow that starts at `start` stops sending at r_init.
     pub(crate) fn burst_end(&self, start: f64, size: f64) -> f64 {
-        match size > self.burst_bytes() {
-            true => start + self.round_trip,
-            false => start + size / self.r_init,
+        if size > self.burst_bytes() {
+            start + self.round_trip
+        } else {
+            start + size / self.r_init
         }
     }
 

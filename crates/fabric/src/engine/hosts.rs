@@ -242,9 +242,10 @@ impl Settings {
             Transmit::Again(seq) => (seq, Flags::RETRANSMISSION),
             Transmit::Probe => (state.sender.una(), Flags::PROBE),
         };
-        let (alpha, available) = match self.sees_bandwidth {
-            true => state.bandwidth(now),
-            false => (0.0, state.capacity),
+        let (alpha, available) = if self.sees_bandwidth {
+            state.bandwidth(now)
+        } else {
+            (0.0, state.capacity)
         };
         let view = View {
             size: state.flow.size.get(),

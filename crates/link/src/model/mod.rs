@@ -324,10 +324,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                 span = span.min(first.max(self.shortest).max(8.0 * f64::EPSILON * now));
             }
         }
-        let end = match span < end - now {
-            true => now + span,
-            false => end,
-        };
+        let end = if span < end - now { now + span } else { end };
         let span = end - now;
         for &q in busy {
             let step = self.reaction(q, end, span);
