@@ -210,7 +210,7 @@ impl Control {
     pub fn initial_rate_on(&self, capacity: f64) -> f64 {
         match self.shared.r_init {
             InitialRate::Line => capacity,
-            InitialRate::Fixed(rate) => (rate.bps() as f64 / 8.0).min(capacity),
+            InitialRate::Fixed(rate) => rate.bytes_per_s().min(capacity),
         }
     }
 }

@@ -156,7 +156,8 @@ impl Sender {
     }
 
     /// Ends the first round trips that are over at `now`, which is instant `number`: rates go on from
-    /// what was `told`, else from r_init, and flows that have sent everything are added to `sent`. `waiting` says how many of a flow's bytes wait behind others'.
+    /// what was `told`, else from r_init, and flows that have sent everything are added to `sent`.
+    /// `waiting` says how many of a flow's bytes wait behind others'.
     pub(crate) fn end_bursts(
         &mut self,
         now: f64,

@@ -25,7 +25,7 @@ pub fn warnings(spec: &Spec, load: &Load, rate: Rate) -> Vec<String> {
         return found;
     };
     let bps = rate.bps() as f64;
-    let bdp = bps / 8.0 * spec.network.rtt.as_secs_f64() / spec.cc.full_packet();
+    let bdp = rate.bytes_per_s() * spec.network.rtt.as_secs_f64() / spec.cc.full_packet();
     let way_out = "predict --engine packet runs the same flows packet by packet";
     if bdp < LEAST_BDP {
         let far = if bdp < VERY_FEW {

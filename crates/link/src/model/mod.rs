@@ -41,7 +41,7 @@ pub struct Link {
 impl Link {
     /// Bytes per second.
     pub fn bytes_per_s(&self) -> f64 {
-        self.rate.bps() as f64 / 8.0
+        self.rate.bytes_per_s()
     }
     /// The time that a flow takes alone, in seconds, its ACK's return included:
     /// RTT + size / rate (swp, section 2).
