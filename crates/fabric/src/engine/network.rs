@@ -16,7 +16,7 @@ impl<P: Probe> Engine<'_, P> {
     pub(super) fn on_arrival(&mut self, link: u32) {
         let port = at_mut(&mut self.ports, link);
         let (id, header) = port.arrive(&mut self.slab, &mut self.events);
-        let switch = port.switch;
+        let switch = port.switch();
         if self.slab.is_large() {
             self.prefetch_next(link);
         }
@@ -38,7 +38,7 @@ impl<P: Probe> Engine<'_, P> {
         };
         let slot = self.slab.get(next);
         self.slab.prefetch(slot.next);
-        if port.switch == port::HOST {
+        if port.switch() == port::HOST {
             prefetch(&self.flows, slot.packet.flow);
         }
     }
