@@ -1,13 +1,14 @@
 """Jobs on a Ray cluster: an executor that `fctlab.jobs.run_jobs` takes.
 
 Every job states its cores and memory; files that it reads travel with it, by content; a job whose
-worker or node is lost is done again elsewhere. Engine and Python of every node are compared at
+worker is lost is done again elsewhere. Engine and Python of every node are compared at
 the start, as another build could find other numbers.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import platform
 import socket
 import tempfile
@@ -163,6 +164,6 @@ def _identity() -> tuple[str, str]:
 
 def _do(function: Callable[[Any, Any], T], given: Any, named: list[str], *contents: bytes) -> T:
     """Does a job in a worker, its files in a folder of this machine."""
-    folder = Path(tempfile.gettempdir()) / f"fctlab-inputs-{Path.home().name}"
-    folder.mkdir(exist_ok=True)
+    folder = Path(tempfile.gettempdir()) / f"fctlab-inputs-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
     return function(unpacked(given, dict(zip(named, contents, strict=True)), folder), deaf)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def half_width(count: int, confidence: float) -> float:
@@ -16,3 +20,16 @@ def half_width(count: int, confidence: float) -> float:
 
     quantile = float(stdtrit(count - 1, (1 + confidence) / 2))
     return quantile / math.sqrt(count)
+
+
+def of_mean(values: pl.Expr, most: int) -> pl.Expr:
+    """Half-width of the 95% t interval of the mean of a column; null with one value.
+
+    Args:
+        values: the column, in each group of which it is asked for.
+        most: values in a group.
+    """
+    import polars as pl
+
+    widths = {n: half_width(n, 0.95) if n > 1 else None for n in range(most + 1)}
+    return values.std() * values.count().replace_strict(widths, return_dtype=pl.Float64)

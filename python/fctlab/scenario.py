@@ -85,7 +85,7 @@ class Scenario:
             path: keys with dots between, such as ``"traffic.load"``.
             value: a string (with its unit where it has one), number, boolean, list or mapping.
         """
-        return replace(self, sets=(*self.sets, (path, _toml(value))))
+        return replace(self, sets=(*self.sets, (path, toml(value))))
 
     def with_sets(self, assignments: list[str]) -> Scenario:
         """Apply changes written ``path=value``, the value in TOML or as bare text.
@@ -197,12 +197,12 @@ def warn(scenarios: Iterable[Prepared]) -> None:
         warnings.warn(line + of, SpecWarning, stacklevel=3)
 
 
-def _toml(value: object) -> str:
-    """`value` as TOML."""
+def toml(value: object) -> str:
+    """A plain value as TOML, on one line."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{json.dumps(k)} = {_toml(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{json.dumps(k)} = {toml(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_toml, value)) + "]"
+        return "[" + ", ".join(map(toml, value)) + "]"
     if isinstance(value, str | bool | int | float):
         return json.dumps(value)
     raise TypeError(f"{value!r} is not a value of a scenario")

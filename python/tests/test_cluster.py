@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
 
 import pytest
 
 from fctlab import SpecError, cluster, sweep
+from fctlab.jobs import Job, Told, run_jobs
 
 from .conftest import SMALL
 
@@ -30,6 +33,23 @@ def test_a_local_cluster_finds_the_same_points(tmp_path: Path) -> None:
         found = sweep.sweep(given, out=tmp_path / "ray", executor=executor)
     assert found.computed == 4
     assert contents(tmp_path / "ray" / "store") == contents(tmp_path / "threads" / "store")
+
+
+def dies_at_first(given: dict[str, str], told: Told) -> int:
+    """Takes its worker with it the first time that it is done."""
+    marker = Path(given["marker"])
+    if not marker.exists():
+        marker.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 42
+
+
+def test_what_a_lost_worker_did_is_done_again(tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'fctlab[ray]'")
+    job = Job("dies", dies_at_first, {"marker": str(tmp_path / "marker")})
+    with cluster.opened("ray") as executor:
+        assert [found for _, found in run_jobs([job], 1, executor=executor)] == [42]
+    assert (tmp_path / "marker").exists()
 
 
 def test_an_address_that_does_not_answer() -> None:

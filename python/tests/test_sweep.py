@@ -23,7 +23,7 @@ from fctlab import SpecError, sweep
 from fctlab.results.points import PointStore
 from fctlab.sweep import dry_run, grid, looks
 
-from .conftest import SMALL, Program
+from .conftest import SCENARIOS, SMALL, Program
 
 
 @pytest.fixture
@@ -44,6 +44,17 @@ def contents(store: Path) -> dict[str, bytes]:
 
 
 # Grids
+
+
+def test_the_sweep_of_the_page_can_be_run(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "sweeps.md"
+    _, _, rest = page.read_text(encoding="utf-8").partition("```toml\n")
+    text = rest.partition("```")[0].replace('"scenarios/', f'"{SCENARIOS}/')
+    file = tmp_path / "marking.toml"
+    file.write_text(text.replace("flows = 5000", "flows = 1000"))
+    assert grid.read(file).name == "marking"
+    found = dry_run(file)
+    assert (found.cells, found.points) == (4 * 2 * 2, 4 * 2 * 2 * 2 * 5)
 
 
 def test_every_combination_is_a_cell(scenario: Path) -> None:
@@ -100,7 +111,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"seeds": None, "until": {"ci": "5%", "metric": "all.p98_slowdown"}}, "until.metric"),
     ({"seeds": None, "until": {"ci": "5%", "alpha": 0.1}}, "until.alpha: belongs to decided"),
     ({"seeds": None, "until": "decided", "max_seeds": 3}, "max_seeds: 3 is not"),
-    ({"max_cpu_hours": -1}, "max_cpu_hours: -1"),
+    ({"max_cpu_hours": 3}, "max_cpu_hours: limits what until adds"),
+    ({"seeds": None, "until": "decided", "max_cpu_hours": -1}, "max_cpu_hours: -1"),
     ({"keep": "everything"}, "keep: 'everything' is not one of summary, flows"),
     ({"set": {"record": {"queues": {"interval": "1us"}}}}, "record"),
 ]
@@ -121,6 +133,11 @@ def test_a_bad_sweep_is_one_error_and_nothing_runs(
 def test_a_shard_that_is_none(scenario: Path, shard: str) -> None:
     with pytest.raises(SpecError, match="is not a part such as 3/16"):
         sweep.sweep(tables(scenario), shard=shard)
+
+
+def test_more_shards_than_cells(scenario: Path) -> None:
+    with pytest.raises(SpecError, match="there are 2 cells, not enough for 3/3"):
+        sweep.sweep(tables(scenario), shard="3/3")
 
 
 # Points

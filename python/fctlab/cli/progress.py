@@ -6,12 +6,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from rich.console import Console
 
 import fctlab
-from fctlab import formats
 from fctlab.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -21,81 +20,73 @@ if TYPE_CHECKING:
     from fctlab.sweep import Status as SweepStatus
 
 
+class _Overall(NamedTuple):
+    """How far many runs have come."""
+
+    done: int
+    total: int
+    done_cost: float
+    total_cost: float
+    words: str
+
+
 @contextmanager
 def of_study(asked: bool | None) -> Iterator[Callable[[Status], object] | None]:
     """Runs of a study on stderr: a bar on a terminal; elsewhere, if asked for, lines."""
-    terminal = sys.stderr.isatty()
-    if terminal and asked is not False:
-        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as Display
+    with _overall(asked, "runs") as show:
+        if show is None:
+            yield None
+            return
+        draw = show
 
-        columns = (
-            TextColumn("{task.fields[done]} of {task.fields[all]} runs"),
-            BarColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.description}"),
-        )
-        with Display(*columns, console=Console(stderr=True), transient=True) as display:
-            bar = display.add_task("", total=None, done=0, all="?")
+        def watch(seen: Status) -> None:
+            words = "; ".join(seen.running)
+            draw(_Overall(seen.done, seen.total, seen.done_cost, seen.total_cost, words))
 
-            def draw(seen: Status) -> None:
-                display.update(
-                    bar,
-                    description="; ".join(seen.running),
-                    completed=seen.done_cost,
-                    total=seen.total_cost,
-                    done=seen.done,
-                    all=seen.total,
-                )
-
-            yield draw
-    elif asked:
-        due = 0.0
-
-        def line(seen: Status) -> None:
-            nonlocal due
-            now = time.monotonic()
-            if now >= due or seen.done == seen.total:
-                due = now + 1
-                share = seen.done_cost / seen.total_cost
-                say(f"{seen.done} of {seen.total} runs, {share:.0%}: {'; '.join(seen.running)}")
-
-        yield line
-    else:
-        yield None
+        yield watch
 
 
 @contextmanager
 def of_sweep(asked: bool | None) -> Iterator[Callable[[SweepStatus], object] | None]:
     """Points of a sweep on stderr: a bar on a terminal; elsewhere, if asked for, lines."""
     start = time.monotonic()
+    with _overall(asked, "points") as show:
+        if show is None:
+            yield None
+            return
+        draw = show
 
-    def told(seen: SweepStatus) -> str:
-        rate = seen.computed / max(time.monotonic() - start, 1e-9)
-        left = seen.total - seen.done
-        end = f", {formats.seconds(left / rate)} left" if left and rate else ""
-        rule = f"; {seen.settled} settled, {seen.open} open" if seen.settled + seen.open else ""
-        return f"{rate:.3g} points/s{end}{rule}"
+        def watch(seen: SweepStatus) -> None:
+            rate = seen.computed / max(time.monotonic() - start, 1e-9)
+            rule = f"; {seen.settled} settled, {seen.open} open" if seen.settled + seen.open else ""
+            words = f"{rate:.3g} points/s{rule}"
+            draw(_Overall(seen.done, seen.total, seen.done, seen.total, words))
 
-    terminal = sys.stderr.isatty()
-    if terminal and asked is not False:
-        from rich.progress import BarColumn, TextColumn
+        yield watch
+
+
+@contextmanager
+def _overall(asked: bool | None, what: str) -> Iterator[Callable[[_Overall], None] | None]:
+    """One bar or line for everything that is to be done, counted in `what`."""
+    if sys.stderr.isatty() and asked is not False:
+        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Display
 
         columns = (
-            TextColumn("{task.fields[done]} of {task.fields[all]} points"),
+            TextColumn("{task.fields[done]} of {task.fields[all]} " + what),
             BarColumn(),
+            TimeRemainingColumn(),
             TextColumn("{task.description}"),
         )
         with Display(*columns, console=Console(stderr=True), transient=True) as display:
-            bar = display.add_task("", total=None, done=0, all="?")
+            bar = display.add_task("", total=None, done="0", all="?")
 
-            def draw(seen: SweepStatus) -> None:
+            def draw(seen: _Overall) -> None:
                 display.update(
                     bar,
-                    description=told(seen),
-                    completed=seen.done,
-                    total=seen.total,
+                    description=seen.words,
+                    completed=seen.done_cost,
+                    total=seen.total_cost,
                     done=f"{seen.done:,}",
                     all=f"{seen.total:,}",
                 )
@@ -104,12 +95,13 @@ def of_sweep(asked: bool | None) -> Iterator[Callable[[SweepStatus], object] | N
     elif asked:
         due = 0.0
 
-        def line(seen: SweepStatus) -> None:
+        def line(seen: _Overall) -> None:
             nonlocal due
             now = time.monotonic()
             if now >= due or seen.done == seen.total:
                 due = now + 1
-                say(f"{seen.done:,} of {seen.total:,} points, {told(seen)}")
+                share = seen.done_cost / seen.total_cost
+                say(f"{seen.done:,} of {seen.total:,} {what}, {share:.0%}: {seen.words}")
 
         yield line
     else:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
-from fctlab import _native, memory
+from fctlab import _native, intervals, memory
 from fctlab.errors import SpecError
 from fctlab.jobs import Job, Told, run_jobs
 from fctlab.results import kinds, store
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 METRICS = tuple(f"{s}_{m}" for m in ("fct_s", "slowdown") for s in ("avg", "p50", "p99"))
 KEYS = ("scheme", "load", "class", "traffic_class")
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -163,14 +162,13 @@ class Comparison:
                 ),
             )
         )
-        half_widths = _half_widths(len(self.seeds))
 
         def half_width(name: str) -> pl.Expr:
             values = pl.col(name)
-            widths = values.count().replace_strict(half_widths, return_dtype=pl.Float64)
+            half = intervals.of_mean(values, len(self.seeds))
             if self.one_trace:  # one sample: values that are equal are not several
-                widths = pl.when(values.min() < values.max()).then(widths)
-            return values.std() * widths
+                half = pl.when(values.min() < values.max()).then(half)
+            return half
 
         estimates = []
         for metric in METRICS:
@@ -473,13 +471,3 @@ def _columns(cell: Cell) -> list[pl.Expr]:
         pl.lit(cell.load, dtype=pl.Float64).alias("load"),
         pl.lit(cell.seed, dtype=pl.UInt64).alias("seed"),
     ]
-
-
-def _half_widths(most: int) -> dict[int, float | None]:
-    """Half-width of the t interval of a mean of n values, in standard deviations, by n."""
-    from scipy.special import stdtrit
-
-    def half_width(n: int) -> float | None:
-        return float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) / n**0.5 if n > 1 else None
-
-    return {n: half_width(n) for n in range(most + 1)}

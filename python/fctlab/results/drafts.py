@@ -12,8 +12,8 @@ import json
 import os
 import shutil
 import tempfile
-import threading
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -30,7 +30,7 @@ YOUNG_S = 60
 
 def write_whole(path: Path, content: str | bytes) -> None:
     """Writes a file that is there as a whole or not at all."""
-    draft = path.with_name(f"{PREFIX}{os.getpid()}-{threading.get_ident()}")
+    draft = path.with_name(f"{PREFIX}{uuid.uuid4().hex}")
     try:
         with draft.open("wb") as file:
             fcntl.flock(file, fcntl.LOCK_EX)

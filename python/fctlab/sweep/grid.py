@@ -114,7 +114,7 @@ class Grid:
     @property
     def axes(self) -> list[str]:
         """Paths that differ between cells."""
-        return [path for path, _ in self.cells[0].settings]
+        return [path for cell in self.cells[:1] for path, _ in cell.settings]
 
     def shard(self, text: str) -> Grid:
         """The part ``3/16``: every sixteenth cell, whole.
@@ -126,6 +126,8 @@ class Grid:
         if not match or not 1 <= int(match[1]) <= int(match[2]):
             raise SpecError("shard", f"{text!r} is not a part such as 3/16, from 1/16 to 16/16")
         part, parts = int(match[1]), int(match[2])
+        if parts > len(self.cells):
+            raise SpecError("shard", f"there are {len(self.cells):,} cells, not enough for {text}")
         return replace(self, cells=self.cells[part - 1 :: parts])
 
 
@@ -185,6 +187,9 @@ def parse(value: Mapping[str, Any], folder: Path, name: str = "sweep") -> Grid:
     first = next(iter(until.rule.looks())) if until else seeds
     if until and "seeds" in value:
         raise SpecError("seeds", "and until contradict each other: until looks at fixed numbers")
+    for key in ("max_seeds", "max_cpu_hours"):
+        if key in value and not until:
+            raise SpecError(key, "limits what until adds; without it the points are what they are")
     most = _whole("max_seeds", value.get("max_seeds", 1000), first, MOST_SEEDS)
     hours = value.get("max_cpu_hours")
     if hours is not None and not (_is_number(hours) and 0 < hours < math.inf):

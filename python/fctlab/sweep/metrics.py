@@ -6,10 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fctlab.errors import SpecError
+from fctlab.results.comparison import METRICS
 from fctlab.sweep.grid import Kind
-
-STATISTICS = tuple(f"{s}_{m}" for m in ("fct_s", "slowdown") for s in ("avg", "p50", "p99"))
-
 
 SIZES = ("all", "small", "medium", "large")
 
@@ -35,9 +33,9 @@ def check(kind: Kind, inputs: Iterable[Mapping[str, Any]], metric: str) -> None:
         size, *middle, statistic = metric.split(".")
         traffic = [each["name"] for each in tables["traffic"].get("classes", [])]
         of = ".".join(middle)
-        if size not in SIZES or statistic not in STATISTICS or (of and of not in traffic):
+        if size not in SIZES or statistic not in METRICS or (of and of not in traffic):
             classes = f" (and a class between them: {', '.join(traffic)})" if traffic else ""
-            listed = f"{', '.join(SIZES)}, a dot{classes} and {', '.join(STATISTICS)}"
+            listed = f"{', '.join(SIZES)}, a dot{classes} and {', '.join(METRICS)}"
             raise SpecError("until.metric", f"{metric!r} is not one of {listed}")
 
 

@@ -8,10 +8,10 @@ import itertools
 import json
 import math
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -21,10 +21,10 @@ from fctlab.jobs import Job, run_jobs
 from fctlab.results import kinds
 from fctlab.results.inputs import packed
 from fctlab.results.points import Point, PointStore
-from fctlab.scenario import Scenario, load_scenario, warn
+from fctlab.scenario import Scenario, load_scenario, toml, warn
 from fctlab.slo import planning
 from fctlab.sweep import point
-from fctlab.sweep.grid import Cell, Grid, show
+from fctlab.sweep.grid import Cell, Grid, Until
 from fctlab.sweep.looks import Estimate, Verdict
 from fctlab.sweep.metrics import check, value_of
 
@@ -41,6 +41,7 @@ class Run:
         scheme: of several, or None.
         seed: of the scenario or specification.
         key: of its job: the point's name in a store.
+        given: the job's input, with digests in the place of names of files.
         job: what is done.
     """
 
@@ -48,6 +49,7 @@ class Run:
     scheme: str | None
     seed: int
     key: str
+    given: dict[str, Any]
     job: Job[point.Found]
 
 
@@ -60,7 +62,6 @@ class Status:
         total: points that are wanted so far.
         computed: of `done`, those that were not there before.
         cpu_s: that these took.
-        running: names of those under way.
         settled: pairs of cell and scheme that need no more seeds.
         open: those that do.
     """
@@ -69,7 +70,6 @@ class Status:
     total: int
     computed: int
     cpu_s: float
-    running: tuple[str, ...]
     settled: int
     open: int
 
@@ -108,12 +108,13 @@ class Plan:
         grid: the sweep.
         bases: by cell and scheme, what is run, with the first seed.
         first_seed: seeds count up from it.
+        flows: of scenarios, how many each has or is expected to have.
     """
 
     grid: Grid
     bases: dict[tuple[int, str | None], dict[str, Any]]
     first_seed: int
-    flows: dict[tuple[int, str | None], int] = field(default_factory=dict)
+    flows: dict[tuple[int, str | None], int]
 
     def run(self, cell: int, scheme: str | None, seed: int) -> Run:
         """The point of a cell, scheme and seed."""
@@ -127,7 +128,8 @@ class Plan:
         where = ", ".join(filter(None, (self.grid.cells[cell].name, scheme, f"seed {seed}")))
         flows = self.flows.get((cell, scheme), 0) + BYTES_OF_A_PROCESS // memory.BYTES_PER_FLOW
         job = Job(where, function, given, memory_bytes=flows * memory.BYTES_PER_FLOW)
-        return Run(cell, scheme, seed, key(job), job)
+        packed_, _ = packed(job.input)
+        return Run(cell, scheme, seed, key(job.function, packed_), packed_, job)
 
     def runs(self, cells: Sequence[int], seeds: int, after: int = 0) -> Iterator[Run]:
         """Points of cells, their seeds numbered from `after` on below `seeds`."""
@@ -187,17 +189,22 @@ def _scenario(grid: Grid, cell: Cell, scheme: str | None) -> Scenario:
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else show(value)
+    """As `planning.load` takes it: ``+20%`` is a change only without quotes."""
+    return value if isinstance(value, str) else toml(value)
 
 
 # Keys
 
 
-def key(job: Job[Any]) -> str:
-    """A hash of what a job is: function, input, contents of the files it reads, and engine."""
-    given, _ = packed(job.input)
-    function = f"{job.function.__module__}.{job.function.__qualname__}"
-    text = json.dumps([kinds.engine(), function, _source(job.function), given], sort_keys=True)
+def key(function: Callable[..., Any], given: Mapping[str, Any]) -> str:
+    """A hash of what a job is: function, input, contents of the files it reads, and engine.
+
+    Args:
+        function: that does it.
+        given: its input, with digests in the place of names of files.
+    """
+    name = f"{function.__module__}.{function.__qualname__}"
+    text = json.dumps([kinds.engine(), name, _source(function), given], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
@@ -218,10 +225,11 @@ class Progress:
         self.runs: list[Run] = []
         self.decisions: dict[tuple[int, str | None], Decision] = {}
         self.computed, self.cpu_s = 0, 0.0
-        self.running: dict[str, None] = {}
         self.waiting: deque[Job[point.Found]] = deque()
         self._by_name: dict[str, Run] = {}
         self._left: dict[int, int] = {}
+        self._runs_of: dict[int, list[Run]] = {cell: [] for cell in range(len(plan.grid.cells))}
+        self._values: dict[str, float | None] = {}
         self._look = dict.fromkeys(range(len(plan.grid.cells)), 0)
 
     def begin(self) -> None:
@@ -233,6 +241,7 @@ class Progress:
         runs = list(self.plan.runs([cell], seeds, after))
         missing = [run for run in runs if run.key not in self.there]
         self.runs += runs
+        self._runs_of[cell] += runs
         self._left[cell] = len(missing)
         for run in missing:
             self._by_name[run.job.name] = run
@@ -243,12 +252,10 @@ class Progress:
     def put(self, job: Job[point.Found], found: point.Found) -> None:
         """Keeps what a job found, and wants more seeds where its cell's rule asks for them."""
         run = self._by_name.pop(job.name)
-        given, _ = packed(job.input)
         digest = None if found.flows is None else hashlib.sha256(found.flows).hexdigest()
-        kept = Point(run.key, given, found.answer, digest)
+        kept = Point(run.key, run.given, found.answer, digest)
         self.store.put(kept, found.times, found.flows)
         self.there.add(run.key)
-        self.running.pop(job.name, None)
         self.computed += 1
         self.cpu_s += found.times["cpu_s"]
         self._left[run.cell] -= 1
@@ -256,17 +263,13 @@ class Progress:
             self._all_there(run.cell)
         self.tell()
 
-    def started(self, job: Job[point.Found]) -> None:
-        """A job is under way."""
-        self.running[job.name] = None
-
     def tell(self) -> None:
         """Tells how far it has come."""
         if self._watch:
             settled = sum(d.verdict != "open" for d in self.decisions.values())
             open_ = len(self.decisions) - settled
             done = len(self.runs) - len(self._by_name)
-            told = done, len(self.runs), self.computed, self.cpu_s, tuple(self.running)
+            told = done, len(self.runs), self.computed, self.cpu_s
             self._watch(Status(*told, settled, open_))
 
     def _all_there(self, cell: int) -> None:
@@ -280,7 +283,7 @@ class Progress:
         judged = [scheme for scheme in grid.schemes if scheme != until.against or scheme is None]
         open_, over = [], self._over_budget()
         for scheme in judged:
-            decision = self._decide(cell, scheme, seeds)
+            decision = self._decide(cell, scheme, until)
             if decision.verdict == "open" and not decision.why:
                 needed = decision.seeds_needed or 0.0
                 if following > grid.max_seeds:
@@ -295,14 +298,12 @@ class Progress:
         if open_:
             self._want(cell, seeds, following)
 
-    def _decide(self, cell: int, scheme: str | None, seeds: int) -> Decision:
-        until = self.plan.grid.until
-        assert until is not None
+    def _decide(self, cell: int, scheme: str | None, until: Until) -> Decision:
+        of = {(run.scheme, run.seed): run for run in self._runs_of[cell]}
         logs = []
-        for number in range(seeds):
-            seed = self.plan.first_seed + number
-            value = self.value(cell, scheme, seed)
-            base = 1.0 if until.against is None else self.value(cell, until.against, seed)
+        for seed in sorted({seed for _, seed in of}):
+            value = self._value(of[scheme, seed], until)
+            base = 1.0 if until.against is None else self._value(of[until.against, seed], until)
             if value is None or base is None:
                 why = f"seed {seed}: only a lower bound is known, flows did not finish"
                 return Decision(cell, scheme, "open", None, why=why)
@@ -311,12 +312,12 @@ class Progress:
         needed = until.rule.needed(found) if verdict == "open" else None
         return Decision(cell, scheme, verdict, found, needed)
 
-    def value(self, cell: int, scheme: str | None, seed: int) -> float | None:
+    def _value(self, run: Run, until: Until) -> float | None:
         """The metric that the rule judges, of one point."""
-        until = self.plan.grid.until
-        assert until is not None
-        answer = self.store.get(self.plan.run(cell, scheme, seed).key).found
-        return value_of(self.plan.grid.kind, answer, until.metric)
+        if run.key not in self._values:
+            answer = self.store.get(run.key).found
+            self._values[run.key] = value_of(self.plan.grid.kind, answer, until.metric)
+        return self._values[run.key]
 
     def _over_budget(self) -> bool:
         most = self.plan.grid.max_cpu_hours
@@ -324,8 +325,7 @@ class Progress:
 
     def _cpu_s(self, cell: int) -> float:
         """CPU seconds of one seed of a cell under all its schemes."""
-        keys = [run.key for run in self.runs if run.cell == cell and run.key in self.there]
-        known = [self.store.times(key).get("cpu_s", 0.0) for key in keys]
+        known = [self.store.times(run.key).get("cpu_s", 0.0) for run in self._runs_of[cell]]
         return float(len(self.plan.grid.schemes) * sum(known) / max(len(known), 1))
 
 
@@ -345,7 +345,7 @@ def perform(
     seen = Progress(plan, store, watch)
     seen.begin()
     seen.tell()
-    jobs = run_jobs(seen.waiting, workers, executor=executor, started=seen.started, tick=seen.tell)
+    jobs = run_jobs(seen.waiting, workers, executor=executor, tick=seen.tell)
     with closing(jobs) as done:
         for job, found in done:
             seen.put(job, found)

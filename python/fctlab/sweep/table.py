@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fctlab.intervals import half_width
+from fctlab import intervals
+from fctlab.results.comparison import METRICS
 from fctlab.results.points import PointStore
 from fctlab.sweep.grid import Grid, show
-from fctlab.sweep.metrics import STATISTICS
 from fctlab.sweep.running import Run
 
 if TYPE_CHECKING:
@@ -45,12 +45,12 @@ def summary_frame(grid: Grid, points: pl.DataFrame) -> pl.DataFrame:
     """See `Sweep.summary`."""
     import polars as pl
 
-    axes = grid.axes
+    axes, most = grid.axes, points["seed"].n_unique()
     if grid.kind == "specification":
         keys = [*axes, "class", "sli"]
         count = pl.len().alias("seeds")
         values = pl.col("value")
-        half = _half_width(values, points).alias("value_ci95")
+        half = intervals.of_mean(values, most).alias("value_ci95")
         return points.group_by(keys, maintain_order=True).agg(count, values.mean(), half)
     keys = [*axes, "scheme", "class", "traffic_class"]
     base = points.filter(pl.col("scheme") == points["scheme"][0])
@@ -59,26 +59,17 @@ def summary_frame(grid: Grid, points: pl.DataFrame) -> pl.DataFrame:
         base, on=pairs, suffix="_base", how="left", nulls_equal=True, maintain_order="left"
     )
     columns = [pl.len().alias("seeds"), pl.col("flows").sum(), pl.col("unfinished").sum()]
-    for metric in STATISTICS:
+    for metric in METRICS:
         known = ~pl.col(f"{metric}_lower_bound").any()
         both = known & ~pl.col(f"{metric}_lower_bound_base").any()
         logs = (pl.col(metric) / pl.col(f"{metric}_base")).log()
-        wide = _half_width(logs, points)
+        wide = intervals.of_mean(logs, most)
         columns += [
             pl.col(metric).mean(),
             pl.col(f"{metric}_lower_bound").any(),
-            pl.when(known).then(_half_width(pl.col(metric), points)).alias(f"{metric}_ci95"),
+            pl.when(known).then(intervals.of_mean(pl.col(metric), most)).alias(f"{metric}_ci95"),
             pl.when(both).then(logs.mean().exp()).alias(f"{metric}_ratio"),
             pl.when(both).then((logs.mean() - wide).exp()).alias(f"{metric}_ratio_low"),
             pl.when(both).then((logs.mean() + wide).exp()).alias(f"{metric}_ratio_high"),
         ]
     return paired.group_by(keys, maintain_order=True).agg(columns)
-
-
-def _half_width(values: pl.Expr, points: pl.DataFrame) -> pl.Expr:
-    """Half-width of the 95% t interval of the mean of `values`; null with one."""
-    import polars as pl
-
-    most = points["seed"].n_unique()
-    widths = {n: half_width(n, 0.95) if n > 1 else None for n in range(most + 1)}
-    return values.std() * values.count().replace_strict(widths, return_dtype=pl.Float64)
