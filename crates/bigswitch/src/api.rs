@@ -217,9 +217,10 @@ fn run(instance: Value, policy: Value, schedule: bool) -> Result<Value, SpecErro
     policy.fits(&instance).map_err(|e| e.under("policy"))?;
     let mut sent = Vec::new();
     let begin = Instant::now();
-    let ends = match schedule {
-        true => policy.run(&instance, |slot, flow| sent.push((slot, flow))),
-        false => policy.ends(&instance),
+    let ends = if schedule {
+        policy.run(&instance, |slot, flow| sent.push((slot, flow)))
+    } else {
+        policy.ends(&instance)
     };
     let wall_s = begin.elapsed().as_secs_f64();
     Ok(json!({
@@ -471,9 +472,10 @@ fn load(packets: u32, spread: bool, seed: u64) -> Instance {
             slot: slot + i,
             count: 1,
         };
-        let bursts = match spread {
-            true => (0..size).map(burst).collect(),
-            false => vec![Burst { slot, count: size }],
+        let bursts = if spread {
+            (0..size).map(burst).collect()
+        } else {
+            vec![Burst { slot, count: size }]
         };
         flows.push(Flow {
             bursts,

@@ -163,6 +163,14 @@ macro_rules! parts {
                 match self { $( $name::$variant(_) => $kind ),+ }
             }
 
+            /// The keys of the part called `kind`; none where there is no such part.
+            pub fn keys(kind: &str) -> &'static [&'static str] {
+                match kind {
+                    $( $kind => $crate::spec::keys::<$spec>(), )+
+                    _ => &[],
+                }
+            }
+
             /// Every part with the first sentence of its documentation.
             pub fn catalog() -> Vec<$crate::parts::PartInfo> {
                 vec![$( $crate::parts::PartInfo {

@@ -316,9 +316,10 @@ pub(crate) fn run(
         counters.flows_finished += 1;
         interrupted = counters.flows_finished.is_multiple_of(4096)
             && observe(&progress(now, &counters)).is_break();
-        match interrupted {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        if interrupted {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
     });
     counters.events = steps.steps;
@@ -340,9 +341,10 @@ pub(crate) fn run(
         counters.flows_finished += u64::from(end <= now);
         let record = Record {
             flow: *flow,
-            fct: match end <= now {
-                true => Fct::Finished(end.since(flow.start)),
-                false => Fct::Unfinished(now.since(flow.start), Unfinished::Sending),
+            fct: if end <= now {
+                Fct::Finished(end.since(flow.start))
+            } else {
+                Fct::Unfinished(now.since(flow.start), Unfinished::Sending)
             },
             ideal: ideal.fct(fabric, flow.src, flow.dst, flow.size),
             source_delay: Duration::ZERO,

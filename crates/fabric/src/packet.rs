@@ -21,7 +21,6 @@ impl Flags {
     pub const PROBE: Flags = Flags(8);
     /// Sent before, at least once.
     pub const RETRANSMISSION: Flags = Flags(16);
-
     /// The last packet of its flow.
     pub const END: Flags = Flags(32);
 
@@ -53,18 +52,14 @@ pub struct Packet {
     pub flow: FlowSlot,
     /// Random bits of flow and direction, for path selection.
     pub hash: u32,
-    /// What the tagger wrote; smaller is more urgent. ACK: the slot of the
-    /// telemetry that it brings back (see `engine::telemetry`), 0 without any.
+    /// Data: what the tagger wrote; smaller is more urgent. ACK: [`telemetry`](Self::telemetry).
     pub tag: u32,
-    /// Data: its number. ACK: first packet of the SACK block that holds the
-    /// packet being acknowledged.
+    /// Data: its number. ACK: where its [`sack_block`](Self::sack_block) begins.
     pub seq: u32,
-    /// ACK: end of that SACK block, exclusive. Data: the slot of its telemetry,
-    /// 0 without any.
-    pub sack_end: u32,
-    /// ACK: every packet before this one has arrived. Data: a note of the port
-    /// that holds it, when marks follow departures.
-    pub cumulative: u32,
+    /// Data: [`telemetry`](Self::telemetry). ACK: the end of its [`sack_block`](Self::sack_block).
+    pub telemetry_or_sack_end: u32,
+    /// Data: [`queued_after`](Self::queued_after). ACK: [`cumulative`](Self::cumulative).
+    pub queued_after_or_cumulative: u32,
     /// When the data packet left its sender; the ACK echoes it (RFC 7323).
     pub stamp: Stamp,
     /// Receiving host.
@@ -83,13 +78,67 @@ impl Packet {
         self.flags.has(Flags::ACK)
     }
 
-    /// The slot of the telemetry that it carries, 0 without any.
+    /// The slot of the telemetry that it carries (see [`crate::telemetry`]), 0 without any.
     pub fn telemetry(&self) -> u32 {
         if self.is_ack() {
             self.tag
         } else {
-            self.sack_end
+            self.telemetry_or_sack_end
         }
+    }
+
+    /// Data: the slot of its telemetry is `slot`.
+    #[inline(always)]
+    pub fn set_telemetry(&mut self, slot: u32) {
+        self.telemetry_or_sack_end = slot;
+    }
+
+    /// Data: how many packets that waited had left the port that holds it when it came; known only
+    /// where marks follow departures.
+    #[inline(always)]
+    pub fn queued_after(&self) -> u32 {
+        self.queued_after_or_cumulative
+    }
+
+    /// Data: see [`queued_after`](Self::queued_after).
+    #[inline(always)]
+    pub fn set_queued_after(&mut self, departed: u32) {
+        self.queued_after_or_cumulative = departed;
+    }
+
+    /// ACK: every packet before this one has arrived.
+    #[inline(always)]
+    pub fn cumulative(&self) -> u32 {
+        self.queued_after_or_cumulative
+    }
+
+    /// ACK: the SACK block that holds the packet being acknowledged, its end exclusive.
+    #[inline(always)]
+    pub fn sack_block(&self) -> (u32, u32) {
+        (self.seq, self.telemetry_or_sack_end)
+    }
+
+    /// What is acknowledged: this packet's number or, of an ACK, the first that has not arrived.
+    pub fn number(&self) -> u32 {
+        if self.is_ack() {
+            self.cumulative()
+        } else {
+            self.seq
+        }
+    }
+
+    /// Data: it becomes its acknowledgement, and says so much. Stamp and class stay, and the telemetry if
+    /// there `is_telemetry`. Where it goes and its size are up to the host.
+    #[inline(always)]
+    pub fn acknowledge(&mut self, cumulative: u32, sack_block: (u32, u32), is_telemetry: bool) {
+        self.tag = if is_telemetry {
+            self.telemetry_or_sack_end
+        } else {
+            0
+        };
+        (self.seq, self.telemetry_or_sack_end) = sack_block;
+        self.queued_after_or_cumulative = cumulative;
+        self.flags = Flags::ACK.with_if(Flags::CE, self.flags.has(Flags::CE));
     }
 
     /// Whether switches write telemetry into it: it carries data.

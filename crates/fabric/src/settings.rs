@@ -55,6 +55,5 @@ impl Settings {
     }
 }
 
-/// A flow may have any number of packets waiting in its NIC: more than there ever are. The engine
-/// sets this bit in a flow's count while pacing holds the flow back.
+/// A flow may have any number of packets waiting in its NIC: more than there ever are.
 pub const NO_LIMIT: u32 = 1 << 31;

@@ -144,7 +144,7 @@ fn drive(port: &Value, turns: bool, tie: Tie, telemetry: bool, offered: &[Offere
         marked_packets,
         accepted_bytes,
         ..
-    } = port.counters;
+    } = *port.counters();
     Seen {
         dropped_packets,
         marked_packets,

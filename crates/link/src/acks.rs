@@ -161,9 +161,10 @@ impl Past {
         let to = self.instant(place);
         Acks {
             span,
-            since: match fair {
-                true => self.moment(place, left),
-                false => self.sent(place, left),
+            since: if fair {
+                self.moment(place, left)
+            } else {
+                self.sent(place, left)
             },
             marked: self.is_marked(left - span / 2.0),
             from,

@@ -93,9 +93,10 @@ impl Queue {
             signal: Signal::default(),
             past: Past::default(),
             listeners: 0,
-            waiting: match fair {
-                true => Waiting::Fair(Fair::new(line)),
-                false => Waiting::Fifo(VecDeque::new()),
+            waiting: if fair {
+                Waiting::Fair(Fair::new(line))
+            } else {
+                Waiting::Fifo(VecDeque::new())
             },
             arrived: 0.0,
             backlog: 0.0,
@@ -134,9 +135,10 @@ impl Queue {
         } = *service;
         let served_before = self.arrived - self.backlog;
         let waits = self.backlog > 0.0 || inflow > share;
-        self.backlog = match empties || !waits {
-            true => 0.0,
-            false => (self.backlog + (inflow - share) * span).max(0.0),
+        self.backlog = if empties || !waits {
+            0.0
+        } else {
+            (self.backlog + (inflow - share) * span).max(0.0)
         };
         self.arrived += inflow * span;
         let served = self.arrived - self.backlog;
@@ -147,9 +149,10 @@ impl Queue {
                 {
                     ends.pop_front();
                     // Rounding may end a flow while nothing is served.
-                    let into = match share > 0.0 {
-                        true => ((mark - served_before) / share).clamp(0.0, span),
-                        false => 0.0,
+                    let into = if share > 0.0 {
+                        ((mark - served_before) / share).clamp(0.0, span)
+                    } else {
+                        0.0
                     };
                     depart(flow, at + into);
                 }
@@ -174,9 +177,10 @@ impl Queue {
 
     /// Beta x the average uncontrolled rate as signalled over the step.
     pub(crate) fn uncontrolled(&mut self, beta: f64, end: f64, span: f64) -> f64 {
-        match beta != 0.0 {
-            true => beta * self.sender.uncontrolled(end, span),
-            false => 0.0,
+        if beta != 0.0 {
+            beta * self.sender.uncontrolled(end, span)
+        } else {
+            0.0
         }
     }
 

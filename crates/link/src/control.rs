@@ -78,6 +78,9 @@ impl schemars::JsonSchema for InitialRate {
     }
 }
 
+/// The preset that is meant where none is named.
+const DEFAULT: &str = "swp-d";
+
 fctlab_core::presets! {
     "swp-d",
     "swp-h",
@@ -207,7 +210,7 @@ impl Control {
     pub fn initial_rate_on(&self, capacity: f64) -> f64 {
         match self.shared.r_init {
             InitialRate::Line => capacity,
-            InitialRate::Fixed(rate) => (rate.bps() as f64 / 8.0).min(capacity),
+            InitialRate::Fixed(rate) => rate.bytes_per_s().min(capacity),
         }
     }
 }
@@ -216,7 +219,7 @@ impl Control {
 impl<'de> Deserialize<'de> for Control {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let given = Value::deserialize(d)?;
-        let written = Control::written(given, || Control::preset(PRESETS[0]));
+        let written = Control::written(given, || Control::preset(DEFAULT));
         written.map_err(SpecError::into_serde)
     }
 }

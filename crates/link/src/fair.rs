@@ -157,9 +157,10 @@ impl Fair {
                 Some(left) if left < each => (left / each).max(0.0),
                 _ => 1.0,
             };
-            let (part, served) = match share < 1.0 {
-                true => (span * share, each * share),
-                false => (span, each),
+            let (part, served) = if share < 1.0 {
+                (span * share, each * share)
+            } else {
+                (span, each)
             };
             for flow in self.sending.iter_mut().filter(|f| f.alive) {
                 flow.backlog = (flow.backlog + flow.input * part - served).max(0.0);
@@ -232,9 +233,10 @@ impl Fair {
             return at;
         }
         let end = at + flow.own / rate;
-        match flow.sending > 0.0 {
-            true => end.max(flow.start + (flow.sending + flow.size) / rate),
-            false => end,
+        if flow.sending > 0.0 {
+            end.max(flow.start + (flow.sending + flow.size) / rate)
+        } else {
+            end
         }
     }
 

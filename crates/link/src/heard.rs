@@ -55,9 +55,10 @@ impl Heard<'_> {
 
     /// Newly acked bytes that are marked.
     pub(crate) fn marked(&self) -> f64 {
-        match self.acks.marked {
-            true => self.delivered,
-            false => 0.0,
+        if self.acks.marked {
+            self.delivered
+        } else {
+            0.0
         }
     }
 

@@ -132,9 +132,10 @@ impl Sender {
 
     /// When a flow that starts at `start` stops sending at r_init.
     pub(crate) fn burst_end(&self, start: f64, size: f64) -> f64 {
-        match size > self.burst_bytes() {
-            true => start + self.round_trip,
-            false => start + size / self.r_init,
+        if size > self.burst_bytes() {
+            start + self.round_trip
+        } else {
+            start + size / self.r_init
         }
     }
 
@@ -155,7 +156,8 @@ impl Sender {
     }
 
     /// Ends the first round trips that are over at `now`, which is instant `number`: rates go on from
-    /// what was `told`, else from r_init, and flows that have sent everything are added to `sent`. `waiting` says how many of a flow's bytes wait behind others'.
+    /// what was `told`, else from r_init, and flows that have sent everything are added to `sent`.
+    /// `waiting` says how many of a flow's bytes wait behind others'.
     pub(crate) fn end_bursts(
         &mut self,
         now: f64,

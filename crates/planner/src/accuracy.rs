@@ -25,12 +25,13 @@ pub fn warnings(spec: &Spec, load: &Load, rate: Rate) -> Vec<String> {
         return found;
     };
     let bps = rate.bps() as f64;
-    let bdp = bps / 8.0 * spec.network.rtt.as_secs_f64() / spec.cc.full_packet();
+    let bdp = rate.bytes_per_s() * spec.network.rtt.as_secs_f64() / spec.cc.full_packet();
     let way_out = "predict --engine packet runs the same flows packet by packet";
     if bdp < LEAST_BDP {
-        let far = match bdp < VERY_FEW {
-            true => "mean slowdowns of long flows were up to 52% too low and their p99s 62%",
-            false => "mean slowdowns of long flows were up to 24% too low and their p99s 31%",
+        let far = if bdp < VERY_FEW {
+            "mean slowdowns of long flows were up to 52% too low and their p99s 62%"
+        } else {
+            "mean slowdowns of long flows were up to 24% too low and their p99s 31%"
         };
         found.push(format!(
             "the model has too little queue for HPCC where a BDP is few packets, here {bdp:.0} ({rate}, {}): {far} \

@@ -109,9 +109,10 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
             }
             let candidate = Candidate::of(&spec, &classes);
             let most = limit.flows(MOST_FLOWS, &classes, 1);
-            let length = match fixed {
-                true => Length::Exactly(most),
-                false => Length::UntilDecided(most),
+            let length = if fixed {
+                Length::Exactly(most)
+            } else {
+                Length::UntilDecided(most)
             };
             let (found, flows) = predict(&candidate, spec.seed, length, meter)?;
             let open = found.iter().any(|c| c.verdict == Some(Verdict::Undecided));
@@ -161,12 +162,11 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
             let slowest = shared.filter_map(|p| p.capacity_bps);
             let slowest = slowest.fold(f64::INFINITY, f64::min);
             let load = Load::of(&spec, &classes);
-            let inaccurate = match slowest.is_finite() {
-                true => {
-                    let whole = (slowest / 1e6).round() as u64 * 1_000_000;
-                    accuracy::warnings(&spec, &load, Rate::from_bps(whole))
-                }
-                false => Vec::new(),
+            let inaccurate = if slowest.is_finite() {
+                let whole = (slowest / 1e6).round() as u64 * 1_000_000;
+                accuracy::warnings(&spec, &load, Rate::from_bps(whole))
+            } else {
+                Vec::new()
             };
             Ok(json!({
                 "spec": spec,

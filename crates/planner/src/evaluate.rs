@@ -151,9 +151,10 @@ impl<'a> Candidate<'a> {
             let left_s = flow.arrival.start_s + flow.fct_s - rtt_s;
             done(&Done { fct_s, ..*flow }, left_s);
             ended += 1;
-            match ended.is_multiple_of(4096) && meter.stopped() {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
+            if ended.is_multiple_of(4096) && meter.stopped() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
             }
         });
         meter.flows.fetch_add(ended, Ordering::Relaxed);
@@ -286,9 +287,10 @@ impl Found {
     fn work_error(&self, classes: &[Class]) -> f64 {
         let bytes: f64 = classes.iter().map(|c| c.rate_bps / 8.0).sum();
         let squares: f64 = classes.iter().map(|c| c.flows_per_s * c.mean_square).sum();
-        match bytes > 0.0 && self.span_s > 0.0 {
-            true => (squares / self.span_s).sqrt() / bytes,
-            false => 0.0,
+        if bytes > 0.0 && self.span_s > 0.0 {
+            (squares / self.span_s).sqrt() / bytes
+        } else {
+            0.0
         }
     }
 

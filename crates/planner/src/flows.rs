@@ -179,9 +179,10 @@ fn fits(expected: f64) -> bool {
 /// The time in which about `flows` flows start; of traces alone, all of them.
 pub fn span(classes: &[Class], flows: u64) -> Duration {
     let per_s: f64 = classes.iter().map(|c| c.flows_per_s).sum();
-    match per_s > 0.0 {
-        true => seconds(flows as f64 / per_s),
-        false => seconds(LONGEST_S),
+    if per_s > 0.0 {
+        seconds(flows as f64 / per_s)
+    } else {
+        seconds(LONGEST_S)
     }
 }
 

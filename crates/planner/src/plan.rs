@@ -147,12 +147,11 @@ pub fn plan(spec: &Spec, value: &Value, limit: &Limit, meter: &Meter) -> Result<
     ];
     let per_s: f64 = classes.iter().map(|c| c.flows_per_s).sum();
     let flows = &searched.flows;
-    let looked = match per_s > 0.0 {
-        true => {
-            let most = limit.flows(MOST_SEEN, &classes, 1);
-            look.afresh(candidates, &searched.balance, flows.until(), most)?
-        }
-        false => look.at(candidates, flows)?, // Of traces there are no others.
+    let looked = if per_s > 0.0 {
+        let most = limit.flows(MOST_SEEN, &classes, 1);
+        look.afresh(candidates, &searched.balance, flows.until(), most)?
+    } else {
+        look.at(candidates, flows)? // Of traces there are no others.
     };
     let Looked {
         grid,

@@ -92,9 +92,10 @@ pub enum Length {
 /// As [`horizon`].
 pub fn first_span_s(classes: &[Class], most: f64) -> Result<f64, SpecError> {
     let per_s: f64 = classes.iter().map(|c| c.flows_per_s).sum();
-    Ok(match per_s > 0.0 {
-        true => horizon(classes, FIRST)?.as_secs_f64().min(most / per_s),
-        false => LONGEST_S,
+    Ok(if per_s > 0.0 {
+        horizon(classes, FIRST)?.as_secs_f64().min(most / per_s)
+    } else {
+        LONGEST_S
     })
 }
 
@@ -158,12 +159,11 @@ impl SliFound {
         // Errors fall with the root of the length.
         let count_error = self.count_error.unwrap_or(f64::INFINITY);
         let count_error = count_error.max(self.work_error);
-        1.2 * match self.enough {
-            true => (self.half_width() / TIGHT).powi(2),
-            false => {
-                let more = (count_error / COUNT_KNOWN).powi(2);
-                more.max(self.flows_needed as f64 / self.flows as f64)
-            }
+        1.2 * if self.enough {
+            (self.half_width() / TIGHT).powi(2)
+        } else {
+            let more = (count_error / COUNT_KNOWN).powi(2);
+            more.max(self.flows_needed as f64 / self.flows as f64)
         }
     }
 
@@ -274,9 +274,12 @@ fn judge_class(class: &Class, estimates: &[Estimate]) -> ClassFound {
             let finite = |x: f64| x.is_finite().then_some(x);
             let enough =
                 e.flows >= sli.least_flows() && e.count_error.max(e.work_error) <= COUNT_KNOWN;
-            let ends = |(low, high)| match enough {
-                true => [finite(low), finite(high)],
-                false => [Some(0.0), None],
+            let ends = |(low, high)| {
+                if enough {
+                    [finite(low), finite(high)]
+                } else {
+                    [Some(0.0), None]
+                }
             };
             let mut found = SliFound {
                 name: sli.name.clone(),

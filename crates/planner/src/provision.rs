@@ -96,9 +96,10 @@ pub fn provision(
     }
     let flows = Flows::behind_slis(&classes, spec.seed, precision, most_flows)?;
     let alone = |s: &Strategy| *s != Strategy::Fifo && *s != Strategy::Priority;
-    let own = match strategies.iter().any(alone) {
-        true => Flows::of_each(&classes, spec.seed, precision, most_flows)?,
-        false => Vec::new(),
+    let own = if strategies.iter().any(alone) {
+        Flows::of_each(&classes, spec.seed, precision, most_flows)?
+    } else {
+        Vec::new()
     };
     if let Some(why) = own.iter().chain([&flows]).find_map(Flows::cut_short) {
         return Err(SpecError::new("classes", why));
@@ -182,9 +183,10 @@ fn shared<'a>(candidate: &Candidate<'a>, sharing: Sharing) -> Candidate<'a> {
 fn bisect(mut near: f64, mut far: f64, meter: &Meter, mut is_so: impl FnMut(f64) -> bool) -> f64 {
     while (near / far).ln().abs() > TOLERANCE && !meter.stopped() {
         let middle = (near * far).sqrt();
-        match is_so(middle) {
-            true => far = middle,
-            false => near = middle,
+        if is_so(middle) {
+            far = middle
+        } else {
+            near = middle
         }
     }
     far

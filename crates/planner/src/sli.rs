@@ -356,9 +356,10 @@ impl Spans {
 
 /// Where Student's t of a mean lies if values are skewed by 6 sqrt(m) `beta` (Willink, equation 8).
 fn willink(z: f64, beta: f64) -> f64 {
-    match beta.abs() < 1e-6 {
-        true => z,
-        false => ((1.0 + 6.0 * beta * (z - beta)).cbrt() - 1.0) / (2.0 * beta),
+    if beta.abs() < 1e-6 {
+        z
+    } else {
+        ((1.0 + 6.0 * beta * (z - beta)).cbrt() - 1.0) / (2.0 * beta)
     }
 }
 
@@ -380,9 +381,10 @@ fn variance(off: &[f64], with_flows: usize) -> f64 {
 fn skew(off: &[f64], with_flows: usize) -> f64 {
     let m = with_flows as f64;
     let moment = |power: i32| off.iter().map(|d| d.powi(power)).sum::<f64>() / m;
-    match moment(2) > 0.0 && with_flows > 2 {
-        true => moment(3) / moment(2).powf(1.5) * m * m / ((m - 1.0) * (m - 2.0)),
-        false => 0.0,
+    if moment(2) > 0.0 && with_flows > 2 {
+        moment(3) / moment(2).powf(1.5) * m * m / ((m - 1.0) * (m - 2.0))
+    } else {
+        0.0
     }
 }
 

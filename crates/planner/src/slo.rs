@@ -122,16 +122,18 @@ impl Slo {
             }
             Slo::All(parts) => {
                 let decided: Vec<_> = parts.iter().map(|p| p.decide(intervals)).collect();
-                match decided.contains(&Some(false)) {
-                    true => Some(false),
-                    false => decided.iter().all(|d| *d == Some(true)).then_some(true),
+                if decided.contains(&Some(false)) {
+                    Some(false)
+                } else {
+                    decided.iter().all(|d| *d == Some(true)).then_some(true)
                 }
             }
             Slo::Any(parts) => {
                 let decided: Vec<_> = parts.iter().map(|p| p.decide(intervals)).collect();
-                match decided.contains(&Some(true)) {
-                    true => Some(true),
-                    false => decided.iter().all(|d| *d == Some(false)).then_some(false),
+                if decided.contains(&Some(true)) {
+                    Some(true)
+                } else {
+                    decided.iter().all(|d| *d == Some(false)).then_some(false)
                 }
             }
         }
@@ -144,10 +146,13 @@ impl Slo {
                 sli,
                 upper,
                 threshold,
-            } => match upper {
-                true => vec![(*sli, Target::Below(*threshold))],
-                false => vec![(*sli, Target::Above(*threshold))],
-            },
+            } => {
+                if *upper {
+                    vec![(*sli, Target::Below(*threshold))]
+                } else {
+                    vec![(*sli, Target::Above(*threshold))]
+                }
+            }
             Slo::All(parts) | Slo::Any(parts) => parts.iter().flat_map(Slo::targets).collect(),
         }
     }

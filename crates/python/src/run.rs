@@ -143,9 +143,10 @@ pub(crate) fn run_scenario(
     let work = move |stop: &Stop| {
         let mut observe = |p: &outcome::Progress| {
             *tell.lock().unwrap_or_else(PoisonError::into_inner) = Progress::from(p);
-            match stop.is_set() {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
+            if stop.is_set() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
             }
         };
         let options = RunOptions {

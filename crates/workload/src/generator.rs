@@ -144,7 +144,7 @@ impl Draft {
     /// The generator at `load`, and what it offers while it is active.
     pub(crate) fn at_load(self, load: f64, layout: &HostLayout) -> (Generator, Offered) {
         let links = f64::from(self.pattern.links());
-        let bytes_per_s = load * layout.host_rate.bps() as f64 / 8.0 * links;
+        let bytes_per_s = load * layout.host_rate.bytes_per_s() * links;
         let flows_per_s = bytes_per_s / self.counted;
         let flows_per_arrival = f64::from(self.pattern.flows_per_arrival());
         let arrivals = self.class.arrivals.unwrap_or_default();

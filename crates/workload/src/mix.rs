@@ -56,9 +56,12 @@ impl Mix {
             };
             let stream = |draws: &str| seed.stream(&format!("{draws}{of}"));
             let counts = spec.load_counts.unwrap_or_default();
-            Draft::new(class, counts, layout, format, &stream).map_err(|error| match several {
-                true => error.under(&format!("classes[{i}]")),
-                false => error,
+            Draft::new(class, counts, layout, format, &stream).map_err(|error| {
+                if several {
+                    error.under(&format!("classes[{i}]"))
+                } else {
+                    error
+                }
             })
         };
         let drafts = specs.iter().enumerate().map(draft);

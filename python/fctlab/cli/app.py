@@ -16,7 +16,16 @@ import typer
 from typer.core import TyperGroup
 
 import fctlab
-from fctlab.cli import bench, catalog, run, slo, study, sweep, theory, tuning
+from fctlab.cli import (
+    bench,
+    catalog,
+    run,
+    slo,
+    study,
+    sweep,
+    theory,
+    tuning,
+)
 from fctlab.cli.terminal import say, say_warnings
 from fctlab.errors import InternalError, SpecError
 
@@ -39,10 +48,16 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 
-for group in (run, sweep, slo, tuning, study):
-    group.register(app)
-app.add_typer(theory.app, name="bigswitch", rich_help_panel="Papers")
-for group in (catalog, bench):
+for group in (
+    run,
+    sweep,
+    slo,
+    tuning,
+    study,
+    theory,
+    catalog,
+    bench,
+):
     group.register(app)
 
 

@@ -19,11 +19,17 @@ from fctlab.results import store
 from fctlab.theory import bigswitch
 from fctlab.theory.bigswitch import Method, Metric
 
-app = typer.Typer(
+group = typer.Typer(
     help="The theory bench: policies on a slotted big switch, optima and worst cases.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands to the program, as a group of its own."""
+    app.add_typer(group, name="bigswitch", rich_help_panel="Papers")
+
 
 DEFAULT = ["fifo", "brr", "las", "srpt", "asrpt"]
 InstanceFile = Annotated[
@@ -48,7 +54,7 @@ MaxWeight = Annotated[int, typer.Option("--max-weight", help="The largest weight
 Seed = Annotated[int, typer.Option(help="Of everything random.")]
 
 
-@app.command()
+@group.command()
 def run(instance: InstanceFile, policy: Policies = None, as_json: AsJson = False) -> None:
     """Run policies over an instance: FPT, FCT, and the slot in which each flow ends."""
     loaded = bigswitch.load(instance)
@@ -64,7 +70,7 @@ def run(instance: InstanceFile, policy: Policies = None, as_json: AsJson = False
     show(table)
 
 
-@app.command()
+@group.command()
 def opt(
     instance: InstanceFile,
     weighted: Weighted = False,
@@ -92,7 +98,7 @@ def opt(
     show(Text("\n".join(lines)))
 
 
-@app.command()
+@group.command()
 def ratio(
     instance: Annotated[
         str | None, typer.Argument(metavar="INSTANCE", help="A file, or random ones without it.")
@@ -137,7 +143,7 @@ def ratio(
     show(Group(table, Text(note)))
 
 
-@app.command(name="worst-case")
+@group.command(name="worst-case")
 def worst_case(
     policy: Annotated[str, typer.Argument(metavar="POLICY", help="Whose worst case.")],
     theorem: Annotated[
@@ -231,7 +237,7 @@ def _construct(policy: str, theorem: int, n: int, factor: int) -> dict[str, Any]
     }
 
 
-@app.command()
+@group.command()
 def draw(
     instance: InstanceFile,
     policy: Policies = None,
@@ -261,7 +267,7 @@ _OF_FIGURES = {
 }
 
 
-@app.command(name="policies")
+@group.command(name="policies")
 def list_policies(as_json: AsJson = False) -> None:
     """List the policies."""
     found = bigswitch.policies()

@@ -87,15 +87,14 @@ pub fn solve(instance: &Instance, metric: Metric, schedule: bool) -> Option<(u64
                 layer.push(state);
             }
         }
-        slot = match idle {
-            false => slot + 1,
-            true => {
-                let slots = instance
-                    .flows
-                    .iter()
-                    .flat_map(|f| f.bursts.iter().map(|b| b.slot));
-                slots.filter(|&s| s > slot).min()?
-            }
+        slot = if idle {
+            let slots = instance
+                .flows
+                .iter()
+                .flat_map(|f| f.bursts.iter().map(|b| b.slot));
+            slots.filter(|&s| s > slot).min()?
+        } else {
+            slot + 1
         };
     }
     let mut sent = Vec::new();

@@ -20,6 +20,10 @@ impl Rate {
     pub const fn bps(self) -> u64 {
         self.0
     }
+    /// Bytes per second.
+    pub fn bytes_per_s(self) -> f64 {
+        self.0 as f64 / 8.0
+    }
     /// Time to put `bytes` on the wire, rounded up to a whole picosecond so
     /// that no port ever sends faster than its rate.
     pub fn transmission_time(self, bytes: u64) -> Duration {

@@ -66,9 +66,10 @@ impl Discipline for Ascc {
     const EVICTS: Option<DropPolicy> = Some(DropPolicy::LowestPriority);
 
     fn enqueue(&mut self, packet: Packet, now: Time) {
-        match is_incomplete(&packet) {
-            true => self.incomplete.push(packet),
-            false => self.complete.enqueue(packet, now),
+        if is_incomplete(&packet) {
+            self.incomplete.push(packet)
+        } else {
+            self.complete.enqueue(packet, now)
         }
     }
     fn dequeue(&mut self) -> Option<Packet> {
@@ -82,9 +83,10 @@ impl Discipline for Ascc {
         last.or_else(|| self.complete.evict_for(arriving))
     }
     fn queue_bytes(&self, packet: &Packet) -> u64 {
-        match is_incomplete(packet) {
-            true => self.incomplete.bytes(),
-            false => self.complete.queue_bytes(packet),
+        if is_incomplete(packet) {
+            self.incomplete.bytes()
+        } else {
+            self.complete.queue_bytes(packet)
         }
     }
     fn bytes_by_queue(&self) -> Vec<u64> {

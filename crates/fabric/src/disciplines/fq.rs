@@ -96,17 +96,19 @@ impl Discipline for Fq {
     }
 
     fn evict_for(&mut self, arriving: &Packet) -> Option<Packet> {
-        let own = match is_control(arriving) {
-            true => 0,
-            false => self.data.bytes_of(conversation(arriving)) + u64::from(arriving.bytes),
+        let own = if is_control(arriving) {
+            0
+        } else {
+            self.data.bytes_of(conversation(arriving)) + u64::from(arriving.bytes)
         };
         self.data.evict(own)
     }
 
     fn queue_bytes(&self, packet: &Packet) -> u64 {
-        match is_control(packet) {
-            true => self.control.bytes(),
-            false => self.data.bytes_of(conversation(packet)),
+        if is_control(packet) {
+            self.control.bytes()
+        } else {
+            self.data.bytes_of(conversation(packet))
         }
     }
 

@@ -220,9 +220,10 @@ mod tests {
             thresholds in prop::sample::subsequence((0u32..12).collect::<Vec<_>>(), 0..6),
             ops in prop::collection::vec((0u8..8, 0u32..14, 41u16..1501), 0..300),
         ) {
-            let class = |p: &Packet| match p.flags.has(Flags::ACK) || p.flags.has(Flags::PROBE) {
-                true => 0,
-                false => thresholds.iter().position(|&t| p.tag <= t).unwrap_or(thresholds.len()),
+            let class = |p: &Packet| if p.flags.has(Flags::ACK) || p.flags.has(Flags::PROBE) {
+                0
+            } else {
+                thresholds.iter().position(|&t| p.tag <= t).unwrap_or(thresholds.len())
             };
             let mut queue = Spec { thresholds: thresholds.clone() }.build(&TEST_SITE).unwrap();
             let mut list: Vec<Packet> = Vec::new();

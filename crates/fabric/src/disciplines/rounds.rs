@@ -11,6 +11,7 @@
 
 use std::collections::VecDeque;
 
+use fctlab_core::units::PS_PER_S;
 use fctlab_core::{Rate, Time};
 
 /// Rounds count bytes of each conversation in fractions of 2^-20 byte.
@@ -90,7 +91,7 @@ impl<K: Copy + Eq, T> Rounds<K, T> {
     pub fn new(rate: Rate) -> Self {
         Rounds {
             // bits/s / 8 = bytes/s; x 2^20 fractions, x 2^20 ps / 10^12 ps.
-            rate: (u128::from(rate.bps()) << (2 * FRACTION)) / (8 * 1_000_000_000_000),
+            rate: (u128::from(rate.bps()) << (2 * FRACTION)) / (8 * u128::from(PS_PER_S)),
             taken: 0,
             round: 0,
             since: Time::ZERO,

@@ -384,9 +384,10 @@ mod tests {
                     4..7 => {
                         let at = list.iter().position(control).or_else(|| {
                             let urgent = list.iter().min_by_key(|p| (p.tag, p.seq))?;
-                            let chosen = |p: &Packet| match prevention {
-                                true => p.flow == urgent.flow,
-                                false => p.seq == urgent.seq,
+                            let chosen = |p: &Packet| if prevention {
+                                p.flow == urgent.flow
+                            } else {
+                                p.seq == urgent.seq
                             };
                             list.iter().position(chosen)
                         });

@@ -17,8 +17,39 @@ use crate::index::{at, at_mut};
 use crate::network::capacity::Schedule;
 use crate::packet::FlowSlot;
 use crate::records::{Fct, Record, Unfinished};
+use crate::settings::NO_LIMIT;
 use crate::transports::receiver::Receiver;
 use crate::transports::sender::Sender;
+
+/// How many data packets of a flow wait in its NIC, and whether pacing holds it back: in one number, so that
+/// who asks whether it may hand over another has to look at nothing else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct InNic(u32);
+
+impl InNic {
+    /// No limit is above it.
+    const HELD_BACK: u32 = NO_LIMIT;
+
+    #[inline(always)]
+    pub(super) fn enter(&mut self) {
+        self.0 += 1;
+    }
+    #[inline(always)]
+    pub(super) fn leave(&mut self) {
+        self.0 -= 1;
+    }
+    pub(super) fn hold_back(&mut self) {
+        self.0 |= InNic::HELD_BACK;
+    }
+    pub(super) fn let_go(&mut self) {
+        self.0 &= !InNic::HELD_BACK;
+    }
+    /// Whether the flow may hand over another where `limit` may wait, at most [`NO_LIMIT`].
+    #[inline(always)]
+    pub(super) fn has_room(self, limit: u32) -> bool {
+        self.0 < limit
+    }
+}
 
 /// Everything about one flow in progress.
 pub struct FlowState {
@@ -39,7 +70,7 @@ pub struct FlowState {
     /// Its packets (data, probes and ACKs) in ports and on wires.
     pub(super) in_network: u32,
     /// Its data packets waiting in its NIC.
-    pub(super) in_nic: u32,
+    pub(super) in_nic: InNic,
     /// The instant of its timer event that counts; `NEVER` without one.
     pub(super) timer: Time,
     /// When its next packet becomes available; `NEVER` when all are.
@@ -125,7 +156,7 @@ impl<P: Probe> Engine<'_, P> {
             capacity: line_rate.bps() as f64,
             schedule: self.fabric.links[nic as usize].schedule.clone(),
             in_network: 0,
-            in_nic: 0,
+            in_nic: InNic::default(),
             timer: Time::NEVER,
             wake: Time::NEVER,
             feed: None,
@@ -221,7 +252,7 @@ impl<P: Probe> Engine<'_, P> {
                     Unfinished::Probing
                 } else if state.sender.is_idle() {
                     Unfinished::WaitingForData
-                } else if state.in_network == 0 && state.in_nic == 0 {
+                } else if state.in_network == 0 && state.in_nic == InNic::default() {
                     Unfinished::WaitingForTimeout
                 } else {
                     Unfinished::Sending

@@ -21,7 +21,11 @@ impl<P: Probe> Engine<'_, P> {
     /// its share of the NIC's queue holds.
     #[inline(always)]
     pub(super) fn pump(&mut self, slot: FlowSlot) {
-        while at(&self.flows, slot).in_nic < self.settings.nic_limit && self.send_one(slot) {}
+        while at(&self.flows, slot)
+            .in_nic
+            .has_room(self.settings.nic_limit)
+            && self.send_one(slot)
+        {}
         self.keep_timer(slot);
     }
 
@@ -59,7 +63,7 @@ impl<P: Probe> Engine<'_, P> {
         let (start, holds_back) = (port.next_start(now), port.is_choosing());
         let fate = self.hand_over(nic, id, bytes);
         if fate.is_waiting() {
-            at_mut(&mut self.flows, slot).in_nic += 1;
+            at_mut(&mut self.flows, slot).in_nic.enter();
         } else if start > now && !holds_back && fate == Fate::Sent {
             self.wait_for_turn(slot, nic, start);
         }
@@ -71,7 +75,7 @@ impl<P: Probe> Engine<'_, P> {
         if self.settings.nic_limit == NO_LIMIT {
             return;
         }
-        at_mut(&mut self.flows, slot).in_nic += 1;
+        at_mut(&mut self.flows, slot).in_nic.enter();
         if let Some(at) = self.turns.wait(nic, start, slot) {
             self.events.schedule(nic, at);
         }
@@ -84,7 +88,7 @@ impl<P: Probe> Engine<'_, P> {
         if let Some(at) = next {
             self.events.schedule(port, at);
         }
-        at_mut(&mut self.flows, slot).in_nic -= 1;
+        at_mut(&mut self.flows, slot).in_nic.leave();
         self.pump(slot);
     }
 
@@ -145,12 +149,12 @@ impl<P: Probe> Engine<'_, P> {
         }
         if packet.is_ack() {
             let ack = Ack {
-                cumulative: packet.cumulative,
-                block: (packet.seq, packet.sack_end),
+                cumulative: packet.cumulative(),
+                block: packet.sack_block(),
                 marked: packet.flags.has(Flags::CE),
                 stamp: packet.stamp,
             };
-            let echo = packet.tag;
+            let echo = packet.telemetry();
             self.slab.remove(id);
             state.in_network -= 1;
             if P::FULL && echo != 0 {
@@ -160,7 +164,7 @@ impl<P: Probe> Engine<'_, P> {
             if P::FULL {
                 self.probe.on_window(now, slot, state);
             }
-            let busy = state.in_nic >= self.settings.nic_limit;
+            let busy = !state.in_nic.has_room(self.settings.nic_limit);
             if P::FULL && busy && self.settings.paced {
                 self.pace_anew(slot);
                 return self.after_ack(slot);
@@ -176,15 +180,10 @@ impl<P: Probe> Engine<'_, P> {
             state.receiver.on_data(packet.seq)
         };
         let completes = state.receiver.distinct() == state.total && state.delivered_at.is_none();
-        // The packet becomes its acknowledgement, where it is; stamp, class and telemetry stay.
+        packet.acknowledge(heard.cumulative, heard.block, P::FULL);
         packet.hash = state.ack_hash;
-        packet.tag = if P::FULL { packet.sack_end } else { 0 };
-        packet.seq = heard.block.0;
-        packet.sack_end = heard.block.1;
-        packet.cumulative = heard.cumulative;
         packet.dst = state.flow.src as u16;
         packet.bytes = self.settings.format.ack.get() as u16;
-        packet.flags = Flags::ACK.with_if(Flags::CE, packet.flags.has(Flags::CE));
         let (nic, bytes) = (state.nics.1, packet.bytes);
         if P::FULL {
             self.probe.on_send(now, slot, state, packet);
@@ -243,9 +242,10 @@ impl Settings {
             Transmit::Again(seq) => (seq, Flags::RETRANSMISSION),
             Transmit::Probe => (state.sender.una(), Flags::PROBE),
         };
-        let (alpha, available) = match self.sees_bandwidth {
-            true => state.bandwidth(now),
-            false => (0.0, state.capacity),
+        let (alpha, available) = if self.sees_bandwidth {
+            state.bandwidth(now)
+        } else {
+            (0.0, state.capacity)
         };
         let view = View {
             size: state.flow.size.get(),
@@ -270,8 +270,8 @@ impl Settings {
             hash: state.flow.path_hash,
             tag: self.tagger.tag(&view),
             seq,
-            sack_end: 0,
-            cumulative: 0,
+            telemetry_or_sack_end: 0,
+            queued_after_or_cumulative: 0,
             stamp: Stamp::at(now),
             dst: state.flow.dst as u16,
             bytes,

@@ -257,10 +257,14 @@ impl<'a, P: Probe> Engine<'a, P> {
         self.counters.packet_hops = self
             .ports
             .iter()
-            .map(|p| p.counters.delivered_packets)
+            .map(|p| p.counters().delivered_packets)
             .sum();
-        self.counters.drops = self.ports.iter().map(|p| p.counters.dropped_packets).sum();
-        self.counters.ecn_marks = self.ports.iter().map(|p| p.counters.marked_packets).sum();
+        self.counters.drops = self
+            .ports
+            .iter()
+            .map(|p| p.counters().dropped_packets)
+            .sum();
+        self.counters.ecn_marks = self.ports.iter().map(|p| p.counters().marked_packets).sum();
         match (end, self.failed.take()) {
             (_, Some(error)) => End::Failed(error),
             (end, None) => end,
@@ -306,7 +310,7 @@ impl<'a, P: Probe> Engine<'a, P> {
     /// took in; a broken invariant is a bug here, not a mistake of the user.
     fn check_conservation(&self) {
         for (id, port) in self.ports.iter().enumerate() {
-            let c = &port.counters;
+            let c = port.counters();
             let evicted =
                 c.accepted_packets - c.delivered_packets - port.packets_inside(&self.slab);
             assert!(evicted <= c.dropped_packets, "port {id} lost packets");

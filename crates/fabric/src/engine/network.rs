@@ -16,7 +16,7 @@ impl<P: Probe> Engine<'_, P> {
     pub(super) fn on_arrival(&mut self, link: u32) {
         let port = at_mut(&mut self.ports, link);
         let (id, header) = port.arrive(&mut self.slab, &mut self.events);
-        let switch = port.switch;
+        let switch = port.switch();
         if self.slab.is_large() {
             self.prefetch_next(link);
         }
@@ -38,7 +38,7 @@ impl<P: Probe> Engine<'_, P> {
         };
         let slot = self.slab.get(next);
         self.slab.prefetch(slot.next);
-        if port.switch == port::HOST {
+        if port.switch() == port::HOST {
             prefetch(&self.flows, slot.packet.flow);
         }
     }
@@ -70,7 +70,7 @@ impl<P: Probe> Engine<'_, P> {
         for victim in std::mem::take(&mut self.evicted) {
             let from_nic = at_nic && !victim.is_ack();
             if from_nic {
-                self.flows[victim.flow as usize].in_nic -= 1;
+                self.flows[victim.flow as usize].in_nic.leave();
             }
             self.drop_packet(out, &victim);
             // What was evicted had been received before: no timer runs that
@@ -105,7 +105,7 @@ impl<P: Probe> Engine<'_, P> {
             self.probe.on_transmit(now, port, &packet);
         }
         if !packet.is_ack() && self.fabric.links[port as usize].from < self.fabric.hosts {
-            self.flows[packet.flow as usize].in_nic -= 1;
+            self.flows[packet.flow as usize].in_nic.leave();
             if P::FULL && self.settings.paced {
                 self.pace(packet.flow, now, packet.bytes);
             }

@@ -16,11 +16,6 @@ use super::probe::Probe;
 use super::slab::PacketId;
 use crate::index::at_mut;
 use crate::packet::FlowSlot;
-use crate::settings::NO_LIMIT;
-
-/// Set in a flow's `in_nic` while it is held back, so that nobody who looks
-/// whether it may hand over a packet has to look at anything else.
-pub(super) const HELD: u32 = NO_LIMIT;
 
 /// What pacing remembers of a flow.
 #[derive(Clone, Copy)]
@@ -94,7 +89,7 @@ impl<P: Probe> Engine<'_, P> {
         }
         let start = self.ports[nic as usize].next_start(self.now());
         if self.hand_over(nic, id, bytes).is_waiting() {
-            at_mut(&mut self.flows, slot).in_nic += 1;
+            at_mut(&mut self.flows, slot).in_nic.enter();
         }
         self.pace(slot, start, bytes);
     }
@@ -107,7 +102,7 @@ impl<P: Probe> Engine<'_, P> {
         pacer.bytes = bytes;
         if pacer.event == Time::NEVER {
             self.hold_until(slot, self.due(slot));
-            at_mut(&mut self.flows, slot).in_nic |= HELD;
+            at_mut(&mut self.flows, slot).in_nic.hold_back();
         }
     }
 
@@ -120,7 +115,7 @@ impl<P: Probe> Engine<'_, P> {
             self.let_go(slot);
             if due > self.now() {
                 self.hold_until(slot, due);
-                self.flows[slot as usize].in_nic |= HELD;
+                self.flows[slot as usize].in_nic.hold_back();
             }
         }
     }
@@ -131,7 +126,7 @@ impl<P: Probe> Engine<'_, P> {
         if event != Time::NEVER {
             self.events.cancel(self.pacer_source(slot), event);
         }
-        self.flows[slot as usize].in_nic &= !HELD;
+        self.flows[slot as usize].in_nic.let_go();
     }
 
     /// The event of a paced flow.
@@ -146,7 +141,7 @@ impl<P: Probe> Engine<'_, P> {
             return self.hold_until(slot, due);
         }
         self.pacers[slot as usize].event = Time::NEVER;
-        self.flows[slot as usize].in_nic &= !HELD;
+        self.flows[slot as usize].in_nic.let_go();
         self.pump(slot);
     }
 }

@@ -139,7 +139,7 @@ impl<P: Probe> Engine<'_, P> {
             return None;
         }
         shaper.hold(now, at, slot, id);
-        state.in_nic += 1;
+        state.in_nic.enter();
         self.events.schedule_far(source, at);
         Some(at)
     }
@@ -150,7 +150,7 @@ impl<P: Probe> Engine<'_, P> {
         let now = self.now();
         while let Some((slot, id)) = self.shaper.as_mut().and_then(|s| s.release(now)) {
             let state = at_mut(&mut self.flows, slot);
-            state.in_nic -= 1;
+            state.in_nic.leave();
             let (nic, bytes) = (state.nics.0, self.slab.get(id).packet.bytes);
             self.enter_nic(slot, nic, id, bytes);
             self.pump(slot);

@@ -210,15 +210,15 @@ fn headers(ends: &Ends, packet: &Packet, mss: u64) -> (Vec<u8>, u64) {
     } else {
         offset(packet.seq.saturating_add(1)) - offset(packet.seq)
     };
-    let sack = (ack && packet.sack_end > packet.seq)
-        .then(|| (offset(packet.seq), offset(packet.sack_end)));
+    let (left, right) = packet.sack_block();
+    let sack = (ack && right > left).then(|| (offset(left), offset(right)));
 
     let mut tcp = Vec::with_capacity(32);
     let (from, to) = if ack { (ports.1, ports.0) } else { ports };
     tcp.extend((from as u16).to_be_bytes());
     tcp.extend((to as u16).to_be_bytes());
     let (sequence, acknowledged) = if ack {
-        (0, offset(packet.cumulative))
+        (0, offset(packet.cumulative()))
     } else {
         (offset(packet.seq), 0)
     };
@@ -247,7 +247,7 @@ fn headers(ends: &Ends, packet: &Packet, mss: u64) -> (Vec<u8>, u64) {
     };
     // A payload may exceed what IPv4 can say only with a payload near 64 KB.
     let total = (20 + tcp.len() as u64 + payload).min(u64::from(u16::MAX)) as u16;
-    let number = if ack { packet.cumulative } else { packet.seq };
+    let number = packet.number();
     let mut ip = Vec::with_capacity(52);
     ip.extend([0x45, ecn]);
     ip.extend(total.to_be_bytes());
@@ -333,8 +333,8 @@ mod tests {
         let flags = Flags::ACK.with(Flags::CE);
         let packet = Packet {
             seq: 4,
-            sack_end: 7,
-            cumulative: 2,
+            telemetry_or_sack_end: 7,
+            queued_after_or_cumulative: 2,
             bytes: 40,
             flags,
             ..Packet::default()

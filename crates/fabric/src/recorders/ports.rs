@@ -161,7 +161,7 @@ impl Rows {
     ) {
         let busy = port.busy_time(now);
         let share = busy.ps().saturating_sub(watched.busy.ps()) as f64 / interval.ps() as f64;
-        let (counters, before) = (port.counters, watched.counters);
+        let (counters, before) = (*port.counters(), watched.counters);
         for (queue, bytes) in queued.into_iter().enumerate() {
             let whole = queue == 0;
             self.time.append_value(now.as_secs_f64());

@@ -80,7 +80,7 @@ struct Key {
     slot: FlowSlot,
     kind: Kind,
     seq: u32,
-    cumulative: u32,
+    number: u32,
     tag: u32,
 }
 
@@ -91,7 +91,7 @@ impl Key {
             slot: packet.flow,
             kind: Kind::of(packet),
             seq: packet.seq,
-            cumulative: packet.cumulative,
+            number: packet.number(),
             tag: packet.tag,
         }
     }
@@ -137,17 +137,12 @@ impl Recorder {
     }
 
     fn wait(&self, waited: Duration, since: Time, port: u32, packet: &Packet) -> Wait {
-        let seq = if packet.is_ack() {
-            packet.cumulative
-        } else {
-            packet.seq
-        };
         Wait {
             waited,
             since: Reverse(since),
             port: Reverse(port),
             flow: Reverse(self.flows[packet.flow as usize]),
-            seq: Reverse(seq),
+            seq: Reverse(packet.number()),
             kind: Kind::of(packet),
         }
     }

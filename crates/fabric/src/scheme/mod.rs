@@ -162,8 +162,8 @@ fn merge(base: &mut Map<String, Value>, changes: Map<String, Value>) {
         match (slot, change) {
             (Value::Object(old), Value::Object(new)) if !replaces => merge(old, new),
             (Value::Object(old), Value::Object(new)) if key == "transport" => {
-                let known = TransportSpec::keys(&new["kind"]);
-                old.retain(|key, _| known.contains(key));
+                let known = TransportSpec::keys(new["kind"].as_str().unwrap_or_default());
+                old.retain(|key, _| known.contains(&key.as_str()));
                 merge(old, new);
             }
             (slot, change) => *slot = change,

@@ -22,9 +22,10 @@ pub const INCOMPLETE: u32 = u32::MAX;
 
 impl Tag for Spec {
     fn tag(&self, view: &View) -> u64 {
-        match view.written < view.size {
-            true => INCOMPLETE.into(),
-            false => (view.size - view.acknowledged).min(u64::from(INCOMPLETE) - 1),
+        if view.written < view.size {
+            INCOMPLETE.into()
+        } else {
+            (view.size - view.acknowledged).min(u64::from(INCOMPLETE) - 1)
         }
     }
 }

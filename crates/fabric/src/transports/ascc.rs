@@ -92,9 +92,10 @@ impl TransportPart for Spec {
         };
         Ascc {
             dctcp: dctcp.start(initial_window, scale),
-            least_window: match self.adjust_window_when_complete {
-                true => self.complete_window.packets(scale),
-                false => 0.0,
+            least_window: if self.adjust_window_when_complete {
+                self.complete_window.packets(scale)
+            } else {
+                0.0
             },
             heeds_from: None,
             retransmits: self.retransmit_when_complete,

@@ -148,9 +148,10 @@ impl Marks {
             self.reduce_from = ack.next + 1;
             return Answer::Shrink;
         }
-        match follows && self.echoes == Echoes::Grow {
-            true => Answer::Grow,
-            false => Answer::Hold,
+        if follows && self.echoes == Echoes::Grow {
+            Answer::Grow
+        } else {
+            Answer::Hold
         }
     }
 }

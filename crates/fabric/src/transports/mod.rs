@@ -329,15 +329,22 @@ impl TransportSpec {
         self.sender.resolve(&scale)
     }
 
-    /// The keys of a kind of transport; none of what is not one.
-    pub(crate) fn keys(kind: &Value) -> Vec<String> {
-        let defaults = TransportSpec::read(kind.clone());
-        let keys = defaults.map(|transport| keys_of(&transport));
-        keys.unwrap_or_default().keys().cloned().collect()
+    /// The keys of a kind of transport, `kind` first; none of what is not one.
+    pub(crate) fn keys(kind: &str) -> Vec<&'static str> {
+        if !RuleSpec::NAMES.contains(&kind) {
+            return Vec::new();
+        }
+        let own = RuleSpec::keys(kind).iter();
+        let shared = spec::keys::<SenderSpec>().iter();
+        ["kind"].iter().chain(own).chain(shared).copied().collect()
     }
 
     fn read(value: Value) -> Result<Self, SpecError> {
         let (kind, mut own) = fctlab_core::parts::split_kind(value, "transport", RuleSpec::NAMES)?;
+        let known = &TransportSpec::keys(&kind)[1..];
+        if let Some(key) = own.keys().find(|key| !known.contains(&key.as_str())) {
+            return Err(spec::unknown_key("", key, known));
+        }
         let defaults = RuleSpec::sender_defaults(&kind).unwrap_or_default();
         let mut shared = keys_of(&defaults);
         for (key, slot) in &mut shared {
@@ -345,22 +352,9 @@ impl TransportSpec {
                 *slot = given;
             }
         }
-        let sender: SenderSpec = spec::read(Value::Object(shared))?;
+        let sender = spec::read(Value::Object(shared))?;
         own.insert("kind".into(), kind.into());
-        let given: Vec<String> = own.keys().cloned().collect();
-        let rule: RuleSpec = spec::read(Value::Object(own)).map_err(|e| {
-            // A key that neither knows: name those of both.
-            if !given.contains(&e.path) || !e.message.starts_with("unknown key") {
-                return e;
-            }
-            let rule_keys = e.message.split_once("known here: ").map_or("", |(_, k)| k);
-            let sender_keys = keys_of(&defaults);
-            let known = rule_keys.split(", ").filter(|k| !k.is_empty());
-            let known: Vec<&str> = known
-                .chain(sender_keys.keys().map(String::as_str))
-                .collect();
-            spec::unknown_key("", &e.path, &known)
-        })?;
+        let rule = spec::read(Value::Object(own))?;
         Ok(TransportSpec { rule, sender })
     }
 }

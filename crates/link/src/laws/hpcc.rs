@@ -1,8 +1,8 @@
 //! HPCC (Li et al., SIGCOMM 2019, algorithm 1) as a fluid, without additive stages.
 //!
 //! ACKs bring the load of the link: bytes that leave over what may, and bytes that wait over a BDP. The
-//! flow's average of it is U, and W = Wc / (U / eta) + W_AI, at most a BDP and at least the smallest rate's; the reference Wc becomes W
-//! once per round trip of the flow. Who is ahead stays ahead, but for W_AI.
+//! flow's average of it is U, and W = Wc / (U / eta) + W_AI, at most a BDP and at least the smallest rate's; the
+//! reference Wc becomes W once per round trip of the flow. Who is ahead stays ahead, but for W_AI.
 
 use fctlab_core::WindowCounts;
 use fctlab_core::spec::{closed_unit, half_open_unit, non_negative, positive};

@@ -99,9 +99,10 @@ impl Approach {
 
     /// The same in the first `at` seconds.
     fn until(&self, rate: f64, at: f64) -> (f64, f64) {
-        let decay = match at == self.span {
-            true => self.decay,
-            false => libm::exp(-at / self.relax),
+        let decay = if at == self.span {
+            self.decay
+        } else {
+            libm::exp(-at / self.relax)
         };
         let gap = self.ideal - rate;
         let sent = self.ideal * at - gap * self.relax * (1.0 - decay);
@@ -129,9 +130,10 @@ impl Approach {
                 low = at;
             }
             let newton = at - excess / speed;
-            at = match newton > low && newton < high {
-                true => newton,
-                false => (low + high) / 2.0,
+            at = if newton > low && newton < high {
+                newton
+            } else {
+                (low + high) / 2.0
             };
         }
         at

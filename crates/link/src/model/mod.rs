@@ -41,7 +41,7 @@ pub struct Link {
 impl Link {
     /// Bytes per second.
     pub fn bytes_per_s(&self) -> f64 {
-        self.rate.bps() as f64 / 8.0
+        self.rate.bytes_per_s()
     }
     /// The time that a flow takes alone, in seconds, its ACK's return included:
     /// RTT + size / rate (swp, section 2).
@@ -324,10 +324,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
                 span = span.min(first.max(self.shortest).max(8.0 * f64::EPSILON * now));
             }
         }
-        let end = match span < end - now {
-            true => now + span,
-            false => end,
-        };
+        let end = if span < end - now { now + span } else { end };
         let span = end - now;
         for &q in busy {
             let step = self.reaction(q, end, span);

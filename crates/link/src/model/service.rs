@@ -67,9 +67,10 @@ impl<F: FnMut(&Done) -> ControlFlow<()>> Model<'_, F> {
     /// What each queue may send.
     pub(super) fn share(&mut self, busy: &[usize]) {
         for &q in busy {
-            self.demands[q] = match self.queues[q].backlog > 0.0 {
-                true => f64::INFINITY,
-                false => self.inflow[q],
+            self.demands[q] = if self.queues[q].backlog > 0.0 {
+                f64::INFINITY
+            } else {
+                self.inflow[q]
             };
         }
         let discipline = &self.setup.discipline;
@@ -94,9 +95,10 @@ impl<F: FnMut(&Done) -> ControlFlow<()>> Model<'_, F> {
     pub(super) fn find_available(&mut self, busy: &[usize]) {
         for &q in busy {
             let waits = self.queues[q].backlog > 0.0 || self.inflow[q] > self.shares[q];
-            self.active[q] = match waits {
-                true => 1.0,
-                false => self.inflow[q] / self.line.capacity,
+            self.active[q] = if waits {
+                1.0
+            } else {
+                self.inflow[q] / self.line.capacity
             };
         }
         let discipline = &self.setup.discipline;

@@ -304,9 +304,12 @@ pub(crate) fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
         let active: Vec<f64> = backlog
             .iter()
             .zip(&shares)
-            .map(|(b, s)| match *b > 1.0 {
-                true => 1.0,
-                false => s / (capacity * STEP_S),
+            .map(|(b, s)| {
+                if *b > 1.0 {
+                    1.0
+                } else {
+                    s / (capacity * STEP_S)
+                }
             })
             .collect();
         for k in 0..classes {

@@ -85,7 +85,7 @@ impl Learning {
             interval,
             window: window as usize,
             policy,
-            capacity: interval.as_secs_f64() * rate.bps() as f64 / 8.0 / MTU,
+            capacity: interval.as_secs_f64() * rate.bytes_per_s() / MTU,
             until: Time::ZERO + interval,
             current: Vec::new(),
             past: VecDeque::new(),

@@ -1,19 +1,21 @@
-//! Ports that hold packets back and choose which one leaves next: any discipline
+//! The half of a port that holds packets back and chooses which one leaves next: any discipline
 //! but FIFO, FIFO too where the end of a transmission is known no earlier than its start.
 
 use std::sync::Arc;
 
 use fctlab_core::Time;
 
-use super::{Fate, Port, mark};
+use super::wire::Wire;
+use super::{Fate, Limits, mark, write_telemetry};
 use crate::disciplines::{Discipline, Queue};
 use crate::engine::events::EventQueue;
 use crate::engine::slab::{PacketId, Slab};
 use crate::network::capacity::Schedule;
 use crate::packet::{Flags, Packet};
 
-/// The part of a port that holds packets back.
+/// What holds packets back.
 pub(super) struct Choosing {
+    pub(super) limits: Limits,
     pub(super) queue: Queue,
     pub(super) waiting_bytes: u64,
     /// Whether the end of the current transmission is a pending event.
@@ -22,14 +24,18 @@ pub(super) struct Choosing {
     pub(super) per_queue_ecn: bool,
     /// Packets that waited and have left, when marks follow departures.
     pub(super) departed: Option<u32>,
+    /// Packets that may overtake one before it is marked then.
+    pub(super) mark_after: u32,
     /// What is available of the rate, where that is not all of it at all times.
     pub(super) schedule: Option<Arc<Schedule>>,
 }
 
-impl Port {
-    #[inline(never)]
-    pub(super) fn accept_choosing(
+impl Choosing {
+    /// Takes a packet into the queue, if there is room.
+    #[inline(always)]
+    pub(super) fn accept(
         &mut self,
+        wire: &mut Wire,
         now: Time,
         id: PacketId,
         slab: &mut Slab,
@@ -38,50 +44,47 @@ impl Port {
     ) -> Fate {
         let mut packet = slab.get(id).packet;
         let bytes = u64::from(packet.bytes);
-        let Some(c) = &mut self.choosing else {
-            unreachable!("only choosing ports")
-        };
-        if !self.direct {
-            c.queue.observe(&packet, now);
+        if !wire.direct {
+            self.queue.observe(&packet, now);
         }
-        while c.waiting_bytes + bytes > self.limits.buffer {
-            self.counters.dropped_packets += 1;
-            let Some(victim) = (if c.evicts {
-                c.queue.evict_for(&packet)
+        while self.waiting_bytes + bytes > self.limits.buffer {
+            wire.counters.dropped_packets += 1;
+            let Some(victim) = (if self.evicts {
+                self.queue.evict_for(&packet)
             } else {
                 None
             }) else {
                 return Fate::Dropped;
             };
-            c.waiting_bytes -= u64::from(victim.bytes);
-            self.waiting_packets -= 1;
-            self.counters.evicted_bytes += u64::from(victim.bytes);
+            self.waiting_bytes -= u64::from(victim.bytes);
+            wire.held_back -= 1;
+            wire.counters.evicted_bytes += u64::from(victim.bytes);
             evicted.push(victim);
         }
         if !self.limits.mark_at_dequeue && self.limits.mark_above != u64::MAX {
-            let waiting = if c.per_queue_ecn {
-                c.queue.queue_bytes(&packet)
+            let waiting = if self.per_queue_ecn {
+                self.queue.queue_bytes(&packet)
             } else {
-                c.waiting_bytes
+                self.waiting_bytes
             };
             if waiting + bytes > self.limits.mark_above {
-                self.counters.marked_packets += u64::from(mark(&mut packet));
+                wire.counters.marked_packets += u64::from(mark(&mut packet));
             }
         }
-        if let Some(departed) = c.departed
+        if let Some(departed) = self.departed
             && packet.flags.has(Flags::ECT)
         {
-            packet.cumulative = departed;
+            packet.set_queued_after(departed);
         }
-        c.waiting_bytes += bytes;
-        self.waiting_packets += 1;
+        self.waiting_bytes += bytes;
+        wire.held_back += 1;
         slab.remove(id);
-        c.queue.enqueue(packet, now);
-        self.counters.accepted_packets += 1;
-        self.counters.accepted_bytes += bytes;
-        if !c.pending {
-            c.pending = true;
-            events.schedule(self.transmitter, Time::from_ps(self.busy_until).max(now));
+        self.queue.enqueue(packet, now);
+        wire.counters.accepted_packets += 1;
+        wire.counters.accepted_bytes += bytes;
+        if !self.pending {
+            self.pending = true;
+            events.schedule(wire.transmitter, Time::from_ps(wire.busy_until).max(now));
         }
         if !evicted.is_empty() {
             return Fate::Displaced;
@@ -89,51 +92,87 @@ impl Port {
         Fate::Queued
     }
 
-    /// Choosing ports: a transmission has ended while packets wait; the next
-    /// one starts. Returns it, unless everything waiting has been evicted.
-    pub fn transmission_ended(
+    /// Nothing waits and nothing is sent: the packet is sent at once.
+    pub(super) fn admit_at_once(
         &mut self,
+        wire: &mut Wire,
+        now: u64,
+        id: PacketId,
+        slab: &mut Slab,
+    ) {
+        let bytes = u64::from(slab.get(id).packet.bytes);
+        if bytes > self.limits.mark_above && !self.limits.mark_at_dequeue {
+            wire.counters.marked_packets += u64::from(mark(&mut slab.get_mut(id).packet));
+        }
+        if self.limits.telemetry_rate > 0 {
+            let sent = wire.counters.accepted_bytes - wire.counters.evicted_bytes;
+            let mut packet = slab.get(id).packet;
+            self.write(wire, &mut packet, now, (0, sent), slab);
+            slab.get_mut(id).packet = packet;
+        }
+    }
+
+    /// A transmission has ended while packets wait; the next one starts. Returns it, unless everything
+    /// waiting has been evicted.
+    pub(super) fn transmission_ended(
+        &mut self,
+        wire: &mut Wire,
         now: Time,
         slab: &mut Slab,
         events: &mut EventQueue,
     ) -> Option<Packet> {
-        let Some(c) = &mut self.choosing else {
-            unreachable!("only choosing ports")
-        };
-        c.pending = false;
-        let mut packet = c.queue.dequeue()?;
-        c.waiting_bytes -= u64::from(packet.bytes);
-        self.waiting_packets -= 1;
+        self.pending = false;
+        let mut packet = self.queue.dequeue()?;
+        self.waiting_bytes -= u64::from(packet.bytes);
+        wire.held_back -= 1;
         if self.limits.mark_at_dequeue {
-            let rest = if c.per_queue_ecn {
-                c.queue.queue_bytes(&packet)
+            let rest = if self.per_queue_ecn {
+                self.queue.queue_bytes(&packet)
             } else {
-                c.waiting_bytes
+                self.waiting_bytes
             };
             if rest > self.limits.mark_above {
-                self.counters.marked_packets += u64::from(mark(&mut packet));
+                wire.counters.marked_packets += u64::from(mark(&mut packet));
             }
         }
-        let waiting = c.waiting_bytes;
-        if let Some(departed) = &mut c.departed {
-            if departed.wrapping_sub(packet.cumulative) > self.limits.mark_after {
-                self.counters.marked_packets += u64::from(mark(&mut packet));
+        let waiting = self.waiting_bytes;
+        if let Some(departed) = &mut self.departed {
+            if departed.wrapping_sub(packet.queued_after()) > self.mark_after {
+                wire.counters.marked_packets += u64::from(mark(&mut packet));
             }
             *departed = departed.wrapping_add(1);
         }
-        let more = self.waiting_packets > 0;
-        c.pending = more;
-        let end = c.schedule.as_ref().map(|s| s.end(now.ps(), packet.bytes));
+        let more = wire.held_back > 0;
+        self.pending = more;
+        let end = self
+            .schedule
+            .as_ref()
+            .map(|s| s.end(now.ps(), packet.bytes));
         if self.limits.telemetry_rate > 0 {
-            let taken = self.counters.accepted_bytes - self.counters.evicted_bytes;
+            let taken = wire.counters.accepted_bytes - wire.counters.evicted_bytes;
             let seen = (waiting, taken - waiting - u64::from(packet.bytes));
-            packet.sack_end = self.telemetry(&packet, now.ps(), seen, slab);
+            self.write(wire, &mut packet, now.ps(), seen, slab);
         }
-        self.busy_until = end.unwrap_or(now.ps() + self.transmission(packet.bytes));
-        self.put_on_wire(slab.insert(packet), slab, events);
+        wire.busy_until = end.unwrap_or(now.ps() + wire.transmission(packet.bytes));
+        wire.put(slab.insert(packet), slab, events);
         if more {
-            events.schedule(self.transmitter, Time::from_ps(self.busy_until));
+            events.schedule(wire.transmitter, Time::from_ps(wire.busy_until));
         }
         Some(packet)
+    }
+
+    /// Telemetry, with what is available of the rate then.
+    fn write(&self, wire: &Wire, packet: &mut Packet, at: u64, seen: (u64, u64), slab: &mut Slab) {
+        let available = self.schedule.as_ref();
+        let available = available.map(|s| s.rate(Time::from_ps(at)).max(1));
+        let rate = available.unwrap_or(self.limits.telemetry_rate);
+        write_telemetry(
+            wire.transmitter,
+            rate,
+            packet,
+            at,
+            seen,
+            &mut slab.telemetry,
+        );
     }
 }

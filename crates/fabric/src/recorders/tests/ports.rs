@@ -107,6 +107,23 @@ fn waits_at_a_choosing_port_by_hand() {
     );
 }
 
+/// What a port notes on packets, to mark them by what leaves before them, is no part of who they are.
+#[test]
+fn waits_are_the_same_where_ports_count_departures() {
+    let waits = |port: serde_json::Value| {
+        let dir = Dir::new();
+        let scenario = star(&dir, "0,0,2,14600\n0,1,2,14600\n");
+        let mut scenario = with(scenario, "record", json!({"waits": {}}));
+        scenario["scheme"] = json!({"preset": "pfabric", "transport": "dctcp", "port": port});
+        execute(scenario, Some(&dir.0)).unwrap();
+        dir.text("waits.csv")
+    };
+    let unmarked = waits(json!({"ecn_threshold": "1000pkt"}));
+    assert!(unmarked.lines().count() > 10, "{unmarked}");
+    let counting = json!({"ecn_threshold": "1000pkt", "ecn_at": "departures"});
+    assert_eq!(waits(counting), unmarked);
+}
+
 #[test]
 fn windows_by_hand() {
     let dir = Dir::new();
