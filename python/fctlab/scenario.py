@@ -9,14 +9,12 @@ import json
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from fctlab import _native, dhall, plain
+from fctlab import _native, files, plain
 from fctlab.errors import SpecError, SpecWarning
-
-FORMATS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".json": "json", ".dhall": "dhall"}
 
 
 class Prepared(Mapping[str, Any]):
@@ -93,11 +91,7 @@ class Scenario:
         Raises:
             SpecError: an assignment without ``=``.
         """
-        pairs = [assignment.partition("=") for assignment in assignments]
-        for path, equals, _ in pairs:
-            if not equals or not path.strip():
-                raise SpecError("--set", f"{path!r} is not an assignment; write path=value")
-        new = tuple((path.strip(), value.strip()) for path, _, value in pairs)
+        new = tuple(files.assignments(assignments, "--set"))
         return replace(self, sets=self.sets + new)
 
     def with_scheme(self, name: str) -> Scenario:
@@ -155,32 +149,7 @@ def load_scenario(source: ScenarioLike) -> Scenario:
     if isinstance(source, Mapping):
         return Scenario(dict(source))
     file = Path(source).absolute()
-    return Scenario(read_tables(source), file.parent, source=file)
-
-
-def read_tables(file: str | PathLike[str]) -> dict[str, Any]:
-    """The tables and keys of a TOML, YAML, JSON or Dhall file; errors as `load_scenario`."""
-    name, suffix = fspath(file), Path(file).suffix.lower()
-    if suffix not in FORMATS and not Path(file).is_dir():
-        raise SpecError(name, f"is not a scenario file; its name ends in {', '.join(FORMATS)}")
-    try:
-        text = Path(file).read_bytes().decode("utf-8")
-        if (kind := FORMATS.get(suffix, "toml")) == "dhall":
-            read = dhall.read(text, Path(file).absolute())
-        else:
-            read = _native.parse(text, kind)
-        tables: dict[str, Any] = json.loads(read)
-    except FileNotFoundError:
-        raise SpecError(name, "no such file") from None
-    except IsADirectoryError:
-        raise SpecError(name, "is a directory, not a scenario file") from None
-    except OSError as error:
-        raise SpecError(name, error.strerror or str(error)) from None
-    except UnicodeDecodeError as error:
-        raise SpecError(name, f"is not UTF-8 text (byte {error.start})") from None
-    except SpecError as error:
-        raise SpecError(name, str(error)) from None
-    return tables
+    return Scenario(files.read_tables(source, files.SCENARIO), file.parent, source=file)
 
 
 def warn(scenarios: Iterable[Prepared]) -> None:

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from fctlab import cli
-from fctlab.scenario import read_tables
+from fctlab.files import SCENARIO, SPECIFICATION, read_tables
 from tests.conftest import SCENARIOS, Program
 
 LONGEST_S = 10
@@ -107,7 +107,8 @@ def scenarios(draw: random.Random, folder: Path) -> list[str]:
         file.write_bytes(garbled(draw, source.read_bytes()))
         return few(file, draw)
     file = file.with_suffix(".json")
-    file.write_text(json.dumps(changed(draw, read_tables(source))))
+    kind = SPECIFICATION if file.name.startswith("slo-") else SCENARIO
+    file.write_text(json.dumps(changed(draw, read_tables(source, kind))))
     return few(file, draw)
 
 
@@ -146,7 +147,7 @@ def options(draw: random.Random, folder: Path) -> list[str]:
         return [draw.choice(COMMANDS), str(place), *draw.choice(([], ["--json"], [text]))]
     if draw.random() < 0.5:
         file = draw.choice([f for f in FILES if f.suffix == ".toml" and "slo-" not in f.name])
-        tables = read_tables(file)
+        tables = read_tables(file, SCENARIO)
         path = [p for p in paths(tables) if all("." not in str(key) for key in p)]
         key = ".".join(map(str, draw.choice(path)))
         return [*few(folder / file.name, draw), "--set", f"{key}={text}"]

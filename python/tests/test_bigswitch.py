@@ -178,8 +178,8 @@ def test_the_commands(program: Program, tmp_path: Path) -> None:
 
 def test_mistakes_on_the_command_line(program: Program) -> None:
     for arguments, message in (
-        (["run", "nothing"], "nothing: is no .json, .toml or .yaml file"),
-        (["run", "nothing.json"], "No such file"),
+        (["run", "nothing"], "nothing: is no .toml, .yaml, .yml, .json, .dhall file, nor figure-1"),
+        (["run", "nothing.json"], "nothing.json: no such file"),
         (["opt", "figure-1", "--method", "magic"], "--method: 'magic' is not one of"),
         (["ratio", "--flows", "0"], "--flows: 0 is not at least 1"),
         (["worst-case", "fifo", "--theorem", "2"], "--theorem: 2 is not 1, 3 or 6"),

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import fctlab
 from fctlab.cli.app import app
 from fctlab.errors import SpecError
-from fctlab.scenario import read_tables
+from fctlab.files import SCENARIO, SPECIFICATION, read_tables
 from fctlab.slo import planning
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -179,7 +179,7 @@ def test_every_discipline_has_a_name(tmp_path: Path, name: str) -> None:
     queue = f"Queue.{name}" if alone else f"Queue.{name} Inside.FQ"
     file = figure(tmp_path, config=CONFIG.replace("Queue.FIFO", queue))
     inside = {} if alone else {"inside": "fq"}
-    assert read_tables(file)["queue"] == {"kind": name.lower(), **inside}
+    assert read_tables(file, SPECIFICATION)["queue"] == {"kind": name.lower(), **inside}
     planning.load(file)
 
 
@@ -206,7 +206,7 @@ def test_a_scenario_of_the_packet_engine(tmp_path: Path) -> None:
       traffic = { workload = { kind = "fixed", size = "20KB" }, load = 0.3, flows = 50 }
       scheme = { preset = "dctcp" }
     """)
-    assert read_tables(file) == read_tables(flat)
+    assert read_tables(file, SCENARIO) == read_tables(flat, SCENARIO)
     assert fctlab.run(file).flows.equals(fctlab.run(flat).flows)
 
 

@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 import fctlab
-from fctlab.scenario import read_tables
+from fctlab.files import SCENARIO, read_tables
 from tests.conftest import SCENARIOS, SMALL
 
 # Those called slo-* are specifications of another kind: tests/test_planning.py.
@@ -16,7 +16,7 @@ FILES = sorted(f for f in SCENARIOS.glob("*.toml") if not f.name.startswith("slo
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_the_schema_allows_every_scenario(file: Path) -> None:
-    jsonschema.validate(read_tables(file), fctlab.schema())
+    jsonschema.validate(read_tables(file, SCENARIO), fctlab.schema())
     jsonschema.validate(fctlab.load_scenario(file).resolve().tables, fctlab.schema())
 
 

@@ -18,7 +18,7 @@ pub fn set(value: &mut Value, path: &str, text: &str) -> Result<(), SpecError> {
     let mut parent = "";
     for key in path.split('.') {
         if key.is_empty() {
-            let message = "is not a path; write keys with dots between, such as traffic.load or classes.web.load";
+            let message = "is not a path; write keys with dots between, such as traffic.load";
             return Err(SpecError::new(path, message));
         }
         if let Value::String(short) = here {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
@@ -42,6 +43,16 @@ def list_parts(
     show(tables.catalog(chosen))
 
 
-def schema() -> None:
-    """Print the JSON Schema of a scenario."""
-    show_json(fctlab.schema())
+SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
+    "scenario": fctlab.schema,
+    "specification": planning.schema,
+}
+
+
+def schema(
+    kind: Annotated[str, typer.Argument(help=f"Of what: {', '.join(SCHEMAS)}.")] = "scenario",
+) -> None:
+    """Print the JSON Schema of a scenario, or of a specification of SLOs."""
+    if kind not in SCHEMAS:
+        raise SpecError("kind", f"{kind!r} has no schema; known: {', '.join(SCHEMAS)}")
+    show_json(SCHEMAS[kind]())

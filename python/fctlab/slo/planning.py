@@ -21,9 +21,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from fctlab import _native, memory, plain
+from fctlab import _native, files, memory, plain
 from fctlab.errors import SpecError, SpecWarning
-from fctlab.scenario import read_tables
 
 if TYPE_CHECKING:
     import polars as pl
@@ -63,13 +62,8 @@ def load(spec: Spec, sets: Iterable[str] = ()) -> dict[str, Any]:
     if isinstance(spec, Mapping):
         value, folder = dict(spec), Path()
     else:
-        value, folder = read_tables(spec), Path(spec).absolute().parent
-    pairs = []
-    for assignment in sets:
-        path, equals, text = assignment.partition("=")
-        if not equals or not path.strip():
-            raise SpecError("--set", f"{assignment!r} is not an assignment; write path=value")
-        pairs.append((path.strip(), text.strip()))
+        value, folder = files.read_tables(spec, files.SPECIFICATION), Path(spec).absolute().parent
+    pairs = files.assignments(sets, "--set")
     plain.dumps(value)  # a mistake is told with its path in the specification
     found: dict[str, Any] = ask("resolve", spec=value, sets=pairs, base_dir=str(folder))
     return found

@@ -32,8 +32,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from fctlab import files
 from fctlab.errors import SpecError
-from fctlab.scenario import read_tables
 from fctlab.sweep.looks import Decided, Narrow, Rule
 
 Kind: TypeAlias = Literal["scenario", "specification"]
@@ -148,7 +148,7 @@ def read(file: str | PathLike[str]) -> Grid:
     """
     path = Path(file)
     try:
-        return parse(read_tables(path), path.absolute().parent, path.stem)
+        return parse(files.read_tables(path, files.SWEEP), path.absolute().parent, path.stem)
     except SpecError as error:
         if error.path == str(path):
             raise

@@ -21,7 +21,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from fctlab import _native
+from fctlab import _native, files
 from fctlab.errors import SpecError
 
 if TYPE_CHECKING:
@@ -85,12 +85,10 @@ def load(instance: Instance) -> dict[str, Any]:
     elif str(instance) in FIGURES:
         value = ask("figure", number=FIGURES[str(instance)])
     else:
-        file = Path(instance)
-        known = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".json": "json"}
-        if file.suffix not in known:
-            names = ", ".join(FIGURES)
-            raise SpecError(str(instance), f"is no .json, .toml or .yaml file, nor {names}")
-        value = json.loads(_native.parse(file.read_text(encoding="utf-8"), known[file.suffix]))
+        if Path(instance).suffix.lower() not in files.FORMATS:
+            known = f"{', '.join(files.FORMATS)} file, nor {', '.join(FIGURES)}"
+            raise SpecError(str(instance), f"is no {known}")
+        value = files.read_tables(instance, files.INSTANCE)
     found: dict[str, Any] = ask("validate", instance=value)["instance"]
     return found
 
