@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
 import fctlab
@@ -99,6 +101,30 @@ def test_a_prediction_takes_what_fits_and_says_so() -> None:
     assert warning.endswith(" flows: more might decide") and "GB of memory are free" in warning
     assert found["flows"] > 100_000
     assert "undecided" in [each["verdict"] for each in found["classes"]]
+
+
+@pytest.mark.parametrize("command", ["predict", "plan"])
+def test_a_trace_of_too_many_flows(tmp_path: Path, command: str) -> None:
+    rows = 6_000_000
+    flows = {"start_s": np.arange(rows) * 1e-6, "src": 0, "dst": 1, "size_bytes": 1000}
+    trace = tmp_path / "flows.parquet"
+    pl.DataFrame(flows).write_parquet(trace)
+    spec = tmp_path / "spec.toml"
+    spec.write_text(
+        f"""
+network = {{ link = "100Gbps", rtt = "10us" }}
+queue = "wfq"
+[[classes]]
+name = "web"
+trace = "{trace}"
+slo = "tail < 3"
+slis = [{{ name = "tail", metric = "p99" }}]
+""",
+        encoding="utf-8",
+    )
+    line = refused(600_000_000, command, str(spec))
+    assert line.startswith("error: classes[0].trace: 6000000 flows take some 0."), line
+    assert "GB are free, which is enough for " in line
 
 
 def test_an_allocation_that_fails_is_an_error() -> None:

@@ -111,6 +111,23 @@ impl ClassTraffic {
     }
 }
 
+impl ClassTraffic {
+    /// The flows that its trace has for it, known without holding them; none of a drawn class.
+    ///
+    /// # Errors
+    /// A trace that cannot be read, or names classes and not this one.
+    pub fn replayed(&self) -> Result<u64, SpecError> {
+        let Source::Trace(_) = self.source else {
+            return Ok(0);
+        };
+        let mut stream = self.stream(0, Time::NEVER)?;
+        match self.own_rows(&stream)? {
+            Some(own) => Ok(stream.by_ref().filter(|flow| flow.class == own).count() as u64),
+            None => Ok(stream.expected_flows()),
+        }
+    }
+}
+
 /// As a list, as long as there is memory.
 fn collected(flows: impl Iterator<Item = Packed>) -> Result<Vec<Packed>, SpecError> {
     let mut list = Vec::new();

@@ -108,6 +108,7 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
                 return Err(SpecError::new("classes", message));
             }
             let candidate = Candidate::of(&spec, &classes);
+            let limit = limit.beside_traces(&classes, 1)?;
             let most = limit.flows(MOST_FLOWS, &classes, 1);
             let length = if fixed {
                 Length::Exactly(most)

@@ -1,5 +1,6 @@
 //! How many flows a question may simulate for one verdict: as many as are asked for, and as fit into memory.
 
+use fctlab_core::SpecError;
 use rayon::current_num_threads;
 use serde::Deserialize;
 
@@ -30,10 +31,36 @@ impl Limit {
 
     /// So many flows fit into memory while `at_once` runs of them keep what their SLIs need.
     pub fn fitting(&self, classes: &[Class], at_once: usize) -> Option<u64> {
-        let runs = at_once.clamp(1, current_num_threads()) as f64;
-        let kept = classes.iter().map(|c| c.shares.iter().sum::<f64>());
-        let each = LISTED as f64 + KEPT as f64 * runs * kept.fold(1.0, f64::max);
+        let each = bytes_per_flow(classes, at_once);
         self.free_bytes.map(|free| (free as f64 / each) as u64)
+    }
+
+    /// What is left for drawn flows beside those that `classes` replay.
+    ///
+    /// # Errors
+    /// The trace that does not fit into memory; one that cannot be read.
+    pub fn beside_traces(self, classes: &[Class], at_once: usize) -> Result<Self, SpecError> {
+        let Some(mut free) = self.free_bytes else {
+            return Ok(self);
+        };
+        let each = bytes_per_flow(classes, at_once);
+        for (i, class) in classes.iter().enumerate() {
+            let at = |error: SpecError| error.under(&format!("classes[{i}]"));
+            let flows = class.traffic.replayed().map_err(at)?;
+            let taken = (flows as f64 * each).ceil() as u64;
+            free = free.checked_sub(taken).ok_or_else(|| {
+                let (taken, fits) = (taken as f64 / 1e9, (free as f64 / each) as u64);
+                let message = format!(
+                    "{flows} flows take some {taken:.1} GB of memory; {:.1} GB are free, which is enough for {fits}",
+                    free as f64 / 1e9
+                );
+                SpecError::new(format!("classes[{i}].trace"), message)
+            })?;
+        }
+        Ok(Limit {
+            free_bytes: Some(free),
+            ..self
+        })
     }
 
     /// What to say of `flows` that did not decide, where memory is why there are no more.
@@ -51,6 +78,13 @@ impl Limit {
             format!("{free:.1} GB of memory are free, which is enough for {fit} flows: more might decide")
         })
     }
+}
+
+/// Of a flow, while `at_once` runs keep what their SLIs need.
+fn bytes_per_flow(classes: &[Class], at_once: usize) -> f64 {
+    let runs = at_once.clamp(1, current_num_threads()) as f64;
+    let kept = classes.iter().map(|c| c.shares.iter().sum::<f64>());
+    LISTED as f64 + KEPT as f64 * runs * kept.fold(1.0, f64::max)
 }
 
 #[cfg(test)]
@@ -84,6 +118,40 @@ mod tests {
         assert_eq!(
             told(limit(None, Some(80_000_000)), 1_000_000).unwrap(),
             "0.1 GB of memory are free, which is enough for 1000000 flows: more might decide"
+        );
+    }
+
+    #[test]
+    fn traces_take_their_part_first() {
+        let file = std::env::temp_dir().join(format!("fctlab-limit-{}.csv", std::process::id()));
+        let rows =
+            (0..1000).map(|i| format!("{i},0,1,1000,{}\n", if i % 4 == 0 { "a" } else { "b" }));
+        let text = rows.collect::<String>();
+        std::fs::write(&file, format!("start_s,src,dst,size_bytes,class\n{text}")).unwrap();
+        let tail = serde_json::json!({"name": "tail", "metric": "p99"});
+        let replayed =
+            |name: &str| serde_json::json!({"name": name, "trace": file, "slis": [tail]});
+        let drawn = serde_json::json!({"name": "c", "flowsizes": "google_rpc", "load": 0.3, "slis": [tail]});
+        let value = serde_json::json!({"network": {"link": "10Gbps", "rtt": "10us"},
+            "classes": [replayed("a"), replayed("b"), drawn]});
+        let classes = Spec::read(value, Path::new("")).unwrap().classes().unwrap();
+        let left = |free_bytes| {
+            let limit = Limit {
+                most_flows: None,
+                free_bytes,
+            };
+            limit
+                .beside_traces(&classes, 1)
+                .map(|limit| limit.free_bytes)
+        };
+        // 250 flows of 80 bytes, and 750.
+        assert_eq!(left(Some(100_000)), Ok(Some(20_000)));
+        assert_eq!(left(None), Ok(None));
+        let error = left(Some(70_000)).unwrap_err().to_string();
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(
+            error,
+            "classes[1].trace: 750 flows take some 0.0 GB of memory; 0.0 GB are free, which is enough for 625"
         );
     }
 }

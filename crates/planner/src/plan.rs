@@ -125,6 +125,7 @@ pub fn plan(spec: &Spec, value: &Value, limit: &Limit, meter: &Meter) -> Result<
     }
     let candidate = Candidate::of(spec, &classes);
     // Losses of that many candidates at once.
+    let limit = limit.beside_traces(&classes, 2 * classes.len())?;
     let at_once = limit.flows(MOST_FLOWS, &classes, 2 * classes.len());
     let searched = search(&candidate, spec.seed, at_once, meter)?;
     let look = Look {
