@@ -7,6 +7,7 @@ more machines are an executor's business.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
@@ -114,6 +115,14 @@ def run_jobs(
     finally:
         if executor is None:
             pool.shutdown()
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on this system
+        return os.cpu_count() or 1
 
 
 def deaf(_: object) -> None:

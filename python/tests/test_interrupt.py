@@ -30,6 +30,10 @@ LONG = {
     "plan": ("plan", str(SCENARIOS / "slo-five-classes.toml"), "--most-flows", "160000000"),
     "provision": ("provision", SPEC, "--precision", "100"),
     "whatif": ("whatif", SPEC, "--vary", "classes.storage.rate=5Gbps:40Gbps:80"),
+    "whatif, of long runs": (
+        *("whatif", SPEC, "--vary", "classes.web.weight=1,2"),
+        *("--set", "classes.storage.interarrivals.sigma=12"),
+    ),
     "calibrate": ("calibrate", CALIBRATION, "--scheme", "dctcp-rate"),
 }
 
@@ -83,6 +87,15 @@ def busy_s() -> float:
 def test_ctrl_c_ends_every_long_command(name: str) -> None:
     took_s, code, said = interrupted(LONG[name])
     assert code == 130 and "interrupted" in said and "Traceback" not in said, said
+    assert took_s < 1.0 + busy_s(), took_s
+
+
+def test_ctrl_c_ends_a_sweep_over_a_specification(tmp_path: Path) -> None:
+    file = tmp_path / "sweep.toml"
+    changes = '[set]\n"classes.storage.interarrivals.sigma" = 12'
+    file.write_text(f'name = "t"\nspecification = "{SPEC}"\nseeds = 2\n{changes}\n')
+    took_s, code, said = interrupted(("sweep", str(file), "--out", str(tmp_path / "out")))
+    assert code == 130 and "Traceback" not in said, said
     assert took_s < 1.0 + busy_s(), took_s
 
 

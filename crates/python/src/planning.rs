@@ -4,17 +4,27 @@ use fctlab_planner::evaluate::Meter;
 use fctlab_planner::{api, tables};
 use pyo3::prelude::*;
 
-use crate::calls::{Stop, call};
+use crate::calls::{Stop, call, call_with};
 use crate::errors::{spec_error, value};
 use crate::table::Table;
 
-/// Answers a question about SLOs: JSON in, JSON out.
+/// Answers a question about SLOs: JSON in, JSON out. `told` is called with None again and again
+/// meanwhile; what it raises ends it.
 #[pyfunction]
-pub(crate) fn planning(py: Python<'_>, question_json: &str) -> PyResult<String> {
+#[pyo3(signature = (question_json, told=None))]
+pub(crate) fn planning(
+    py: Python<'_>,
+    question_json: &str,
+    told: Option<Py<PyAny>>,
+) -> PyResult<String> {
     let question = value(question_json)?;
-    call(py, |stop| {
+    let work = |stop: &Stop| {
         let answer = api::answer(question, &meter(stop)).map_err(spec_error)?;
         Ok(answer.to_string())
+    };
+    call_with(py, work, |py| match &told {
+        Some(told) => told.call1(py, (py.None(),)).map(drop),
+        None => Ok(()),
     })
 }
 

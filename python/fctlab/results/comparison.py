@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -17,7 +16,7 @@ from urllib.parse import quote
 
 from fctlab import _native, intervals, memory
 from fctlab.errors import SpecError
-from fctlab.jobs import Job, Told, run_jobs
+from fctlab.jobs import Job, Told, cores, run_jobs
 from fctlab.results import kinds, store
 from fctlab.results.result import Result, simulate
 from fctlab.scenario import Prepared, Scenario, ScenarioLike, load_scenario, warn
@@ -334,14 +333,6 @@ def compare(
     for cell, result in comparison._pairs():
         result.directory = Path(out) / kinds.RUNS / cell.name
     return comparison
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on this system
-        return os.cpu_count() or 1
 
 
 def _plan(

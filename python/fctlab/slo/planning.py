@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fctlab import _native, files, memory, plain
 from fctlab.errors import SpecError, SpecWarning
+from fctlab.jobs import Told
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,15 +35,20 @@ ENGINES: tuple[Engine, ...] = ("model", "packet")
 STRATEGIES: tuple[Strategy, ...] = ("fifo", "static", "weights", "weights-fq", "priority")
 
 
-def ask(question: str, **arguments: Any) -> Any:
+def ask(question: str, told: Told | None = None, **arguments: Any) -> Any:
     """Ask the engine.
+
+    Args:
+        question: what is asked.
+        told: called again and again until it answers; what it raises ends it.
+        arguments: of the question.
 
     Raises:
         SpecError: a mistake in the arguments.
         KeyboardInterrupt: on Ctrl-C; nothing is kept.
     """
     given = {key: value for key, value in arguments.items() if value is not None}
-    return json.loads(_native.planning(plain.dumps({"ask": question, **given})))
+    return json.loads(_native.planning(plain.dumps({"ask": question, **given}), told))
 
 
 def load(spec: Spec, sets: Iterable[str] = ()) -> dict[str, Any]:
@@ -82,7 +88,11 @@ def catalog() -> dict[str, list[dict[str, str]]]:
 
 
 def predict(
-    spec: Spec, *, engine: Engine = "model", most_flows: int | None = None
+    spec: Spec,
+    *,
+    engine: Engine = "model",
+    most_flows: int | None = None,
+    told: Told | None = None,
 ) -> dict[str, Any]:
     """Predict every SLI with its 95% interval, and whether every SLO is met.
 
@@ -95,6 +105,7 @@ def predict(
         engine: ``"model"``, or ``"packet"``: the same flows packet by packet, see `bottleneck`.
         most_flows: at most so many flows; default: 40 million. Never more than fit into memory,
             which ``warnings`` say where it leaves a verdict open.
+        told: called again and again while the model runs; what it raises ends it.
 
     Returns:
         ``classes``: ``{"name", "verdict" ("met", "violated", "undecided"; None without an SLO),
@@ -112,7 +123,7 @@ def predict(
     if engine not in ENGINES:
         raise SpecError("engine", f"{engine!r} is not an engine; known: {', '.join(ENGINES)}")
     resolved = load(spec)
-    found: dict[str, Any] = ask("predict", spec=resolved, limit=memory.limit(most_flows))
+    found: dict[str, Any] = ask("predict", told, spec=resolved, limit=memory.limit(most_flows))
     found["engine"] = engine
     found["warnings"] += _unread(resolved)
     inaccurate = found.pop("inaccurate")
@@ -222,13 +233,14 @@ def flows(spec: Spec, count: int, *, until_s: float | None = None) -> pl.DataFra
     return named.select("start_s", "size_bytes", "traffic_class", "fct_s", "slowdown")
 
 
-def plan(spec: Spec, *, most_flows: int | None = None) -> dict[str, Any]:
+def plan(spec: Spec, *, most_flows: int | None = None, told: Told | None = None) -> dict[str, Any]:
     """Find integer weights (1 to 100) that meet every SLO; those of `spec` are ignored.
 
     Args:
         spec: see `load`.
         most_flows: at most so many flows for one choice, one verdict or one what-if; default: 160
             million for verdicts, 40 million elsewhere. Never more than fit into memory.
+        told: called again and again meanwhile; what it raises ends it.
 
     Returns:
         ``plan``: ``success``, ``verdict``, ``weights``, ``classes`` as `predict` has them (on flows
@@ -242,7 +254,7 @@ def plan(spec: Spec, *, most_flows: int | None = None) -> dict[str, Any]:
     Raises:
         SpecError: a mistake, a class without an SLO, or a queue without weights.
     """
-    found: dict[str, Any] = ask("plan", spec=load(spec), limit=memory.limit(most_flows))
+    found: dict[str, Any] = ask("plan", told, spec=load(spec), limit=memory.limit(most_flows))
     found["warnings"] += found.pop("inaccurate")
     _warn(found)
     return found

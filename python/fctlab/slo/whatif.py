@@ -5,14 +5,17 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fctlab import memory
 from fctlab.errors import SpecError
+from fctlab.jobs import Job, Told, cores, run_jobs
 from fctlab.slo import planning
 
 if TYPE_CHECKING:
@@ -22,8 +25,8 @@ if TYPE_CHECKING:
 VERDICTS = ("met", "undecided", "violated")
 """From best to worst."""
 
-BYTES_PER_POINT = 2000
-"""Of a point's rows, a generous estimate."""
+BYTES_PER_POINT = 20_000
+"""Of a point's specification and rows, a generous estimate."""
 
 NUMBER = re.compile(r"([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)([A-Za-z]*)")
 
@@ -84,21 +87,34 @@ def read(text: str) -> Varied:
     return Varied(path.strip(), tuple(numbers), units.pop())
 
 
+def predicted(given: Mapping[str, Any], told: Told) -> list[dict[str, Any]]:
+    """What `planning.predict` says of the classes.
+
+    Args:
+        given: ``spec``, resolved, and ``most_flows``.
+        told: that it is under way.
+    """
+    classes: list[dict[str, Any]] = planning.predict(**given, told=told)["classes"]
+    return classes
+
+
 def sweep(
     spec: planning.Spec,
     vary: Sequence[Varied],
     *,
     sets: Sequence[str] = (),
     most_flows: int | None = None,
+    executor: Executor | None = None,
     tell: Callable[[str], object] = lambda _: None,
 ) -> pl.DataFrame:
-    """Predict at every combination of values.
+    """Predict at every combination of values; all of them are checked before the first.
 
     Args:
         spec: see `planning.load`.
         vary: one or two of its values.
         sets: changes that hold at every point; see `planning.load`.
         most_flows: see `planning.predict`.
+        executor: does it instead of this process.
         tell: is told what is being predicted.
 
     Returns:
@@ -118,13 +134,18 @@ def sweep(
         raise SpecError("--vary", f"{len(vary)} values to vary; one or two can be drawn")
     points = math.prod(len(each.numbers) for each in vary)
     memory.check("--vary", points, "points", BYTES_PER_POINT)
-    rows = []
+    jobs = []
     for point in itertools.product(*(each.numbers for each in vary)):
-        here = {each.name: number for each, number in zip(vary, point, strict=True)}
         changes = [each.change(number) for each, number in zip(vary, point, strict=True)]
-        tell(", ".join(changes))
-        found = planning.predict(planning.load(spec, [*sets, *changes]), most_flows=most_flows)
-        for each in found["classes"]:
+        given = {"spec": planning.load(spec, [*sets, *changes]), "most_flows": most_flows}
+        jobs.append(Job(", ".join(changes), predicted, given, cores()))
+    ends = run_jobs(jobs, cores(), executor=executor, started=lambda job: tell(job.name))
+    with closing(ends) as done:
+        found = {job.name: classes for job, classes in done}
+    rows = []
+    for job, point in zip(jobs, itertools.product(*(v.numbers for v in vary)), strict=True):
+        here = {each.name: number for each, number in zip(vary, point, strict=True)}
+        for each in found[job.name]:
             for sli in each["slis"]:
                 low, high = sli["ci95"] or (None, None)
                 rows.append(

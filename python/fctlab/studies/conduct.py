@@ -8,8 +8,8 @@ from os import PathLike
 
 from fctlab import studies
 from fctlab.errors import SpecError
+from fctlab.jobs import cores
 from fctlab.results import store
-from fctlab.results.comparison import cores
 from fctlab.studies import memory, runner
 from fctlab.studies.report import FIGURES, Report
 from fctlab.studies.runner import Watch

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fctlab.errors import OutputError, SpecError
+from fctlab.jobs import cores
 from fctlab.results import drafts
-from fctlab.results.comparison import cores
 from fctlab.results.points import PointStore
 from fctlab.sweep import grid as grids
 from fctlab.sweep import running

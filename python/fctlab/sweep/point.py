@@ -70,12 +70,11 @@ def asked(given: Mapping[str, Any], told: Told) -> Found:
 
     Args:
         given: ``specification``, resolved; ``ask``, ``"predict"`` or ``"plan"``.
-        told: not told anything.
+        told: that it is under way.
     """
-    del told
     question = {"predict": planning.predict, "plan": planning.plan}[given["ask"]]
     start, cpu = time.monotonic(), time.process_time()
-    answer = question(given["specification"])
+    answer = question(given["specification"], told=told)
     times = {"wall_s": time.monotonic() - start, "cpu_s": time.process_time() - cpu}
     answer.pop("spec")  # what was asked, with names of this machine's files
     answer["cost"].pop("wall_s")
