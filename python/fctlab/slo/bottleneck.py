@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fctlab.errors import SpecError
+from fctlab.jobs import Told
 from fctlab.results.result import Result, run
 from fctlab.slo import planning
 
@@ -140,7 +141,10 @@ def _port(spec: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def replay(
-    spec: Mapping[str, Any], drawn: pl.DataFrame, scheme: str | None = None
+    spec: Mapping[str, Any],
+    drawn: pl.DataFrame,
+    scheme: str | None = None,
+    told: Told | None = None,
 ) -> tuple[pl.DataFrame, Result]:
     """Run flows packet by packet.
 
@@ -148,6 +152,7 @@ def replay(
         spec: resolved, see `planning.load`.
         drawn: what `planning.flows` returns.
         scheme: instead of ``cc.scheme``.
+        told: how far it has come; what it raises ends it.
 
     Returns:
         `drawn` with ``fct_s`` and ``slowdown`` (over RTT + size / rate, as in the model) of
@@ -164,7 +169,7 @@ def replay(
         trace = Path(folder) / "flows.parquet"
         columns = drawn.select("start_s", "size_bytes", "traffic_class")
         columns.with_columns(src=pl.Series(senders), dst=pl.lit(SENDERS)).write_parquet(trace)
-        result = run(scenario(spec, trace, names, scheme))
+        result = run(scenario(spec, trace, names, scheme), progress=told)
         fcts = result.flows["fct_s"]
     ideals = drawn["fct_s"] / drawn["slowdown"]
     return drawn.with_columns(fct_s=fcts, slowdown=fcts / ideals), result

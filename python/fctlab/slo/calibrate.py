@@ -11,6 +11,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,7 @@ import numpy as np
 
 from fctlab import memory
 from fctlab.errors import SpecError
+from fctlab.jobs import Job, Told, cores, run_jobs
 from fctlab.slo import bottleneck, planning
 
 if TYPE_CHECKING:
@@ -77,6 +80,7 @@ def calibrate(
     preset: str | None = None,
     loads: Sequence[float] = (0.3, 0.6),
     flows: int = 20_000,
+    executor: Executor | None = None,
     tell: Callable[[str], object] = lambda _: None,
 ) -> dict[str, Any]:
     """Fit the model's parameters to a congestion control at packet level.
@@ -93,6 +97,7 @@ def calibrate(
         loads: payload offered as shares of the link.
         flows: of each run of the class with the longest; others have up to `MORE` times as
             many. Another seed's are held out.
+        executor: makes the runs of packets instead of threads of this process.
         tell: is told what is being done.
 
     Returns:
@@ -111,13 +116,22 @@ def calibrate(
     counts = {k: int(flows * min(MORE, max(means.values()) / v)) for k, v in means.items()}
     drawn = 2 * len(loads) * sum(counts.values())
     memory.check("flows", drawn, "flows of all runs", memory.BYTES_PER_FLOW)
-    samples: list[list[Sample]] = []
-    for seed in (loaded["seed"], loaded["seed"] + 1):
-        samples.append([])
-        for name, count in counts.items():
-            for load in loads:
-                tell(f"packet engine: {name} at load {load:g}, seed {seed}")
-                samples[-1].append(_sample(loaded, name, load, seed, count, scheme))
+    jobs = [
+        Job(
+            f"packet engine: {name} at load {load:g}, seed {seed}",
+            sampled,
+            {"spec": loaded, "of": name, "load": load, "seed": seed, "flows": n, "scheme": scheme},
+        )
+        for seed in (loaded["seed"], loaded["seed"] + 1)
+        for name, n in counts.items()
+        for load in loads
+    ]
+    ends = run_jobs(jobs, cores(), executor=executor, started=lambda job: tell(job.name))
+    with closing(ends) as done:
+        found = {job.name: sample for job, sample in done}
+    all_samples = [found[job.name] for job in jobs]
+    half = len(jobs) // 2
+    samples = (all_samples[:half], all_samples[half:])
     tell(f"model: at most {ROUNDS} sets of parameters")
     fitted = _fit(samples[0], loaded["cc"])
     return {
@@ -164,20 +178,29 @@ def _fit(samples: Sequence[Sample], facts: Mapping[str, Any]) -> dict[str, Any]:
     return _control(found.x, bdp, facts)
 
 
-def _sample(
-    loaded: Mapping[str, Any], name: str, load: float, seed: int, flows: int, scheme: str
-) -> Sample:
-    """Draws the flows of a class and runs them at packet level."""
+def sampled(given: Mapping[str, Any], told: Told) -> Sample:
+    """Draws the flows of a class and runs them at packet level.
+
+    Args:
+        given: ``spec``, resolved; the class ``of`` it; ``load``, ``seed``, ``flows``, ``scheme``.
+        told: how far it has come.
+    """
+    loaded, name, load, flows = (given[key] for key in ("spec", "of", "load", "flows"))
     chosen = next(c for c in loaded["classes"] if c["name"] == name)
     kept = {key: chosen[key] for key in ("name", "flowsizes", "interarrivals") if key in chosen}
     if "interarrivals" in kept:
         kept["interarrivals"] = {k: v for k, v in kept["interarrivals"].items() if k != "mu"}
     network = {**loaded["network"], "fct_ends": "ack"}
     spec = planning.load(
-        {"seed": seed, "network": network, "queue": "fifo", "classes": [{**kept, "load": load}]}
+        {
+            "seed": given["seed"],
+            "network": network,
+            "queue": "fifo",
+            "classes": [{**kept, "load": load}],
+        }
     )
     drawn = planning.flows(spec, flows)
-    run, _ = bottleneck.replay(spec, drawn, scheme)
+    run, _ = bottleneck.replay(spec, drawn, given["scheme"], told)
     sizes = drawn["size_bytes"].to_numpy().astype(float)
     slowdowns = run["slowdown"].to_numpy()
     return Sample(f"{name}, load {load:g}", spec, _bdp(network), flows, sizes, slowdowns)
