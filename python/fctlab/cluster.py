@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fctlab.errors import SpecError
-from fctlab.jobs import Job, deaf
-from fctlab.results import kinds
+from fctlab.jobs import Job, deaf, engine
 from fctlab.results.inputs import packed, unpacked
 
 T = TypeVar("T")
@@ -159,7 +158,7 @@ def _check_answers(address: str | None) -> None:
 def _identity() -> tuple[str, str]:
     """Of the engine and Python of a process."""
     python = ".".join(platform.python_version_tuple()[:2])
-    return f"engine {kinds.engine()}", f"Python {python}"
+    return f"engine {engine()}", f"Python {python}"
 
 
 def _do(function: Callable[[Any, Any], T], given: Any, named: list[str], *contents: bytes) -> T:

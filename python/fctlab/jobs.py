@@ -7,14 +7,20 @@ more machines are an executor's business.
 
 from __future__ import annotations
 
+import hashlib
+import inspect
+import json
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeAlias, TypeVar
+
+from fctlab import _native
 
 T = TypeVar("T")
 
@@ -115,6 +121,28 @@ def run_jobs(
     finally:
         if executor is None:
             pool.shutdown()
+
+
+def engine() -> str:
+    """Version and fingerprint of the engine: other sources may find other numbers."""
+    return f"{_native.version()}+{_native.sources()[:12]}"
+
+
+def key(function: Callable[..., Any], given: Mapping[str, Any]) -> str:
+    """A hash of what a job is: function, input, contents of the files it reads, and engine.
+
+    Args:
+        function: that does it; all of its module's source counts.
+        given: its input, with digests in the place of names of files.
+    """
+    name = f"{function.__module__}.{function.__qualname__}"
+    text = json.dumps([engine(), name, _source(function), given], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@cache
+def _source(function: Callable[..., Any]) -> str:
+    return inspect.getsource(inspect.getmodule(function) or function)
 
 
 def cores() -> int:

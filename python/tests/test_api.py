@@ -14,7 +14,9 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 import fctlab
-from tests.conftest import SIZES, SMALL, SMALL_TOML
+from fctlab.errors import SpecError
+from fctlab.slo import calibrate, planning, whatif
+from tests.conftest import SCENARIOS, SIZES, SMALL, SMALL_TOML
 
 TWO_CLASSES = "start_s,src,dst,size_bytes,class\n0,0,1,1000,mice\n0.001,0,1,1000000,elephants\n"
 
@@ -272,3 +274,27 @@ def test_other_processes_find_the_same_bytes(tmp_path: Path) -> None:
     here = saved("here", None)
     assert there == here and len(here) == 2 + 4 * 2
     assert in_memory.results[0].flows.equals(fctlab.run(SMALL).flows)
+
+
+def test_the_planner_asks_other_processes_as_itself() -> None:
+    spec = planning.load(SCENARIOS / "slo-two-classes.toml")
+    vary = [whatif.read("classes.web.weight=1,4")]
+
+    def found(executor: Executor | None) -> tuple[pl.DataFrame, dict[str, Any]]:
+        points = whatif.sweep(spec, vary, most_flows=20_000, executor=executor)
+        fitted = calibrate.calibrate(
+            SCENARIOS / "slo-calibrate.toml", "dctcp-rate", flows=300, executor=executor
+        )
+        return points, fitted
+
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        points, fitted = found(pool)
+    here, fitted_here = found(None)
+    assert points.equals(here) and fitted == fitted_here
+
+
+def test_a_wrong_point_is_found_before_the_first_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "predict", lambda *_, **__: pytest.fail("a point was asked"))
+    vary = [whatif.read("classes.storage.rate=5Gbps,5000Gbps")]
+    with pytest.raises(SpecError, match=r"classes.storage.rate: 5.000e12 bits per second"):
+        whatif.sweep(SCENARIOS / "slo-two-classes.toml", vary)

@@ -11,7 +11,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from fctlab import _native
 from fctlab.errors import SpecError
 from fctlab.results.drafts import PREFIX
 
@@ -121,11 +120,6 @@ KINDS = (RUN, COMPARISON, KEPT, STUDIES, SWEEP, FIT)
 def kind_of(directory: Path) -> Kind | None:
     """What result a directory holds; ``None`` if none of fctlab's."""
     return next((kind for kind in KINDS if directory.is_dir() and kind.is_here(directory)), None)
-
-
-def engine() -> str:
-    """Version and fingerprint of the engine: other sources may find other numbers."""
-    return f"{_native.version()}+{_native.sources()[:12]}"
 
 
 def files_in(value: object) -> Iterator[Path]:

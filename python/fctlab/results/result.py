@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from fctlab import _native, memory
 from fctlab.errors import SpecError
+from fctlab.jobs import engine
 from fctlab.results import kinds, store
 from fctlab.scenario import Prepared, ScenarioLike, load_scenario, warn
 
@@ -274,7 +275,7 @@ def simulate(scenario: Prepared, folder: Path | None, progress: ProgressCallback
     if recordings:
         recordings.mkdir(parents=True)
     outcome = _native.run(scenario.native, folder and folder / kinds.FLOWS, recordings, progress)
-    report = json.loads(outcome.report()) | {"engine": kinds.engine()}
+    report = json.loads(outcome.report()) | {"engine": engine()}
     if recordings and not report["recordings"]:
         recordings.rmdir()
     return Result(scenario.tables, report, None if folder else outcome, folder)

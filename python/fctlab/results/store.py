@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from fctlab.errors import OutputError, SpecError
+from fctlab.jobs import engine
 from fctlab.results.drafts import LOCK, PREFIX, check_room, flush, left_behind, locked_folder
 from fctlab.results.drafts import write_json as write_json
 from fctlab.results.drafts import write_whole as write_whole
@@ -37,7 +38,6 @@ from fctlab.results.kinds import (
     SCENARIO,
     STUDIES,
     Kind,
-    engine,
     kind_of,
     read_object,
     saved_runs,

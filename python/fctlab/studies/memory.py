@@ -16,7 +16,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from fctlab.results import kinds, store
+from fctlab.jobs import engine
+from fctlab.results import store
 
 COMPUTED = "computed"
 
@@ -45,7 +46,7 @@ def remembered(function: Callable[P, R]) -> Callable[P, R]:
         folder = _folder.get()
         if folder is None:
             return function(*args, **kwargs)
-        question: list[Any] = [kinds.engine(), inspect.getsource(module), function.__name__]
+        question: list[Any] = [engine(), inspect.getsource(module), function.__name__]
         text = json.dumps([*question, args, kwargs], sort_keys=True)
         file = folder / f"{hashlib.sha256(text.encode()).hexdigest()}.json"
         if not file.exists():

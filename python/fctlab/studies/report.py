@@ -23,7 +23,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from fctlab import formats
-from fctlab.results import kinds, store
+from fctlab.jobs import engine
+from fctlab.results import store
 from fctlab.studies import figures
 from fctlab.studies.judged import Judged, effect, interval
 from fctlab.studies.study import Figure, Mode, Part, Plan, Results, Study, Table
@@ -78,7 +79,7 @@ class Report:
             "seeds": self.seeds,
             "wall_s": self.wall_s,
             "command": self.command,
-            "engine": kinds.engine(),
+            "engine": engine(),
             "runs": self.speed,
             "claims": [_claim_json(judged) for judged in self.judged],
             "checks": [
@@ -289,7 +290,7 @@ def markdown(report: Report) -> str:
         lines += [f"### {figure.title}", "", f"![{figure.title}]({FIGURES}/{figure.id}.png)", ""]
         lines += [figure.caption, ""]
     lines += ["## How it was done", "", *(f"- {note}" for note in _notes(report))]
-    lines += [f"- {_run_data(report)}", f"- engine {kinds.engine()}", ""]
+    lines += [f"- {_run_data(report)}", f"- engine {engine()}", ""]
     lines += ["```sh", report.command, "```", ""]
     return "\n".join(lines)
 
@@ -340,7 +341,7 @@ def page(report: Report, drawn: Sequence[tuple[Figure, Drawing]]) -> str:
         figures="\n".join(_figure_html(figure, drawing) for figure, drawing in drawn),
         notes="\n".join(f"<li>{_escaped(note)}</li>" for note in _notes(report)),
         runs=_escaped(_run_data(report)),
-        engine=_escaped(kinds.engine()),
+        engine=_escaped(engine()),
         command=_escaped(report.command),
         date=time.strftime("%Y-%m-%d"),
     )

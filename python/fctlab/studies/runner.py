@@ -18,8 +18,8 @@ from typing import Any, TypeAlias
 
 from fctlab import memory
 from fctlab.errors import OutputError
-from fctlab.jobs import Job, Told, run_jobs
-from fctlab.results import kinds, store
+from fctlab.jobs import Job, Told, engine, run_jobs
+from fctlab.results import store
 from fctlab.results.result import Result, simulate
 from fctlab.scenario import Prepared, Scenario
 from fctlab.studies.study import Cell, Results, Run, Source
@@ -244,7 +244,7 @@ def _digest(text: str) -> str:
 
 
 def _key(*what: object) -> str:
-    text = json.dumps([FORMAT, kinds.engine(), *what], sort_keys=True)
+    text = json.dumps([FORMAT, engine(), *what], sort_keys=True)
     return _digest(text)[:24]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fctlab.errors import SpecError
-from fctlab.results import kinds
+from fctlab.jobs import engine
 from fctlab.results.points import PointStore
 
 if TYPE_CHECKING:
@@ -54,5 +54,5 @@ def key_of(store: PointStore, start: str) -> str:
 
 def of_other_engines(store: PointStore) -> list[str]:
     """Keys of points that another build of the engine found."""
-    own = kinds.engine()
+    own = engine()
     return [key for key in store.names() if store.times(key).get("engine", own) != own]

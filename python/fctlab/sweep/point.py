@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fctlab.jobs import Told
+from fctlab.jobs import Told, engine
 from fctlab.results import kinds
 from fctlab.results.result import Result, simulate
 from fctlab.scenario import Scenario
@@ -94,9 +94,7 @@ def _answer(result: Result) -> dict[str, Any]:
 
 
 def _times(result: Result) -> dict[str, Any]:
-    return {key: result.perf[key] for key in TIMED if key in result.perf} | {
-        "engine": kinds.engine()
-    }
+    return {key: result.perf[key] for key in TIMED if key in result.perf} | {"engine": engine()}
 
 
 def _by_size(flows: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import itertools
-import json
 import math
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, TypeAlias
 
 from fctlab import memory
 from fctlab.errors import SpecError
-from fctlab.jobs import Job, run_jobs
-from fctlab.results import kinds
+from fctlab.jobs import Job, key, run_jobs
 from fctlab.results.inputs import packed
 from fctlab.results.points import Point, PointStore
 from fctlab.scenario import Scenario, load_scenario, toml, warn
@@ -191,26 +187,6 @@ def _scenario(grid: Grid, cell: Cell, scheme: str | None) -> Scenario:
 def _text(value: object) -> str:
     """As `planning.load` takes it: ``+20%`` is a change only without quotes."""
     return value if isinstance(value, str) else toml(value)
-
-
-# Keys
-
-
-def key(function: Callable[..., Any], given: Mapping[str, Any]) -> str:
-    """A hash of what a job is: function, input, contents of the files it reads, and engine.
-
-    Args:
-        function: that does it.
-        given: its input, with digests in the place of names of files.
-    """
-    name = f"{function.__module__}.{function.__qualname__}"
-    text = json.dumps([kinds.engine(), name, _source(function), given], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-@cache
-def _source(function: Callable[..., Any]) -> str:
-    return inspect.getsource(inspect.getmodule(function) or function)
 
 
 # Performing
