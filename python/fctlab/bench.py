@@ -68,7 +68,7 @@ def measure(
     if area not in AREAS:
         raise SpecError("bench", f"{area!r} is not an area; known: {', '.join(AREAS)}")
     if runs < 1:
-        raise SpecError("--runs", f"{runs} is not at least 1")
+        raise SpecError("runs", f"{runs} is not at least 1")
     if _native.build_profile() != "release":
         raise SpecError("bench", "this is a debug build, whose speed means nothing")
     if area == "bigswitch":

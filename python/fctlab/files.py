@@ -90,20 +90,19 @@ def check_kind(name: str, tables: Iterable[str], wanted: Kind) -> None:
             raise SpecError(name, f"is {kind.name}, for {readers}; {wanted.name} is needed here")
 
 
-def assignments(written: Iterable[str], path: str) -> list[tuple[str, str]]:
+def assignments(sets: Iterable[str]) -> list[tuple[str, str]]:
     """Changes written ``path=value`` as pairs.
 
     Args:
-        written: the value in TOML or as bare text.
-        path: where they were written, for the error.
+        sets: the values in TOML or as bare text.
 
     Raises:
         SpecError: one without ``=``.
     """
     pairs = []
-    for assignment in written:
+    for assignment in sets:
         key, equals, value = assignment.partition("=")
         if not equals or not key.strip():
-            raise SpecError(path, f"{assignment!r} is not an assignment; write path=value")
+            raise SpecError("sets", f"{assignment!r} is not an assignment; write path=value")
         pairs.append((key.strip(), value.strip()))
     return pairs

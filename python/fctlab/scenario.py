@@ -91,7 +91,7 @@ class Scenario:
         Raises:
             SpecError: an assignment without ``=``.
         """
-        new = tuple(files.assignments(assignments, "--set"))
+        new = tuple(files.assignments(assignments))
         return replace(self, sets=self.sets + new)
 
     def with_scheme(self, name: str) -> Scenario:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import fctlab
-from tests.conftest import PROGRAM, Program
+from tests.conftest import PROGRAM, SCENARIOS, SMALL, Program
 
 
 def names(directory: Path) -> set[str]:
@@ -267,3 +267,17 @@ def test_bad_traces_are_refused(program: Program, small: Path, tmp_path: Path, n
     scenario = fctlab.load_scenario(small).set("traffic", traffic)
     (tmp_path / "bad.json").write_text(json.dumps({**scenario.value, "traffic": traffic}))
     refused(program("run", "bad.json", "--out", "out"), message, tmp_path)
+
+
+def test_errors_name_options_here_and_parameters_in_the_library(program: Program) -> None:
+    with pytest.raises(fctlab.SpecError, match=r"^workers: 0 is not at least 1"):
+        fctlab.compare(SMALL, ["dctcp"], workers=0)
+    file = SCENARIOS / "star-incast.toml"
+    for arguments, told in (
+        (("compare", file, "--schemes", "dctcp", "--workers", "0"), "--workers: 0 is not"),
+        (("run", file, "--engine", "x"), '--engine: "x" is not a kind of engine'),
+        (("run", file, "--set", "engine=x"), 'engine: "x" is not a kind of engine'),
+        (("run", file, "--set", "x"), "--set: 'x' is not an assignment"),
+        (("bench", "packet", "--runs", "0"), "--runs: 0 is not at least 1"),
+    ):
+        assert program(*arguments).stderr.startswith(f"error: {told}")

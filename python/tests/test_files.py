@@ -52,8 +52,8 @@ def test_percent_and_names_change_scenarios_as_specifications() -> None:
     assert changed.resolve()["traffic"]["load"] == 0.6
     halved = planning.load(SPECIFICATION, ["classes.storage.interarrivals.sigma=-50%"])
     assert halved["classes"][1]["interarrivals"]["sigma"] == 0.75
-    with pytest.raises(SpecError, match=r"^--set: 'a' is not an assignment"):
-        files.assignments(["a"], "--set")
+    with pytest.raises(SpecError, match=r"^sets: 'a' is not an assignment"):
+        files.assignments(["a"])
 
 
 @pytest.mark.parametrize("kind", ["scenario", "specification"])

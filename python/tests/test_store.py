@@ -254,7 +254,7 @@ def test_a_result_is_replaced_whole(tmp_path: Path) -> None:
     fctlab.run(SMALL, seed=2, out=out)
     assert not (out / "recordings").exists() and (out / "notes.txt").read_text() == "mine"
     fctlab.compare(SMALL, ["dctcp", "tcp"], out=out)
-    with pytest.raises(fctlab.OutputError, match=r"holds 2 runs, more than the 1 .* --force"):
+    with pytest.raises(fctlab.OutputError, match=r"holds 2 runs, more than the 1 .* force=True"):
         fctlab.run(SMALL, out=out)
     assert len(fctlab.Comparison.load(out).results) == 2
     fctlab.run(SMALL, out=out, force=True)

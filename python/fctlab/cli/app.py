@@ -13,7 +13,7 @@ import sys
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 import fctlab
 from fctlab.cli import (
@@ -27,7 +27,8 @@ from fctlab.cli import (
     tuning,
 )
 from fctlab.cli.terminal import say, say_warnings
-from fctlab.errors import InternalError, SpecError
+from fctlab.errors import InternalError, OutputError, SpecError
+from fctlab.results import store
 
 
 class _Group(TyperGroup):
@@ -39,6 +40,31 @@ class _Group(TyperGroup):
         except KeyboardInterrupt as interrupt:
             say(f"interrupted: {str(interrupt) or 'nothing was kept'}")
             raise typer.Exit(130) from None
+
+
+class _Command(TyperCommand):
+    """Says ``--most-flows`` where the library says ``most_flows``."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except SpecError as error:
+            options = {param.name: param.opts[0] for param in self.params}
+            given = ctx.get_parameter_source(error.path)
+            if given is None or given.name != "COMMANDLINE":  # a key of a file may be called so
+                raise
+            raise SpecError(options[error.path], error.message) from None
+        except OutputError as error:
+            raise OutputError(str(error).replace(store.FORCE, "--force")) from None
+
+
+def _with_options(typer_: typer.Typer) -> None:
+    """Makes all commands of a program such ones."""
+    for command in typer_.registered_commands:
+        command.cls = _Command
+    for inner in typer_.registered_groups:
+        if inner.typer_instance is not None:
+            _with_options(inner.typer_instance)
 
 
 app = typer.Typer(
@@ -59,6 +85,7 @@ for group in (
     bench,
 ):
     group.register(app)
+_with_options(app)
 
 
 @app.callback(invoke_without_command=True)

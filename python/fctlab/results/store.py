@@ -258,7 +258,8 @@ class FileOutput:
 
 # What is there already
 
-FORCE = "--force"
+FORCE = "force=True"
+"""What to say where it would help."""
 
 
 def _check_overwriting(out: Path, kind: Kind, reads: Iterable[Path], runs: int) -> None:

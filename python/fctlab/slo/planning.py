@@ -69,7 +69,7 @@ def load(spec: Spec, sets: Iterable[str] = ()) -> dict[str, Any]:
         value, folder = dict(spec), Path()
     else:
         value, folder = files.read_tables(spec, files.SPECIFICATION), Path(spec).absolute().parent
-    pairs = files.assignments(sets, "--set")
+    pairs = files.assignments(sets)
     plain.dumps(value)  # a mistake is told with its path in the specification
     found: dict[str, Any] = ask("resolve", spec=value, sets=pairs, base_dir=str(folder))
     return found

@@ -75,15 +75,15 @@ def read(text: str) -> Varied:
         if ":" in listed:
             _, _, count = ranged
             first, last = numbers
-            memory.check("--vary", int(count), "points", BYTES_PER_POINT)
+            memory.check("vary", int(count), "points", BYTES_PER_POINT)
             numbers = np.linspace(first, last, int(count)).tolist()
     except SpecError:
         raise
     except (ValueError, TypeError):
         message = f"{text!r} is not PATH=FROM:TO:COUNT or PATH=A,B,C with numbers of one unit"
-        raise SpecError("--vary", message) from None
+        raise SpecError("vary", message) from None
     if len(numbers) < 2:
-        raise SpecError("--vary", f"{text!r} has fewer than two values")
+        raise SpecError("vary", f"{text!r} has fewer than two values")
     return Varied(path.strip(), tuple(numbers), units.pop())
 
 
@@ -131,9 +131,9 @@ def sweep(
     from fctlab import formats
 
     if not 1 <= len(vary) <= 2:
-        raise SpecError("--vary", f"{len(vary)} values to vary; one or two can be drawn")
+        raise SpecError("vary", f"{len(vary)} values to vary; one or two can be drawn")
     points = math.prod(len(each.numbers) for each in vary)
-    memory.check("--vary", points, "points", BYTES_PER_POINT)
+    memory.check("vary", points, "points", BYTES_PER_POINT)
     jobs = []
     for point in itertools.product(*(each.numbers for each in vary)):
         changes = [each.change(number) for each, number in zip(vary, point, strict=True)]

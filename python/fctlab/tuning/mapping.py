@@ -50,9 +50,9 @@ def compute_mapping(
     """
     if scope not in get_args(Scope):
         known = ", ".join(get_args(Scope))
-        raise SpecError("--scope", f"{scope!r} is not a scope; known: {known}")
+        raise SpecError("scope", f"{scope!r} is not a scope; known: {known}")
     if not 1 <= queues <= 64:
-        raise SpecError("--queues", f"{queues} is not in [1, 64]")
+        raise SpecError("queues", f"{queues} is not in [1, 64]")
     scenario, _ = kinds.read_run(Path(result))
     file = Path(result) / kinds.RECORDINGS / VALUES
     if not file.exists():

@@ -126,9 +126,9 @@ def pias(
         SpecError: a parameter is out of range, or the workload has a mistake.
     """
     if not 0 < load < 1:
-        raise SpecError("--load", f"{load:g} is not in (0, 1)")
+        raise SpecError("load", f"{load:g} is not in (0, 1)")
     if not 2 <= queues <= 16:
-        raise SpecError("--queues", f"{queues} is not in [2, 16]")
+        raise SpecError("queues", f"{queues} is not in [2, 16]")
     try:
         sizes = Sizes(workload, folder)
     except SpecError as error:
