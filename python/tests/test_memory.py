@@ -83,7 +83,7 @@ def test_a_calibration_of_too_many_flows() -> None:
     spec = str(SCENARIOS / "slo-calibrate.toml")
     many = ("--scheme", "dctcp-rate", "--flows", "1000000000")
     line = refused(LIMITS[1], "calibrate", spec, *many)
-    assert line.startswith("error: flows: ") and "flows of all runs take some " in line, line
+    assert line.startswith("error: --flows: ") and "flows of all runs take some " in line, line
 
 
 def test_a_prediction_takes_what_fits_and_says_so() -> None:

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import fctlab
 from fctlab import cli, studies
-from fctlab.results import kinds, result, store
+from fctlab.results import result, store
 from fctlab.results.result import Result
 from fctlab.studies import docs, figures, runner
 from fctlab.studies.conduct import study
@@ -271,7 +271,7 @@ def test_cells_are_known_by_what_they_simulate(
     assert len(simulated) == 2
     study(with_load(0.4, TABLE.replace("0.5", "0.6")), out=tmp_path, seeds=1)
     assert len(simulated) == 3  # the same scenario reads another file
-    monkeypatch.setattr(kinds, "engine", lambda: "another build")
+    monkeypatch.setattr(runner, "engine", lambda: "another build")
     study(with_load(0.3, TABLE), out=tmp_path, seeds=1)
     assert len(simulated) == 4
 

@@ -64,9 +64,10 @@ fn place(list: &[Value], key: &str) -> Result<usize, String> {
     let place = named.or_else(|| key.parse().ok());
     place.filter(|&i| i < list.len()).ok_or_else(|| {
         let names: Vec<_> = list.iter().filter_map(|i| i["name"].as_str()).collect();
-        match names.is_empty() {
-            true => format!("{key} is not in 0..{}", list.len()),
-            false => format!("{key} is not one of {}", names.join(", ")),
+        if names.is_empty() {
+            format!("{key} is not in 0..{}", list.len())
+        } else {
+            format!("{key} is not one of {}", names.join(", "))
         }
     })
 }
