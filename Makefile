@@ -34,7 +34,7 @@ test: $(INSTALLED) tools
 	cargo fmt --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo test --release --workspace
-	$(BIN)/pytest --numprocesses auto --dist worksteal
+	$(BIN)/pytest --numprocesses auto --dist loadgroup
 
 bench: $(INSTALLED) tools
 	$(BIN)/fctlab bench packet
@@ -73,7 +73,7 @@ tools:
 	@command -v valgrind >/dev/null || \
 		{ test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -qq -y valgrind; } >/dev/null 2>&1 || \
 		echo "skipped: instructions are not counted without valgrind (sudo apt install valgrind)"
-	@$(BIN)/python -c 'import ray' 2>/dev/null || $(BIN)/pip install --quiet 'ray>=2.9' 2>/dev/null || \
+	@$(BIN)/python -c 'import ray' 2>/dev/null || $(BIN)/pip install --quiet ray 2>/dev/null || \
 		echo "skipped: no jobs on a Ray cluster, since Ray cannot be had for this Python"
 	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || \
 		rustup component add rustfmt clippy

@@ -86,7 +86,7 @@ def check_kind(name: str, tables: Iterable[str], wanted: Kind) -> None:
         return
     for kind in KINDS:
         if keys & kind.telltales:
-            readers = " and ".join(f"`fctlab {command}`" for command in kind.commands)
+            readers = ", ".join(f"`fctlab {command}`" for command in kind.commands)
             raise SpecError(name, f"is {kind.name}, for {readers}; {wanted.name} is needed here")
 
 

@@ -13,8 +13,9 @@ import json
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
 from queue import Empty, SimpleQueue
@@ -121,6 +122,24 @@ def run_jobs(
     finally:
         if executor is None:
             pool.shutdown()
+
+
+def do_all(
+    jobs: Sequence[Job[T]],
+    *,
+    executor: Executor | None = None,
+    started: Callable[[Job[T]], object] = lambda job: None,
+) -> list[T]:
+    """What jobs return, in their order; all cores work on them. See `run_jobs`."""
+    ends = run_jobs(jobs, at_once(executor), executor=executor, started=started)
+    with closing(ends) as done:
+        found = {id(job): result for job, result in done}
+    return [found[id(job)] for job in jobs]
+
+
+def at_once(executor: Executor | None) -> int:
+    """How many cores jobs may use together: the executor's if it says so, else this process's."""
+    return getattr(executor, "cores", None) or cores()
 
 
 def engine() -> str:

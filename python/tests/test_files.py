@@ -14,17 +14,21 @@ SPECIFICATION = SCENARIOS / "slo-two-classes.toml"
 SWEEP = 'scenario = "star-incast.toml"\nseeds = 3\n'
 INSTANCE = "ingress_ports = 1\negress_ports = 1\nflows = []\n"
 WRONG = [
-    ("run", SPECIFICATION, "is a specification of SLOs, for `fctlab predict` and"),
-    ("compare", SPECIFICATION, "is a specification of SLOs, for `fctlab predict` and"),
-    ("predict", SCENARIO, "is a scenario, for `fctlab run` and `fctlab compare`; a specif"),
+    ("run", SPECIFICATION, "is a specification of SLOs, for `fctlab predict`, `fctlab plan`, `f"),
+    (
+        "compare",
+        SPECIFICATION,
+        "is a specification of SLOs, for `fctlab predict`, `fctlab plan`, `f",
+    ),
+    ("predict", SCENARIO, "is a scenario, for `fctlab run`, `fctlab compare`; a specif"),
     (
         "plan",
         "sweep.toml",
         "is a sweep, for `fctlab sweep`; a specification of SLOs is needed",
     ),
     ("run", "instance.toml", "is an instance of the big switch, for `fctlab bigswitch run`; a sc"),
-    ("sweep", SCENARIO, "is a scenario, for `fctlab run` and `fctlab compare`; a sweep is needed"),
-    ("bigswitch run", SCENARIO, "is a scenario, for `fctlab run` and `fctlab compare`; an inst"),
+    ("sweep", SCENARIO, "is a scenario, for `fctlab run`, `fctlab compare`; a sweep is needed"),
+    ("bigswitch run", SCENARIO, "is a scenario, for `fctlab run`, `fctlab compare`; an inst"),
 ]
 
 

@@ -17,7 +17,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 STEP = re.compile(r"<!-- recipe: (.+?) -->\n```\w+\n(.*?)```", re.DOTALL)
 
-pytestmark = pytest.mark.skipif(not shutil.which("cargo"), reason="cargo is not installed")
+pytestmark = [
+    pytest.mark.skipif(not shutil.which("cargo"), reason="cargo is not installed"),
+    pytest.mark.xdist_group("recipe"),  # one build
+]
 
 Answer = Callable[..., subprocess.CompletedProcess[str]]
 

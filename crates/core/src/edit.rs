@@ -15,14 +15,15 @@ use crate::spec::Plain;
 /// There is no such place, or nothing there that percent would change.
 pub fn set(value: &mut Value, path: &str, text: &str) -> Result<(), SpecError> {
     let mut here = value;
-    let mut parent = "";
+    let (mut above, mut parent) = ("", "");
     for key in path.split('.') {
         if key.is_empty() {
             let message = "is not a path; write keys with dots between, such as traffic.load";
             return Err(SpecError::new(path, message));
         }
         if let Value::String(short) = here {
-            let word = if parent == "scheme" { "preset" } else { "kind" };
+            let is_scheme = parent == "scheme" || above == "schemes";
+            let word = if is_scheme { "preset" } else { "kind" };
             *here = json!({ word: short });
         }
         if here.is_null() {
@@ -39,7 +40,7 @@ pub fn set(value: &mut Value, path: &str, text: &str) -> Result<(), SpecError> {
                 return Err(SpecError::new(path, message));
             }
         };
-        parent = key;
+        (above, parent) = (parent, key);
     }
     *here = match percent(text) {
         Some(change) => {
@@ -105,7 +106,7 @@ mod tests {
     use super::*;
 
     fn changed(path: &str, text: &str) -> Result<Value, String> {
-        let mut value = json!({"queue": "wfq", "scheme": "dctcp", "links": [{"up": 1}], "classes": [
+        let mut value = json!({"queue": "wfq", "scheme": "dctcp", "schemes": {"mine": "pias"}, "links": [{"up": 1}], "classes": [
             {"name": "web", "load": 0.25}, {"name": "rpc", "rate": "10Gbps"}]});
         set(&mut value, path, text).map_err(|e| e.to_string())?;
         Ok(value)
@@ -135,6 +136,10 @@ mod tests {
         assert_eq!(
             of("scheme.ecn_threshold", "30KB")["scheme"],
             json!({"preset": "dctcp", "ecn_threshold": "30KB"})
+        );
+        assert_eq!(
+            of("schemes.mine.transport.g", "0.5")["schemes"]["mine"],
+            json!({"preset": "pias", "transport": {"g": 0.5}})
         );
     }
 

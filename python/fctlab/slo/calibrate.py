@@ -12,7 +12,6 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ import numpy as np
 
 from fctlab import memory
 from fctlab.errors import SpecError
-from fctlab.jobs import Job, Told, cores, run_jobs
+from fctlab.jobs import Job, Told, do_all
 from fctlab.slo import bottleneck, planning
 
 if TYPE_CHECKING:
@@ -126,12 +125,9 @@ def calibrate(
         for name, n in counts.items()
         for load in loads
     ]
-    ends = run_jobs(jobs, cores(), executor=executor, started=lambda job: tell(job.name))
-    with closing(ends) as done:
-        found = {job.name: sample for job, sample in done}
-    all_samples = [found[job.name] for job in jobs]
+    found = do_all(jobs, executor=executor, started=lambda job: tell(job.name))
     half = len(jobs) // 2
-    samples = (all_samples[:half], all_samples[half:])
+    samples = (found[:half], found[half:])
     tell(f"model: at most {ROUNDS} sets of parameters")
     fitted = _fit(samples[0], loaded["cc"])
     return {

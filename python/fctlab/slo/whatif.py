@@ -7,7 +7,6 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from fctlab import memory
 from fctlab.errors import SpecError
-from fctlab.jobs import Job, Told, cores, run_jobs
+from fctlab.jobs import Job, Told, cores, do_all
 from fctlab.slo import planning
 
 if TYPE_CHECKING:
@@ -132,20 +131,19 @@ def sweep(
 
     if not 1 <= len(vary) <= 2:
         raise SpecError("vary", f"{len(vary)} values to vary; one or two can be drawn")
-    points = math.prod(len(each.numbers) for each in vary)
-    memory.check("vary", points, "points", BYTES_PER_POINT)
+    count = math.prod(len(each.numbers) for each in vary)
+    memory.check("vary", count, "points", BYTES_PER_POINT)
+    points = list(itertools.product(*(each.numbers for each in vary)))
     jobs = []
-    for point in itertools.product(*(each.numbers for each in vary)):
+    for point in points:
         changes = [each.change(number) for each, number in zip(vary, point, strict=True)]
         given = {"spec": planning.load(spec, [*sets, *changes]), "most_flows": most_flows}
         jobs.append(Job(", ".join(changes), predicted, given, cores()))
-    ends = run_jobs(jobs, cores(), executor=executor, started=lambda job: tell(job.name))
-    with closing(ends) as done:
-        found = {job.name: classes for job, classes in done}
+    found = do_all(jobs, executor=executor, started=lambda job: tell(job.name))
     rows = []
-    for job, point in zip(jobs, itertools.product(*(v.numbers for v in vary)), strict=True):
+    for point, classes in zip(points, found, strict=True):
         here = {each.name: number for each, number in zip(vary, point, strict=True)}
-        for each in found[job.name]:
+        for each in classes:
             for sli in each["slis"]:
                 low, high = sli["ci95"] or (None, None)
                 rows.append(

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fctlab.errors import OutputError, SpecError
-from fctlab.jobs import cores
+from fctlab.jobs import at_once
 from fctlab.results import drafts
 from fctlab.results.points import PointStore
 from fctlab.sweep import grid as grids
@@ -124,12 +124,12 @@ def sweep(
     grid = _grid(file, shard)
     if workers is not None and workers < 1:
         raise SpecError("workers", f"{workers} is not at least 1")
-    at_once = workers or getattr(executor, "cores", None) or cores()
-    planned = running.plan(grid, at_once)
+    most = workers or at_once(executor)
+    planned = running.plan(grid, most)
     directory = Path(out) if out is not None else Path("results") / grid.name
     points = PointStore(store if store is not None else directory / STORE, create=True)
     try:
-        found = running.perform(planned, points, at_once, executor, watch)
+        found = running.perform(planned, points, most, executor, watch)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(_kept(points)) from None
     except OSError as error:
