@@ -159,6 +159,21 @@ def key(function: Callable[..., Any], given: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
+def named(function: Callable[..., Any]) -> dict[str, str]:
+    """A module-level function as plain values: part of a job's input, and of its key.
+
+    Returns:
+        ``name``, as `pkgutil.resolve_name` takes it; ``source``, a digest of its module's source.
+
+    Raises:
+        ValueError: it is a lambda or inside another function, which no other process could find.
+    """
+    if "<" in function.__qualname__:
+        raise ValueError(f"{function.__module__}.{function.__qualname__} is not at module level")
+    source = hashlib.sha256(_source(function).encode()).hexdigest()
+    return {"name": f"{function.__module__}:{function.__qualname__}", "source": source}
+
+
 @cache
 def _source(function: Callable[..., Any]) -> str:
     return inspect.getsource(inspect.getmodule(function) or function)

@@ -116,10 +116,10 @@ def test_queries_that_are_cut_are_not_left_out(program: Program) -> None:
 def run_of(cell: str, seed: int, value: float, bound: bool) -> Run:
     row: dict[str, Any] = {"class": "all", "traffic_class": "all", "avg_slowdown": value}
     return Run(
+        cell,
+        seed,
+        {},
         {
-            "cell": cell,
-            "seed": seed,
-            "scenario": {},
             "summary": [row | {"avg_slowdown_lower_bound": bound, "unfinished": int(bound)}],
             "counters": {
                 "flows_started": 1,
@@ -128,9 +128,7 @@ def run_of(cell: str, seed: int, value: float, bound: bool) -> Run:
                 "data_packets": 1,
             },
             "extras": {"queries": {"avg_s": value, "avg_s_lower_bound": bound}},
-            "perf": {},
-            "kept": {},
-        }
+        },
     )
 
 

@@ -11,7 +11,8 @@ import pytest
 
 import fctlab
 from fctlab import SpecError
-from fctlab.results import comparison
+from fctlab.results import comparison, simulation
+from fctlab.results.points import PointStore
 from fctlab.studies import runner
 from fctlab.studies.study import Cell
 from tests.conftest import SMALL
@@ -94,7 +95,7 @@ def simulated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[object]:
     Path("late.csv").write_text(LATE + "0,0,one,1000\n")
     Path("far.csv").write_text("start_s,src,dst,size_bytes\n0,0,99,1000\n")
     runs: list[object] = []
-    for module in (comparison, runner):
+    for module in (comparison, simulation):
         monkeypatch.setattr(module, "simulate", lambda *arguments: runs.append(arguments))
     return runs
 
@@ -105,7 +106,8 @@ def by_compare(good: dict[str, Any], bad: dict[str, Any]) -> None:
 
 def by_study(good: dict[str, Any], bad: dict[str, Any]) -> None:
     cells = [Cell("good", good), Cell("bad", bad)]
-    runner.run(cells, 1, Path("out"), 1)
+    work = runner.Work(PointStore("out/store", create=True), 1)
+    runner.run(cells, 1, Path("out"), work)
 
 
 @pytest.mark.parametrize("by", [by_compare, by_study])

@@ -16,10 +16,11 @@ import pytest
 from typer.testing import CliRunner
 
 import fctlab
-from fctlab import cli, studies
-from fctlab.results import result, store
+from fctlab import cli, jobs, studies
+from fctlab.results import result, simulation, store
+from fctlab.results.points import PointStore
 from fctlab.results.result import Result
-from fctlab.studies import docs, figures, runner
+from fctlab.studies import docs, figures
 from fctlab.studies.conduct import study
 from fctlab.studies.figures import Quantity
 from fctlab.studies.judged import hosts as hosts_of
@@ -52,9 +53,14 @@ def sizes(found: Result) -> dict[str, Any]:
     return {"bytes": int(found.flows["size_bytes"].sum())}
 
 
+def trace(found: Result) -> str:
+    """The flows of a run."""
+    return found.flows.select("start_s", "src", "dst", "size_bytes").write_csv()
+
+
 def two_cells(mode: Mode) -> Plan:
     """Web-like sizes from a file, under DCTCP and under pFabric's SRPT."""
-    sizes_file = {"kind": "cdf", "file": Source("sizes.csv", lambda _: TABLE)}
+    sizes_file = {"kind": "cdf", "file": Source("sizes.csv", str, (TABLE,))}
     traffic = {"workload": sizes_file, "load": 0.6, "flows": 300}
     fifo, srpt = (
         Cell(name, {**SMALL, "traffic": traffic, "scheme": preset}, cost, keep)
@@ -106,7 +112,7 @@ def simulated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(f"{scenario['scheme']['name']} {scenario['seed']}")
         return simulate(scenario, *rest)
 
-    monkeypatch.setattr(runner, "simulate", watched)
+    monkeypatch.setattr(simulation, "simulate", watched)
     return names
 
 
@@ -245,7 +251,7 @@ def test_a_stopped_study_goes_on(tmp_path: Path, simulated: list[str]) -> None:
 
     with pytest.raises(KeyboardInterrupt, match=r"kept \d+ finished runs? in .*goes on from there"):
         study(TWO, out=tmp_path, seeds=20, workers=1, watch=stop)
-    kept = len(list((tmp_path / "cells").iterdir()))
+    kept = len(PointStore(tmp_path / "store").names())
     started = len(simulated)
     assert not (tmp_path / "report.json").exists()
     assert 0 < kept < 40
@@ -258,7 +264,7 @@ def test_cells_are_known_by_what_they_simulate(
     tmp_path: Path, simulated: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def with_load(load: float, text: str) -> Study:
-        file = Source("sizes.csv", lambda _: text)
+        file = Source("sizes.csv", str, (text,))
         traffic = {"workload": {"kind": "cdf", "file": file}, "load": load, "flows": 50}
         cell = Cell("only", {**SMALL, "traffic": traffic})
         part = ratio("r", cell, cell, Band.within(0.1))
@@ -271,7 +277,7 @@ def test_cells_are_known_by_what_they_simulate(
     assert len(simulated) == 2
     study(with_load(0.4, TABLE.replace("0.5", "0.6")), out=tmp_path, seeds=1)
     assert len(simulated) == 3  # the same scenario reads another file
-    monkeypatch.setattr(runner, "engine", lambda: "another build")
+    monkeypatch.setattr(jobs, "engine", lambda: "another build")
     study(with_load(0.3, TABLE), out=tmp_path, seeds=1)
     assert len(simulated) == 4
 
@@ -279,15 +285,11 @@ def test_cells_are_known_by_what_they_simulate(
 def test_a_source_may_come_from_a_run(tmp_path: Path, simulated: list[str]) -> None:
     first: dict[str, Any] = {**SMALL, "traffic": {**SMALL["traffic"], "flows": 40}, "scheme": "tcp"}
 
-    def trace(found: Result | None) -> str:
-        assert found is not None
-        return found.flows.select("start_s", "src", "dst", "size_bytes").write_csv()
-
-    sizes_file = {"kind": "cdf", "file": Source("sizes.csv", lambda _: TABLE)}
+    sizes_file = {"kind": "cdf", "file": Source("sizes.csv", str, (TABLE,))}
     first["traffic"]["workload"] = sizes_file  # a run may need files, too
 
     def replay(name: str) -> Cell:
-        source = Source(f"{name}.csv", trace, first)
+        source = Source(f"{name}.csv", trace, (), first)
         return Cell(name, {**SMALL, "traffic": {"trace": source}})
 
     part = ratio("r", replay("a"), replay("b"), Band.within(0.1))
@@ -407,17 +409,17 @@ def test_study_refuses_an_output_that_cannot_be(program: Program, tmp_path: Path
 def test_ctrl_c_ends_a_study_within_a_second_and_says_how_to_go_on(tmp_path: Path) -> None:
     command = [PROGRAM, "study", "ads", "--only", "ads-2", "--workers", "1", "--out", "out"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
-        wait_for(tmp_path, "out/cells/*.json")
+        wait_for(tmp_path, "out/store/points/*/*.json")
         said = interrupt(process, signal.SIGINT)
     counted = re.fullmatch(
-        r"interrupted: kept (\d+) finished runs? in out/cells; "
+        r"interrupted: kept (\d+) finished runs? in out/store; "
         r"the same command goes on from there\n",
         said,
     )
     assert counted, said
-    kept = list((tmp_path / "out" / "cells").iterdir())
+    kept = PointStore(tmp_path / "out" / "store").names()
     assert len(kept) == int(counted[1]) > 0
-    assert [f.name for f in (tmp_path / "out").iterdir()] == ["cells"]
+    assert [f.name for f in (tmp_path / "out").iterdir()] == ["store"]
 
 
 @pytest.mark.parametrize("mode", ["quick", "full"])
@@ -442,15 +444,13 @@ def test_judging_is_a_matter_of_the_parts_that_count() -> None:
 
 def runs_of(slowdowns: dict[str, list[float]]) -> Results:
     """Runs of cells whose average slowdowns are given, seed by seed."""
-    blank: dict[str, Any] = {"scenario": {}, "counters": {}, "extras": {}, "perf": {}, "kept": {}}
+    row = {"class": "all", "traffic_class": "all"}
     return Results(
         Run(
-            {
-                **blank,
-                "cell": name,
-                "seed": seed,
-                "summary": [{"class": "all", "traffic_class": "all", "avg_slowdown": value}],
-            }
+            name,
+            seed,
+            {},
+            {"summary": [row | {"avg_slowdown": value}], "counters": {}, "extras": {}},
         )
         for name, values in slowdowns.items()
         for seed, value in enumerate(values, 1)
@@ -491,7 +491,7 @@ def test_every_cell_of_the_studies_is_a_scenario(mode: Mode, tmp_path: Path) -> 
     def filled(value: Any) -> Any:
         if isinstance(value, Source):
             if value.scenario is None:
-                text = value.make(None)
+                text = value.make(*value.arguments)
             else:  # a mapping: of so many queues as its name says
                 queues = int(Path(value.name).stem.rpartition("-")[2])
                 text = json.dumps({"thresholds": list(range(1, queues))})

@@ -26,7 +26,7 @@ def resolved(plan: Plan, folder: Path) -> dict[str, Any]:
     def ready(value: Any) -> Any:
         if isinstance(value, Source):
             assert value.scenario is None
-            (folder / value.name).write_text(value.make(None))
+            (folder / value.name).write_text(value.make(*value.arguments))
             return str(folder / value.name)
         if isinstance(value, Mapping):
             if value.get("kind") == "mapped" and "file" in value["mapping"]:

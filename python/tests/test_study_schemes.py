@@ -120,8 +120,8 @@ def test_awafs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_run_without_timeouts_has_half_a_timeout() -> None:
-    run = blank("x", 1) | {"counters": {"timeouts": 0, "flows_started": 100}}
-    assert awafs.timeouts(Run(run)) == 0.005
+    found = blank() | {"counters": {"timeouts": 0, "flows_started": 100}}
+    assert awafs.timeouts(Run("x", 1, {}, found)) == 0.005
 
 
 def test_ascc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,17 +166,12 @@ def test_crosscut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "## What to choose" in text and report.advice[0] in text
 
 
-def blank(cell: str, seed: int) -> dict[str, Any]:
-    """A run of nothing."""
+def blank() -> dict[str, Any]:
+    """What a run of nothing found."""
     return {
-        "cell": cell,
-        "seed": seed,
-        "scenario": {},
         "summary": [],
         "counters": {"timeouts": 0, "flows_started": 1000},
         "extras": {"starvation": {"max_s": 0.01}, "queries": {"avg_s": 1e-3, "p99_s": 2e-3}},
-        "perf": {},
-        "kept": {},
     }
 
 
@@ -194,7 +189,7 @@ def test_advice_follows_from_the_numbers() -> None:
             {"class": size, "traffic_class": crosscut.DESCRIPTIONS[workload], "flows": 10, **row}
             for size in ("all", "small", "medium", "large")
         ]
-        return Run(blank(cell, seed) | {"summary": summary})
+        return Run(cell, seed, {}, blank() | {"summary": summary})
 
     results = Results(
         run(lab.cell(scheme, workload, load).id, scheme.name, workload, seed)

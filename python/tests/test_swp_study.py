@@ -11,7 +11,7 @@ from fctlab import studies
 from fctlab.peers import ns3
 from fctlab.studies import conduct
 from fctlab.studies.swp import accuracy, capacity, isolation, shaping, timing
-from fctlab.studies.swp.readings import ALL, BOTH, DELIVERY, TEXT
+from fctlab.studies.swp.readings import ALL, BOTH, DELIVERY
 
 
 def test_every_claim_is_a_row() -> None:
@@ -99,7 +99,7 @@ def test_the_rise_of_an_inflation_has_an_interval() -> None:
 
 def test_isolation_measures_both_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(isolation.FLOWS, "quick", 20_000)
-    found = isolation._predict("CC + PQ", 40, 0.5, 1, "quick", TEXT, isolation.CC)
+    found = isolation.measured("CC + PQ", 40, 1, "quick")
     assert 1 <= found["foreground"] < found["background"]
 
 
@@ -107,7 +107,7 @@ def test_a_weight_that_does_not_do_is_none(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(isolation.FLOWS, "quick", 20_000)
     monkeypatch.setattr(isolation, "TARGET", 1.0)
     name = "CC + TC weights"
-    assert isolation.tuned.__wrapped__(name, "quick") is None
+    assert isolation.tuned(name, "quick") is None
 
 
 def test_the_least_weight_is_found_to_its_precision() -> None:
@@ -135,7 +135,7 @@ def test_readings_are_other_specifications(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(capacity, "least_links", least)
     for reading in ALL:
-        assert capacity.scenario.__wrapped__(3, 1, 0.5, reading) is None
+        assert capacity.scenario(3, 1, 0.5, reading) is None
     text, one_way, ideal, both = asked
     assert text == capacity.draw_spec(3, 1)
     assert one_way == {**text, "network": {**text["network"], "fct_ends": "delivery"}}
@@ -196,7 +196,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(accuracy, "LEAST", 20)
     for mix in (*accuracy.ALONE, *accuracy.WEIGHTED):
         monkeypatch.setitem(mix.flows, "quick", 3_000 if mix.name != "WebSearch" else 300)
-    accuracy.measured.cache_clear()
     timing.timed.cache_clear()
 
 

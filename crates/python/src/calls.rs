@@ -87,6 +87,18 @@ pub(crate) fn call_with<T: Send + 'static>(
     })
 }
 
+/// The same; `told`, if there is one, is called with None again and again.
+pub(crate) fn call_telling<T: Send + 'static>(
+    py: Python<'_>,
+    told: Option<Py<PyAny>>,
+    work: impl FnOnce(&Stop) -> PyResult<T> + Send + 'static,
+) -> PyResult<T> {
+    call_with(py, work, move |py| match &told {
+        Some(told) => told.call1(py, (py.None(),)).map(drop),
+        None => Ok(()),
+    })
+}
+
 fn no_thread(error: &io::Error) -> PyErr {
     PyMemoryError::new_err(format!("no thread for the engine: {error}"))
 }

@@ -21,7 +21,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
 
-use crate::calls::call;
+use crate::calls::{call, call_telling};
 use crate::errors::{guarded, spec_error, value};
 
 /// Simulation engines of fctlab; see the package `fctlab` for the interface meant for people.
@@ -155,11 +155,13 @@ fn map_values(
     })
 }
 
-/// Answers a question about the slotted big switch: JSON in, JSON out.
+/// Answers a question about the slotted big switch: JSON in, JSON out. `told` is called with None
+/// again and again meanwhile; what it raises ends it.
 #[pyfunction]
-fn bigswitch(py: Python<'_>, question_json: &str) -> PyResult<String> {
+#[pyo3(signature = (question_json, told=None))]
+fn bigswitch(py: Python<'_>, question_json: &str, told: Option<Py<PyAny>>) -> PyResult<String> {
     let question = value(question_json)?;
-    call(py, |_| {
+    call_telling(py, told, |_| {
         let answer = fctlab_bigswitch::api::answer(question).map_err(spec_error)?;
         Ok(answer.to_string())
     })

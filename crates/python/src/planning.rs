@@ -4,7 +4,7 @@ use fctlab_planner::evaluate::Meter;
 use fctlab_planner::{api, tables};
 use pyo3::prelude::*;
 
-use crate::calls::{Stop, call, call_with};
+use crate::calls::{Stop, call, call_telling};
 use crate::errors::{spec_error, value};
 use crate::table::Table;
 
@@ -18,13 +18,9 @@ pub(crate) fn planning(
     told: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let question = value(question_json)?;
-    let work = |stop: &Stop| {
+    call_telling(py, told, |stop| {
         let answer = api::answer(question, &meter(stop)).map_err(spec_error)?;
         Ok(answer.to_string())
-    };
-    call_with(py, work, |py| match &told {
-        Some(told) => told.call1(py, (py.None(),)).map(drop),
-        None => Ok(()),
     })
 }
 

@@ -22,6 +22,13 @@ Engine = Annotated[
 Seed = Annotated[int | None, typer.Option(help="Instead of the scenario's seed.")]
 Out = Annotated[Path | None, typer.Option(parser=output, help="Save the result in this directory.")]
 Workers = Annotated[int | None, typer.Option(help="Runs at once.", show_default="one per core")]
+Executor = Annotated[
+    str | None, typer.Option(help="threads or ray: what does the runs.", show_default="threads")
+]
+Address = Annotated[
+    str | None,
+    typer.Option(help="Of a Ray cluster: auto, or HOST:PORT.", show_default="a local one"),
+]
 ShowProgress = Annotated[
     bool | None,
     typer.Option("--progress/--no-progress", help="Progress on stderr.", show_default="on a tty"),

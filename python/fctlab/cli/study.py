@@ -9,7 +9,7 @@ import typer
 
 from fctlab import studies
 from fctlab.cli import progress as showing
-from fctlab.cli.options import ShowProgress, Workers, items
+from fctlab.cli.options import Address, Executor, ShowProgress, Workers, items
 from fctlab.cli.terminal import AsJson, Force, output, say, show, show_json
 
 
@@ -40,16 +40,19 @@ def study(
         str | None, typer.Option(metavar="A,B", help="Only claims whose ids start so.")
     ] = None,
     workers: Workers = None,
+    executor: Executor = None,
+    address: Address = None,
     as_json: AsJson = False,
     progress: ShowProgress = None,
 ) -> None:
     """Reproduce a paper: its figures, and a table claim by claim (paper / here / verdict)."""
+    from fctlab.cluster import opened
     from fctlab.studies import conduct, report
 
     chosen = studies.load(name)
     mode: Literal["quick", "full"] = "full" if full else "quick"
     out = out or Path("results") / f"{name}-{mode}"
-    with showing.of_study(progress) as watch:
+    with opened(executor, address) as pool, showing.of_study(progress) as watch:
         found = conduct.study(
             chosen,
             mode,
@@ -58,6 +61,7 @@ def study(
             seeds=seeds,
             only=items("--only", only, str),
             workers=workers,
+            executor=pool,
             watch=watch,
         )
     if as_json:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fctlab.cli import progress as showing
-from fctlab.cli.options import ShowProgress, Workers
+from fctlab.cli.options import Address, Executor, ShowProgress, Workers
 from fctlab.cli.terminal import AsJson, output, say, show, show_json
 
 PANEL = "Simulate"
@@ -43,14 +43,8 @@ def sweep(
     shard: Annotated[
         str | None, typer.Option(metavar="K/N", help="Only this part of the cells, such as 3/16.")
     ] = None,
-    executor: Annotated[
-        str | None,
-        typer.Option(help="threads or ray: what computes the points.", show_default="threads"),
-    ] = None,
-    address: Annotated[
-        str | None,
-        typer.Option(help="Of a Ray cluster: auto, or HOST:PORT.", show_default="a local one"),
-    ] = None,
+    executor: Executor = None,
+    address: Address = None,
     workers: Workers = None,
     as_json: AsJson = False,
     progress: ShowProgress = None,

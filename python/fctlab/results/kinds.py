@@ -29,7 +29,7 @@ WHATIF = ("whatif.csv", "whatif.png")
 CLASSES = "classes.toml"
 FITTED = "by fctlab fit"
 """In the first line of `CLASSES`."""
-STUDY = ("report.json", "report.md", "report.html", "figures", "cells", "inputs", "computed")
+STUDY = ("report.json", "report.md", "report.html", "figures", "store", "inputs")
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def _is_study(directory: Path) -> bool:
     if "study" in read_object(directory / REPORT):
         return True
     seen = {e.name for e in directory.iterdir() if not e.name.startswith(PREFIX)}
-    return "cells" in seen and seen <= set(STUDY)
+    return "store" in seen and seen <= set(STUDY)
 
 
 def _is_fit(directory: Path) -> bool:
@@ -111,7 +111,9 @@ COMPARISON = Kind(
 KEPT = Kind(
     "interrupted comparison", (RUNS,), _is_kept, lambda directory: len(saved_runs(directory))
 )
-STUDIES = Kind("study", STUDY, _is_study, lambda directory: len(list(directory.glob("cells/*"))))
+STUDIES = Kind(
+    "study", STUDY, _is_study, lambda directory: len(list(directory.glob("store/points/*/*.json")))
+)
 SWEEP = Kind("what-if", WHATIF, lambda directory: all((directory / n).is_file() for n in WHATIF))
 FIT = Kind("fit", (CLASSES, "sizes-*.csv", "flows-*.csv"), _is_fit, index=CLASSES)
 KINDS = (RUN, COMPARISON, KEPT, STUDIES, SWEEP, FIT)

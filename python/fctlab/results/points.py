@@ -26,7 +26,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fctlab.errors import OutputError, SpecError
+from fctlab.jobs import Job, key
 from fctlab.results.drafts import PREFIX, left_behind, write_whole
+from fctlab.results.inputs import packed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -61,6 +63,42 @@ class Point:
         text = _canonical({"format": FORMAT, "key": self.key, **body})
         digest = hashlib.sha256(text.encode()).hexdigest()
         return f'{{"digest":"{digest}","point":{text}}}\n'.encode()
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a job returns whose answer is a point.
+
+    Attributes:
+        answer: plain values, the same wherever they are found.
+        times: how long it took (``wall_s``, ``cpu_s``, ...); no part of the point.
+        flows: Parquet, if flows are kept.
+    """
+
+    answer: dict[str, Any]
+    times: dict[str, Any]
+    flows: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A job whose answer is a point.
+
+    Attributes:
+        key: of the job: the point's name in a store.
+        given: the job's input, with digests in the place of names of files.
+        job: what is done where the point is not there.
+    """
+
+    key: str
+    given: dict[str, Any]
+    job: Job[Found]
+
+    @classmethod
+    def of(cls, job: Job[Found]) -> Wanted:
+        """What `job` finds."""
+        given, _ = packed(job.input)
+        return cls(key(job.function, given), given, job)
 
 
 def _canonical(value: object) -> str:
@@ -138,6 +176,11 @@ class PointStore:
             write_whole(file, point.encoded())
         except OSError as error:
             raise OutputError(f"{self.directory}: {error.strerror or error}") from error
+
+    def keep(self, wanted: Wanted, found: Found) -> None:
+        """Keep what a job found, as `put` does."""
+        digest = None if found.flows is None else hashlib.sha256(found.flows).hexdigest()
+        self.put(Point(wanted.key, wanted.given, found.answer, digest), found.times, found.flows)
 
     def get(self, key: str) -> Point:
         """A point.

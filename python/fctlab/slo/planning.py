@@ -266,6 +266,7 @@ def provision(
     *,
     precision: float | None = None,
     most_flows: int | None = None,
+    told: Told | None = None,
 ) -> dict[str, Any]:
     """Find the least link rate with which each strategy meets every SLO.
 
@@ -276,6 +277,7 @@ def provision(
         precision: flows behind each SLI, in multiples of the least (1,000 for a p99).
         most_flows: at most so many flows at each capacity; default: 40 million. Never more than
             fit into memory; ``warnings`` say where `precision` takes more.
+        told: called again and again meanwhile; what it raises ends it.
 
     Returns:
         ``strategies``: ``{"strategy", "capacity_bps" (None when 64 times the offered load does
@@ -294,6 +296,7 @@ def provision(
             raise SpecError("strategies", f"{name!r} is not a strategy; known: {known}")
     found: dict[str, Any] = ask(
         "provision",
+        told,
         spec=load(spec),
         strategies=chosen,
         precision=precision,

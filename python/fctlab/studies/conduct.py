@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from os import PathLike
 
 from fctlab import studies
 from fctlab.errors import SpecError
-from fctlab.jobs import cores
+from fctlab.jobs import at_once
 from fctlab.results import store
-from fctlab.studies import memory, runner
+from fctlab.results.points import PointStore
+from fctlab.studies import asked, runner
+from fctlab.studies.asked import Answers
 from fctlab.studies.report import FIGURES, Report
-from fctlab.studies.runner import Watch
+from fctlab.studies.runner import Task, Watch, Work
 from fctlab.studies.study import SEEDS, Mode, Study
 
 
@@ -25,6 +28,7 @@ def study(
     seeds: int | None = None,
     only: Sequence[str] = (),
     workers: int | None = None,
+    executor: Executor | None = None,
     watch: Watch | None = None,
 ) -> Report:
     """Measure every claim of a paper and write the report.
@@ -33,13 +37,13 @@ def study(
         which: name of a study.
         mode: ``"quick"`` shrinks fabric, flows and seeds, never the list of claims;
             ``"full"`` is the paper's scale.
-        out: directory of the report; finished runs are kept in its ``cells/``, what takes long
-            without cells in ``computed/``, and a study that is started again there goes on where
-            it ended.
+        out: directory of the report; every finished run and answer is a point of its ``store/``,
+            and a study that is started again there goes on where it ended.
         force: let `out` replace another result, or be a directory that holds something else.
         seeds: 5 (quick) or 10 (full) unless given.
         only: the claims whose ids start so, instead of all.
         workers: runs at once; one per core unless given.
+        executor: of ``concurrent.futures``, does the runs instead of threads of this process.
         watch: told how far the study has come.
 
     Raises:
@@ -62,14 +66,16 @@ def study(
     command += ["--only", ",".join(only)] if only else []
     cells = plan.cells()
     size = runner.expected_bytes(cells, number)
-    folders = (runner.CELLS, runner.INPUTS, memory.COMPUTED, FIGURES)
-    with (
-        store.gathering(out, folders, size, chosen.name, force) as folder,
-        memory.kept_in(folder / memory.COMPUTED),
-    ):
-        results = runner.run(cells, number, folder, workers or cores(), watch)
-        wall_s = time.monotonic() - begin
-        report = Report(chosen, plan, results, mode, number, " ".join(command), wall_s)
-        report.wall_s = time.monotonic() - begin  # what is computed is computed by now
-        report.save(folder)
+    folders = (runner.STORE, runner.INPUTS, FIGURES)
+    with store.gathering(out, folders, size, chosen.name, force) as folder:
+        points = PointStore(folder / runner.STORE, create=True)
+        work = Work(points, workers or at_once(executor), executor, watch)
+        results = runner.run(cells, number, folder, work)
+        answers = Answers(points)
+        with answers.given():
+            while wanted := asked.missing(plan.asking(results)):
+                work.do(map(Task, wanted))
+            wall_s = time.monotonic() - begin
+            report = Report(chosen, plan, results, mode, number, " ".join(command), wall_s)
+            report.save(folder)
     return report

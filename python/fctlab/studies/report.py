@@ -114,7 +114,7 @@ class Report:
         """How many runs there were and what they cost, in CPU time of one core."""
         runs = self.results.all
         hops = sum(run.counters["packet_hops"] for run in runs)
-        cpu = sum(run.perf["cpu_s"] for run in runs)
+        cpu = sum(run.cpu_s for run in runs)
         return {
             "runs": len(runs),
             "cpu_s": cpu,

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -30,7 +31,8 @@ Mode: TypeAlias = Literal["quick", "full"]
 SEEDS: dict[Mode, int] = {"quick": 5, "full": 10}
 
 Keep: TypeAlias = "Callable[[Result], dict[str, Any]]"
-"""What to remember of a run besides its summary, counters and extras: JSON values by name."""
+"""What to remember of a run besides its summary, counters and extras: a module-level function of
+the saved run, to plain values by name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +41,15 @@ class Source:
 
     Attributes:
         name: of the file, such as ``"imc10-8.json"``; what is made otherwise is called otherwise.
-        make: the file's text, from the saved run of `scenario` if there is one.
+        make: a module-level function whose value is the file's text; it takes the saved run of
+            `scenario`, if there is one, and `arguments`.
+        arguments: plain values.
         scenario: what has to be run first, with seed 1 unless it says otherwise.
     """
 
     name: str
-    make: Callable[[Result | None], str]
+    make: Callable[..., str]
+    arguments: tuple[Any, ...] = ()
     scenario: Mapping[str, Any] | None = None
 
 
@@ -136,17 +141,32 @@ RAISED = 2.0
 
 
 class Run:
-    """What is remembered of one run of a cell."""
+    """What is remembered of one run of a cell.
 
-    def __init__(self, record: Mapping[str, Any]) -> None:
-        self.cell: str = record["cell"]
-        self.seed: int = record["seed"]
-        self.scenario: dict[str, Any] = record["scenario"]
-        self.summary: list[dict[str, Any]] = [Values(self.cell, row) for row in record["summary"]]
-        self.counters: dict[str, int] = record["counters"]
-        self.extras: dict[str, Any] = Values(self.cell, record["extras"])
-        self.perf: dict[str, float] = record["perf"]
-        self.kept: dict[str, Any] = record["kept"]
+    Args:
+        cell: its name.
+        seed: under which it was run.
+        scenario: resolved, with digests in the place of names of files.
+        found: what `fctlab.results.simulation.simulated` answers.
+        cpu_s: that it took.
+    """
+
+    def __init__(
+        self,
+        cell: str,
+        seed: int,
+        scenario: Mapping[str, Any],
+        found: Mapping[str, Any],
+        cpu_s: float = 0.0,
+    ) -> None:
+        self.cell = cell
+        self.seed = seed
+        self.scenario = scenario
+        self.summary: list[dict[str, Any]] = [Values(cell, row) for row in found["summary"]]
+        self.counters: Mapping[str, int] = found["counters"]
+        self.extras: dict[str, Any] = Values(cell, found["extras"])
+        self.kept: Mapping[str, Any] = found.get("kept", {})
+        self.cpu_s = cpu_s
 
     def of(self, size: str, traffic_class: str = "all") -> dict[str, Any]:
         """The summary row of a size class (``"all"``, ``"small"``, ``"medium"``, ``"large"``)."""
@@ -419,6 +439,20 @@ class Plan:
             if cells.setdefault(cell.id, cell) is not cell:
                 raise ValueError(f"two cells are called {cell.id}")
         return list(cells.values())
+
+    def asking(self, results: Results) -> list[Callable[[], object]]:
+        """Whatever may ask for answers (see `asked`): what is measured or drawn without cells."""
+        return [
+            *(
+                partial(part.judge, results)
+                for claim in self.claims
+                for part in claim.parts
+                if not part.cells
+            ),
+            *(partial(c.measure, results) for c in self.checks if not c.cells),
+            *(partial(t.rows, results) for t in self.tables if not t.cells),
+            *(partial(f.draw, results) for f in self.figures if not f.cells),
+        ]
 
     def only(self, prefixes: Sequence[str]) -> Plan:
         """The claims whose ids start with one of `prefixes`, and their figures.

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from statistics import mean
 from typing import Any
 
-from fctlab.sweep import point
+from fctlab.jobs import deaf
+from fctlab.results.simulation import simulated
+from fctlab.sweep.question import asked
 from fctlab.sweep.running import Plan
 
 SHORT_FLOWS = 1000
@@ -70,14 +72,14 @@ def estimate(plan: Plan, there: set[str]) -> Estimated:
 def _cpu_s(plan: Plan, cell: int, scheme: str | None) -> float:
     """CPU seconds of a whole point, from a short one with the same settings."""
     run = plan.run(cell, scheme, plan.first_seed)
-    given = dict(run.job.input)
+    given = dict(run.wanted.job.input)
     if plan.grid.kind == "specification":
-        return float(point.asked(given, lambda _: None).times["cpu_s"])
+        return float(asked(given, deaf).times["cpu_s"])
     scenario = dict(given["scenario"])
     whole = plan.flows[cell, scheme]
     if "flows" not in scenario["traffic"] or whole <= SHORT_FLOWS:
-        return float(point.simulated(given, lambda _: None).times["cpu_s"])
+        return float(simulated(given, deaf).times["cpu_s"])
     scenario["traffic"] = {**scenario["traffic"], "flows": SHORT_FLOWS}
     scenario["measure"] = {**scenario["measure"], "warmup": "0s"}
-    short = point.simulated({**given, "scenario": scenario, "keep": "summary"}, lambda _: None)
+    short = simulated({**given, "scenario": scenario, "keep": "summary"}, deaf)
     return float(short.times["cpu_s"]) * whole / SHORT_FLOWS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import math
 from collections import deque
@@ -14,15 +13,15 @@ from typing import Any, TypeAlias
 
 from fctlab import memory
 from fctlab.errors import SpecError
-from fctlab.jobs import Job, key, run_jobs
-from fctlab.results.inputs import packed
-from fctlab.results.points import Point, PointStore
+from fctlab.jobs import Job, run_jobs
+from fctlab.results.points import Found, PointStore, Wanted
+from fctlab.results.simulation import simulated
 from fctlab.scenario import Scenario, load_scenario, toml, warn
 from fctlab.slo import planning
-from fctlab.sweep import point
 from fctlab.sweep.grid import Cell, Grid, Until
 from fctlab.sweep.looks import Estimate, Verdict
 from fctlab.sweep.metrics import check, value_of
+from fctlab.sweep.question import asked
 
 BYTES_OF_A_PROCESS = 300_000_000
 """Of a worker before it holds a flow."""
@@ -36,17 +35,18 @@ class Run:
         cell: its place in `Grid.cells`.
         scheme: of several, or None.
         seed: of the scenario or specification.
-        key: of its job: the point's name in a store.
-        given: the job's input, with digests in the place of names of files.
-        job: what is done.
+        wanted: its point.
     """
 
     cell: int
     scheme: str | None
     seed: int
-    key: str
-    given: dict[str, Any]
-    job: Job[point.Found]
+    wanted: Wanted
+
+    @property
+    def key(self) -> str:
+        """The point's name in a store."""
+        return self.wanted.key
 
 
 @dataclass(frozen=True)
@@ -118,14 +118,13 @@ class Plan:
         function: Any
         given: dict[str, Any]
         if self.grid.kind == "scenario":
-            function, given = point.simulated, {"scenario": base, "keep": self.grid.keep}
+            function, given = simulated, {"scenario": base, "keep": self.grid.keep}
         else:
-            function, given = point.asked, {"specification": base, "ask": self.grid.ask}
+            function, given = asked, {"specification": base, "ask": self.grid.ask}
         where = ", ".join(filter(None, (self.grid.cells[cell].name, scheme, f"seed {seed}")))
         flows = self.flows.get((cell, scheme), 0) + BYTES_OF_A_PROCESS // memory.BYTES_PER_FLOW
         job = Job(where, function, given, memory_bytes=flows * memory.BYTES_PER_FLOW)
-        packed_, _ = packed(job.input)
-        return Run(cell, scheme, seed, key(job.function, packed_), packed_, job)
+        return Run(cell, scheme, seed, Wanted.of(job))
 
     def runs(self, cells: Sequence[int], seeds: int, after: int = 0) -> Iterator[Run]:
         """Points of cells, their seeds numbered from `after` on below `seeds`."""
@@ -201,7 +200,7 @@ class Progress:
         self.runs: list[Run] = []
         self.decisions: dict[tuple[int, str | None], Decision] = {}
         self.computed, self.cpu_s = 0, 0.0
-        self.waiting: deque[Job[point.Found]] = deque()
+        self.waiting: deque[Job[Found]] = deque()
         self._by_name: dict[str, Run] = {}
         self._left: dict[int, int] = {}
         self._runs_of: dict[int, list[Run]] = {cell: [] for cell in range(len(plan.grid.cells))}
@@ -220,17 +219,15 @@ class Progress:
         self._runs_of[cell] += runs
         self._left[cell] = len(missing)
         for run in missing:
-            self._by_name[run.job.name] = run
-            self.waiting.append(run.job)
+            self._by_name[run.wanted.job.name] = run
+            self.waiting.append(run.wanted.job)
         if not missing:
             self._all_there(cell)
 
-    def put(self, job: Job[point.Found], found: point.Found) -> None:
+    def put(self, job: Job[Found], found: Found) -> None:
         """Keeps what a job found, and wants more seeds where its cell's rule asks for them."""
         run = self._by_name.pop(job.name)
-        digest = None if found.flows is None else hashlib.sha256(found.flows).hexdigest()
-        kept = Point(run.key, run.given, found.answer, digest)
-        self.store.put(kept, found.times, found.flows)
+        self.store.keep(run.wanted, found)
         self.there.add(run.key)
         self.computed += 1
         self.cpu_s += found.times["cpu_s"]

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fctlab import _native, files
 from fctlab.errors import SpecError
+from fctlab.jobs import Told
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,13 +39,18 @@ MOST_VARIABLES = 200_000
 """Of an integer or linear program."""
 
 
-def ask(question: str, **arguments: Any) -> Any:
+def ask(question: str, told: Told | None = None, **arguments: Any) -> Any:
     """Ask the engine.
+
+    Args:
+        question: its name.
+        told: called again and again until it answers; what it raises ends it.
+        arguments: of the question, plain values.
 
     Raises:
         SpecError: a mistake in the arguments.
     """
-    return json.loads(_native.bigswitch(json.dumps({"ask": question, **arguments})))
+    return json.loads(_native.bigswitch(json.dumps({"ask": question, **arguments}), told))
 
 
 def policies() -> list[dict[str, str]]:
@@ -251,6 +257,7 @@ def random_ratios(
     *,
     metric: Metric = "fpt",
     seed: int = 1,
+    told: Told | None = None,
     **shape: int | bool,
 ) -> dict[str, Any]:
     """The worst ratio of each policy to the exact optimum over random instances.
@@ -260,6 +267,7 @@ def random_ratios(
         instances: how many.
         metric: what is compared.
         seed: of the instances.
+        told: called again and again meanwhile; what it raises ends it.
         shape: ``ingress``, ``egress``, ``flows``, ``packets``, ``slots``, ``weight`` (the most
             of each) and ``gapless``.
 
@@ -269,6 +277,7 @@ def random_ratios(
     """
     found: dict[str, Any] = ask(
         "random",
+        told,
         shape=shape,
         policies=[policy(p) for p in by],
         metric=metric,
@@ -292,6 +301,7 @@ def search(
     metric: Metric = "fpt",
     objective: Literal["ratio", "residual-optimum"] = "ratio",
     seed: int = 1,
+    told: Told | None = None,
     **shape: int | bool,
 ) -> dict[str, Any]:
     """Search for an instance on which a policy does badly, against the exact optimum.
@@ -306,6 +316,7 @@ def search(
         metric: what is compared.
         objective: ``"ratio"``, or for GA the second step in the proof of theorem 8.
         seed: of everything random.
+        told: called again and again meanwhile; what it raises ends it.
         shape: see `random_ratios`; the last size.
 
     Returns:
@@ -326,6 +337,7 @@ def search(
             for start in [None] if best is None else [None, best["instance"]]:
                 found: dict[str, Any] = ask(
                     "search",
+                    told,
                     shape={**whole, **scaled},
                     policy=policy(by),
                     metric=metric,

@@ -54,7 +54,7 @@ SHORT = ["1KB", *(f"{kb}KB" for kb in range(10, 70, 10))]
 HUGE = ["4MB", "8MB", "16MB", "32MB"]
 WORKLOADS: dict[str, Any] = {
     "imc10": {"kind": "imc10", "interpolation": "step"},
-    "facebook": {"kind": "cdf", "file": Source("facebook.csv", lambda _: _cut(FACEBOOK))},
+    "facebook": {"kind": "cdf", "file": Source("facebook.csv", _cut, (FACEBOOK,))},
     "websearch": "websearch",
     "uniform": {"kind": "uniform", "sizes": ["1KB", *(f"{kb}KB" for kb in range(500, 3500, 500))]},
     "bimodal": {"kind": "bimodal", "small": "2KB", "large": "2MB"},
@@ -307,13 +307,11 @@ class Lab:
         name = f"mapping-{setting.id}{own}-{queues}.json"
         if name not in self._mappings:
             scenario = setting.scenario("tcp", SCHEMES["srpt"]) | {"record": {"values": {}}}
-            self._mappings[name] = Source(name, _mapping(queues, policy), scenario)
+            self._mappings[name] = Source(name, _mapping, (queues, policy), scenario)
         return ads(queues, {"kind": "static", "file": self._mappings[name]}, tag)
 
 
-def _mapping(queues: int, policy: str) -> Callable[[Result | None], str]:
-    def make(result: Result | None) -> str:
-        assert result is not None and result.directory is not None
-        return json.dumps(fctlab.compute_mapping(result.directory, queues, policy=policy))
-
-    return make
+def _mapping(result: Result, queues: int, policy: str) -> str:
+    assert result.directory is not None
+    result.write_tables(result.directory)
+    return json.dumps(fctlab.compute_mapping(result.directory, queues, policy=policy))

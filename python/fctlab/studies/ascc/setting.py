@@ -41,7 +41,7 @@ def _large_only() -> str:
 WORKLOADS: dict[str, Any] = {
     "websearch": "websearch",
     "datamining": "datamining",
-    "elephants": {"kind": "cdf", "file": Source("elephants.csv", lambda _: _large_only())},
+    "elephants": {"kind": "cdf", "file": Source("elephants.csv", _large_only)},
 }
 DESCRIPTIONS = {
     "websearch": "web search",

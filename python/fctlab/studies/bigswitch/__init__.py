@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fctlab.jobs import Told, deaf
+from fctlab.studies.asked import asked, of_each
 from fctlab.studies.bigswitch import examples
 from fctlab.studies.study import Check, Claim, Figure, Mode, Part, Plan, Results, Study
 from fctlab.studies.verdict import Exact, Within
@@ -70,9 +72,10 @@ FAMILIES = {
 """The family in which a policy does worst, and the metric."""
 
 
-@functools.cache
-def _random(policy: str, metric: bigswitch.Metric, scale: Scale) -> dict[str, Any]:
+@asked("random instances")
+def _random(policy: str, metric: bigswitch.Metric, mode: Mode, told: Told = deaf) -> dict[str, Any]:
     """The worst over random instances on one port."""
+    scale = SCALES[mode]
     worst: dict[str, Any] = {"worst": 0.0, "violations": 0, "tried": 0}
     for i, shape in enumerate(SHAPES):
         found = bigswitch.random_ratios(
@@ -81,6 +84,7 @@ def _random(policy: str, metric: bigswitch.Metric, scale: Scale) -> dict[str, An
             metric=metric,
             seed=i + 1,
             weight=1 if metric == "fpt" else 1000,
+            told=told,
             **shape,
         )
         row = found["policies"][0]
@@ -90,9 +94,12 @@ def _random(policy: str, metric: bigswitch.Metric, scale: Scale) -> dict[str, An
     return worst
 
 
-@functools.cache
-def _searched(policy: str, metric: bigswitch.Metric, scale: Scale) -> dict[str, Any]:
+@asked("searches on one port")
+def _searched(
+    policy: str, metric: bigswitch.Metric, mode: Mode, told: Told = deaf
+) -> dict[str, Any]:
     """The worst that the search finds on one port."""
+    scale = SCALES[mode]
     return bigswitch.search(
         policy,
         steps=scale.steps,
@@ -102,12 +109,16 @@ def _searched(policy: str, metric: bigswitch.Metric, scale: Scale) -> dict[str, 
         packets=scale.packets,
         slots=scale.packets,
         weight=1 if metric == "fpt" else 1000,
+        told=told,
     )
 
 
-@functools.cache
-def _ports(objective: str, gapless: bool, ports: int, scale: Scale) -> dict[str, Any]:
+@asked("searches on several ports")
+def _ports(
+    objective: str, gapless: bool, ports: int, mode: Mode, told: Told = deaf
+) -> dict[str, Any]:
     """The worst that the search finds for GA(Ideal) on several ports."""
+    scale = SCALES[mode]
     chosen: Any = objective
     return bigswitch.search(
         IDEAL,
@@ -120,17 +131,20 @@ def _ports(objective: str, gapless: bool, ports: int, scale: Scale) -> dict[str,
         packets=16,
         slots=14,
         gapless=gapless,
+        told=told,
     )
 
 
-@functools.cache
-def _steps(scale: Scale) -> list[dict[str, Any]]:
+@asked("steps of a proof")
+def _steps(mode: Mode, told: Told = deaf) -> list[dict[str, Any]]:
     """The steps of theorem 8's proof on random instances."""
+    scale = SCALES[mode]
     found = []
     for ports in (1, 2, 3):
         for policy in ("ideal", "fifo", "las", "brr", "sjf"):
             row: dict[str, Any] = bigswitch.ask(
                 "theorem8",
+                told,
                 shape={"ingress": ports, "egress": ports, "flows": 5, "packets": 14, "slots": 12},
                 policy={"kind": "ga", "policy": policy},
                 instances=scale.ports // 5,
@@ -140,22 +154,24 @@ def _steps(scale: Scale) -> list[dict[str, Any]]:
     return found
 
 
-@functools.cache
-def _theorem1(policy: str, n: int) -> float:
-    found = bigswitch.ask("theorem1", policy=bigswitch.policy(policy), n=n, stream=10)
+@asked("instances of theorem 1")
+def _theorem1(policy: str, n: int, told: Told = deaf) -> float:
+    """The ratio in theorem 1's construction."""
+    found = bigswitch.ask("theorem1", told, policy=bigswitch.policy(policy), n=n, stream=10)
     return float(found["ratio"])
 
 
-@functools.cache
-def _theorem2(scale: Scale) -> dict[str, Any]:
+@asked("pairs of schedules")
+def _theorem2(mode: Mode, told: Told = deaf) -> dict[str, Any]:
+    """How schedules rank in FPT and in FCT."""
     shape = {"ingress": 2, "egress": 2, "flows": 6, "packets": 40, "slots": 30, "weight": 5}
     found: dict[str, Any] = bigswitch.ask(
-        "theorem2", shape=shape, instances=scale.random // 2, seed=1
+        "theorem2", told, shape=shape, instances=SCALES[mode].random // 2, seed=1
     )
     return found
 
 
-@functools.cache
+@asked("instances of theorems 3 and 6")
 def _constructed(policy: str, n: int) -> float:
     """The ratio in the constructions of theorems 3 and 6."""
     thresholds = bigswitch.policy(policy).get("thresholds", [1])
@@ -165,7 +181,7 @@ def _constructed(policy: str, n: int) -> float:
     return float(found["policies"][0]["ratio"])
 
 
-@functools.cache
+@asked("families of instances")
 def _family(policy: str, n: int) -> float:
     """The ratio in the policy's family: to a schedule there is, so at least to the optimum."""
     family, metric = FAMILIES[policy]
@@ -182,18 +198,18 @@ def _family(policy: str, n: int) -> float:
 
 def _bound(
     claim: str, text: str, policies: dict[str, str], bound: float, metric: bigswitch.Metric
-) -> Callable[[Scale], Claim]:
-    def make(scale: Scale) -> Claim:
+) -> Callable[[Mode], Claim]:
+    def make(mode: Mode) -> Claim:
         parts = []
         for name, policy in policies.items():
 
             def worst(policy: str = policy) -> float:
-                found = _random(policy, metric, scale)["worst"], _searched(policy, metric, scale)
-                return float(max(found[0], found[1]["value"]))
+                random = _random(policy, metric, mode)["worst"]
+                return float(max(random, _searched(policy, metric, mode)["value"]))
 
             def above(policy: str = policy) -> float:
-                violations = _random(policy, metric, scale)["violations"]
-                return float(violations + _searched(policy, metric, scale)["violations"])
+                violations = _random(policy, metric, mode)["violations"]
+                return float(violations + _searched(policy, metric, mode)["violations"])
 
             parts.append(Part(f"{name} worst ratio", f"<= {bound:g}", Within(1, bound), (), worst))
             parts.append(
@@ -214,7 +230,7 @@ def _draw_families(scale: Scale) -> Callable[[Results], Drawing]:
         shown = {"BRR": BRR, "LAS": LAS, "ASRPT": ASRPT["fifo"], "weighted ASRPT": WEIGHTED}
         limits = {"LAS": 2.0, "ASRPT": GOLDEN}
         for i, (name, policy) in enumerate(shown.items()):
-            ratios = [_family(policy, n) for n in sizes]
+            ratios = of_each(functools.partial(_family, policy), sizes)
             ax.plot(sizes, ratios, marker="o", markersize=3, color=f"C{i}", label=name)
             if name in limits:
                 ax.axhline(limits[name], color=f"C{i}", linestyle=":", linewidth=1)
@@ -243,20 +259,20 @@ def plan(mode: Mode) -> Plan:
     def theorem1(policy: str) -> Part:
         def measure() -> float:
             sizes = range(2, scale.largest_n + 1)
-            return min(_theorem1(policy, n) / ((n + 1) / 2) for n in sizes)
+            return min(of_each(lambda n: _theorem1(policy, n) / ((n + 1) / 2), sizes))
 
         name = f"{policy.upper()}, n = 2 to {scale.largest_n}: least share of (n + 1) / 2"
         return Part(name, "-> 1", Within(0.95), (), measure)
 
     def violations() -> float:
-        return float(_theorem2(scale)["violations"])
+        return float(_theorem2(mode)["violations"])
 
     def total(key: str) -> Callable[[], float]:
-        return lambda: float(sum(row[key] for row in _steps(scale)))
+        return lambda: float(sum(row[key] for row in _steps(mode)))
 
     def residual() -> float:
-        searched = [_ports("residual-optimum", False, p, scale) for p in (2, 3)]
-        tried = [row["residual_optimum"]["value"] for row in _steps(scale)]
+        searched = of_each(lambda ports: _ports("residual-optimum", False, ports, mode), (2, 3))
+        tried = [row["residual_optimum"]["value"] for row in _steps(mode)]
         return float(max(*(found["value"] for found in searched), *tried))
 
     claims = [
@@ -296,8 +312,8 @@ def plan(mode: Mode) -> Plan:
                 for n in (4, 16, largest)
             ),
         ),
-        one(scale),
-        two(scale),
+        one(mode),
+        two(mode),
         Claim(
             "ascc-t6",
             "Theorem 6: PIAS is not constant-competitive in FPT for any thresholds",
@@ -313,8 +329,8 @@ def plan(mode: Mode) -> Plan:
                 for p, n in zip(PIAS, (largest, largest, largest), strict=True)
             ),
         ),
-        three(scale),
-        four(scale),
+        three(mode),
+        four(mode),
         Claim(
             "ascc-t8",
             "Theorem 8: GA(A) is 3k-competitive when A is k-competitive without gaps; step by step",
@@ -332,7 +348,7 @@ def plan(mode: Mode) -> Plan:
             ),
         ),
         *examples.claims(),
-        *_questions(scale),
+        *_questions(mode),
     ]
     return Plan(
         claims=claims,
@@ -359,19 +375,20 @@ def plan(mode: Mode) -> Plan:
                 ("bigswitch-x",),
             ),
         ],
-        checks=_checks(scale),
+        checks=_checks(mode),
         notes=_notes(),
     )
 
 
-def _questions(scale: Scale) -> list[Claim]:
+def _questions(mode: Mode) -> list[Claim]:
     """How tight the bounds are, which the paper leaves open."""
+    largest = SCALES[mode].family
 
     def known(policy: str, metric: bigswitch.Metric) -> Callable[[], float]:
         def worst() -> float:
-            searched = _searched(policy, metric, scale)["value"]
-            random = _random(policy, metric, scale)["worst"]
-            return float(max(_family(policy, scale.family), searched, random))
+            searched = _searched(policy, metric, mode)["value"]
+            random = _random(policy, metric, mode)["worst"]
+            return float(max(_family(policy, largest), searched, random))
 
         return worst
 
@@ -387,11 +404,15 @@ def _questions(scale: Scale) -> list[Claim]:
         part = Part("worst known", f"<= {bound}", Within(1, bound), (), known(policy, chosen))
         claims.append(Claim(f"bigswitch-x{i}", text, f"<= {bound}", (part,), beyond=True))
 
+    def over_ports(gapless: bool) -> float:
+        found = of_each(lambda ports: _ports("ratio", gapless, ports, mode), (2, 3))
+        return float(max(one["value"] for one in found))
+
     def gapless() -> float:
-        return float(max(_ports("ratio", True, p, scale)["value"] for p in (2, 3)))
+        return over_ports(gapless=True)
 
     def gaps() -> float:
-        return float(max(_ports("ratio", False, p, scale)["value"] for p in (2, 3)))
+        return over_ports(gapless=False)
 
     parts = (
         Part("gapless flows (k of Ideal is at least)", "", Within(1), (), gapless),
@@ -402,12 +423,13 @@ def _questions(scale: Scale) -> list[Claim]:
     return claims
 
 
-def _checks(scale: Scale) -> list[Check]:
+def _checks(mode: Mode) -> list[Check]:
     """Bound, worst measured and instances tried, per policy."""
+    scale = SCALES[mode]
 
     def row(policy: str, metric: bigswitch.Metric) -> Callable[[Results], str]:
         def measure(_: Results) -> str:
-            random, searched = _random(policy, metric, scale), _searched(policy, metric, scale)
+            random, searched = _random(policy, metric, mode), _searched(policy, metric, mode)
             return (
                 f"{random['worst']:.4f} over {random['tried']:,} random instances; "
                 f"{searched['value']:.4f} over {searched['tried']:,} searched; "
@@ -428,20 +450,22 @@ def _checks(scale: Scale) -> list[Check]:
     ]
 
     def pairs(_: Results) -> str:
-        found = _theorem2(scale)
+        found = _theorem2(mode)
         return f"{found['pairs']:,} pairs of schedules of {found['instances']:,} instances"
 
     def steps(_: Results) -> str:
-        tried = sum(found["tried"] for found in _steps(scale))
-        searched = sum(_ports("residual-optimum", False, p, scale)["tried"] for p in (2, 3))
+        tried = sum(found["tried"] for found in _steps(mode))
+        ports = of_each(lambda ports: _ports("residual-optimum", False, ports, mode), (2, 3))
+        searched = sum(found["tried"] for found in ports)
         return f"{tried:,} random instances on 1 to 3 ports, {searched:,} searched on 2 and 3"
 
     def theorem1(_: Results) -> str:
-        return "; ".join(
-            f"{p.upper()} "
-            + ", ".join(f"{_theorem1(p, n):,.4g}" for n in range(2, scale.largest_n + 1))
-            for p in EXAMPLES
-        )
+        def row(policy: str) -> str:
+            sizes = range(2, scale.largest_n + 1)
+            found = of_each(lambda n: f"{_theorem1(policy, n):,.4g}", sizes)
+            return f"{policy.upper()} {', '.join(found)}"
+
+        return "; ".join(of_each(row, EXAMPLES))
 
     limits = ", ".join(f"{(n + 1) / 2:g}" for n in range(2, scale.largest_n + 1))
     checks.append(

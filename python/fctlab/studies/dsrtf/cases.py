@@ -25,10 +25,13 @@ from fctlab.studies.verdict import Exact
 if TYPE_CHECKING:
     from fctlab.results.result import Result
 
-# 4 Gb at 0 s and 3 Gb from another sender at 2 s.
-FLOWS = Source(
-    "two-flows.csv", lambda _: "start_s,src,dst,size_bytes\n0,0,2,500000000\n2,1,2,375000000\n"
-)
+
+def _two_flows() -> str:
+    """4 Gb at 0 s and 3 Gb from another sender at 2 s."""
+    return "start_s,src,dst,size_bytes\n0,0,2,500000000\n2,1,2,375000000\n"
+
+
+FLOWS = Source("two-flows.csv", _two_flows)
 # Section 3.1.2: sender 1 has 0.5 Gbps from 2 s to 5 s.
 LESS = [
     {

@@ -8,17 +8,19 @@ side.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from fctlab.jobs import Told, deaf
 from fctlab.slo import bottleneck, planning
+from fctlab.studies.asked import asked, of_each
 from fctlab.studies.study import Claim, Figure, Mode, Part, Results, Table
 from fctlab.studies.swp.readings import IDEAL, STARTS, TEXT
 from fctlab.studies.verdict import Band, Within
@@ -137,6 +139,24 @@ class Compared:
     mean: Mapping[str, float]
     """Their mean slowdown; NaN without any."""
 
+    @classmethod
+    def read(cls, record: Mapping[str, Any]) -> Compared:
+        """From its plain form."""
+        means = {k: math.nan if v is None else float(v) for k, v in record["mean"].items()}
+        p99 = {k: np.array(v) for k, v in record["p99"].items()}
+        largest, flows = np.array(record["largest"]), np.array(record["flows"])
+        return cls(largest, flows, p99, record["long"], means)
+
+    def record(self) -> dict[str, Any]:
+        """Its plain form."""
+        return {
+            "largest": self.largest.tolist(),
+            "flows": self.flows.tolist(),
+            "p99": {k: v.tolist() for k, v in self.p99.items()},
+            "long": self.long,
+            "mean": {k: None if math.isnan(v) else v for k, v in self.mean.items()},
+        }
+
     def errors(self, which: str) -> NDArray[np.float64]:
         """How far off the model is, as a share, in the bins up to a BDP that count."""
         chosen = (self.largest <= BDP_BYTES) & (self.flows >= LEAST)
@@ -169,25 +189,32 @@ def compare(sizes: NDArray[np.float64], slowdowns: Mapping[str, NDArray[np.float
     )
 
 
-@functools.cache
 def measured(mix: Mix, load: float, scheme: str, seed: int, mode: Mode) -> dict[str, Compared]:
     """Every class of a mix packet by packet and in the model, by set of parameters."""
     own, published = SCHEMES[scheme]
-    count = mix.flows[mode]
-    spec = specification(mix, load, seed, own)
-    drawn = planning.flows(spec, count)
-    run, _ = bottleneck.replay(spec, drawn)
+    others = {k: specification(mix, load, seed, r.cc(published)) for k, r in PUBLISHED.items()}
+    found = _compared(specification(mix, load, seed, own), others, mix.flows[mode])
+    return {name: Compared.read(record) for name, record in found.items()}
+
+
+@asked("packets beside the model")
+def _compared(
+    spec: dict[str, Any], others: dict[str, dict[str, Any]], flows: int, told: Told = deaf
+) -> dict[str, dict[str, Any]]:
+    """By class, what `Compared` has: packets, the model's windows, and other specifications."""
+    drawn = planning.flows(spec, flows)
+    run, _ = bottleneck.replay(spec, drawn, told=told)
     slowdowns = {"packet": run["slowdown"].to_numpy(), "windows": drawn["slowdown"].to_numpy()}
-    for which, reading in PUBLISHED.items():
-        other = specification(mix, load, seed, reading.cc(published))
-        slowdowns[which] = planning.flows(other, count)["slowdown"].to_numpy()
+    for which, other in others.items():
+        slowdowns[which] = planning.flows(other, flows)["slowdown"].to_numpy()
     names = drawn["traffic_class"].to_numpy()
     sizes = drawn["size_bytes"].to_numpy().astype(float)
-    return {
-        each.name: compare(sizes[of], {k: v[of] for k, v in slowdowns.items()})
-        for each in mix.classes
-        for of in [names == each.name]
-    }
+    found = {}
+    for each in spec["classes"]:
+        of = names == each["name"]
+        compared = compare(sizes[of], {k: v[of] for k, v in slowdowns.items()})
+        found[each["name"]] = compared.record()
+    return found
 
 
 def settings(mixes: Sequence[Mix]) -> Iterator[tuple[Mix, float, str]]:
@@ -266,7 +293,7 @@ def claims(mode: Mode) -> list[Claim]:
 
 
 def _over_seeds(mode: Mode, effect: Callable[[int], float]) -> Callable[[], list[float]]:
-    return lambda: [effect(seed) for seed in range(1, SEEDS[mode] + 1)]
+    return lambda: of_each(effect, range(1, SEEDS[mode] + 1))
 
 
 def _tails(mixes: Sequence[Mix], which: str, mode: Mode) -> Iterator[Part]:
@@ -340,16 +367,17 @@ def tables(mode: Mode) -> list[Table]:
     def rows(mixes: Sequence[Mix]) -> list[tuple[str, ...]]:
         found = []
         for mix, load, scheme in settings(mixes):
-            runs = [measured(mix, load, scheme, s, mode) for s in range(1, SEEDS[mode] + 1)]
-            for each in mix.classes:
-                over = [run[each.name] for run in runs]
-                row = [scheme, each.name, f"{each.weight}", f"{load:.0%}"]
+            seeds = range(1, SEEDS[mode] + 1)
+            runs = of_each(partial(measured, mix, load, scheme, mode=mode), seeds)
+            for one in mix.classes:
+                over = [run[one.name] for run in runs]
+                row = [scheme, one.name, f"{one.weight}", f"{load:.0%}"]
                 for which in ("windows", *PUBLISHED):
-                    errors = np.abs(np.concatenate([one.errors(which) for one in over]))
+                    errors = np.abs(np.concatenate([run.errors(which) for run in over]))
                     row.append(f"{errors.mean():.1%}, {errors.max():.1%}" if len(errors) else "-")
                 ratios = {k: [o.long_ratio(k) - 1 for o in over] for k in ("windows", *PUBLISHED)}
                 row += [f"{np.mean(values):+.1%}" for values in ratios.values()]
-                found.append((*row, f"{np.mean([one.long for one in over]):,.0f}"))
+                found.append((*row, f"{np.mean([run.long for run in over]):,.0f}"))
         return found
 
     def table(name: str, title: str, mixes: Sequence[Mix], claims: tuple[str, ...]) -> Table:

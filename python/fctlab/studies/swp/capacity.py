@@ -7,7 +7,6 @@ rate, and a p99 slowdown threshold in [3, 8] for flows below 125 KB, twice that 
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure as Drawing
 
+from fctlab.jobs import Told, deaf
 from fctlab.slo import planning
-from fctlab.studies.memory import remembered
+from fctlab.studies.asked import asked, of_each
 from fctlab.studies.study import Check, Claim, Figure, Mode, Part, Results
 from fctlab.studies.swp.readings import ENDS, TEXT, Reading
 from fctlab.studies.verdict import Band, Number, Sign, Within
@@ -112,7 +112,6 @@ def draw_spec(classes: int, number: int) -> dict[str, Any]:
     return draw(classes, number).spec
 
 
-@functools.cache
 def scenario(
     classes: int, number: int, precision: float, reading: Reading = TEXT
 ) -> Scenario | None:
@@ -125,10 +124,12 @@ def scenario(
     return Scenario(spec, drawn.thresholds, drawn.sigmas, drawn.rates, least)
 
 
-@remembered
-def least_links(spec: dict[str, Any], precision: float) -> dict[str, float] | None:
+@asked("least capacities", alone=True)
+def least_links(
+    spec: dict[str, Any], precision: float, told: Told = deaf
+) -> dict[str, float] | None:
     """Strategy -> bits per second; nothing where one has none."""
-    found = planning.provision(spec, STRATEGIES, precision=precision)["strategies"]
+    found = planning.provision(spec, STRATEGIES, precision=precision, told=told)["strategies"]
     least = {row["strategy"]: row["capacity_bps"] for row in found}
     return None if None in least.values() else least
 
@@ -136,8 +137,8 @@ def least_links(spec: dict[str, Any], precision: float) -> dict[str, float] | No
 def scenarios(classes: int, mode: Mode, reading: Reading = TEXT) -> list[Scenario]:
     """All scenarios of a mode that every strategy can meet."""
     numbers = range(1, COUNT[mode] + 1)
-    found = (scenario(classes, number, PRECISION[mode], reading) for number in numbers)
-    return [each for each in found if each is not None]
+    found = of_each(lambda number: scenario(classes, number, PRECISION[mode], reading), numbers)
+    return [one for one in found if one is not None]
 
 
 def claims(mode: Mode) -> list[Claim]:
@@ -285,7 +286,6 @@ def _spare(mode: Mode) -> range:
     return range(1, 4 if mode == "quick" else 16)
 
 
-@functools.cache
 def _planned(number: int, factor: float, mode: Mode) -> dict[str, Any] | None:
     """The plan of a three-class scenario on a link of `factor` times the least capacity."""
     found = scenario(3, number, PRECISION[mode])
@@ -293,13 +293,19 @@ def _planned(number: int, factor: float, mode: Mode) -> dict[str, Any] | None:
         return None
     link = f"{found.least['weights'] * factor / 1e9:.6f}Gbps"
     spec = {**found.spec, "network": {**found.spec["network"], "link": link}}
-    plan: dict[str, Any] = planning.plan(spec, most_flows=4_000_000)["plan"]
+    return _plan(spec)
+
+
+@asked("plans", alone=True)
+def _plan(spec: dict[str, Any], told: Told = deaf) -> dict[str, Any]:
+    """What the planner finds for a specification."""
+    plan: dict[str, Any] = planning.plan(spec, most_flows=4_000_000, told=told)["plan"]
     return plan
 
 
 def _plans(factor: float, mode: Mode) -> list[dict[str, Any]]:
     """Plans of the scenarios that every strategy can meet."""
-    found = (_planned(number, factor, mode) for number in _spare(mode))
+    found = of_each(lambda number: _planned(number, factor, mode), _spare(mode))
     return [plan for plan in found if plan is not None]
 
 

@@ -8,11 +8,13 @@ Sizes are in mean messages, times in the time that r takes for one.
 from __future__ import annotations
 
 import functools
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure as Drawing
 
+from fctlab.studies.asked import asked, of_each
 from fctlab.studies.study import Check, Claim, Figure, Mode, Part, Results
 from fctlab.studies.verdict import Number, Sign
 
@@ -55,14 +57,14 @@ def _backlog(at: NDArray[np.float64], work: NDArray[np.float64]) -> NDArray[np.f
     return found
 
 
-@functools.cache
+@asked("delays at a source")
 def source_p99(process: str, depth: float, seed: int, n: int) -> float:
     """p99 delay at the source."""
     at, sizes = _messages(process, seed, n)
     return float(np.quantile(np.maximum(_backlog(at, sizes) - depth, 0), 0.99))
 
 
-@functools.cache
+@asked("queues behind shaped sources")
 def downstream_p99(depth: float, seed: int, n: int) -> float:
     """p99 of the queue that messages of `SOURCES` shaped sources find downstream."""
     released, sizes = [], []
@@ -104,21 +106,21 @@ def claims(mode: Mode) -> list[Claim]:
                     "10x",
                     Number(10),
                     (),
-                    lambda: [ratio(s) for s in seeds],
+                    lambda: of_each(ratio, seeds),
                 ),
                 Part(
                     "source delay, twice the bucket",
                     "< 1",
                     Sign(-1),
                     (),
-                    lambda: [source(s) for s in seeds],
+                    lambda: of_each(source, seeds),
                 ),
                 Part(
                     "downstream queue, twice the bucket",
                     "> 1",
                     Sign(+1),
                     (),
-                    lambda: [downstream(s) for s in seeds],
+                    lambda: of_each(downstream, seeds),
                 ),
             ),
         )
@@ -130,12 +132,15 @@ def checks(mode: Mode) -> list[Check]:
 
     def text(_: Results) -> str:
         n = MESSAGES[mode]
-        rows = []
-        for depth in (0.0, *DEPTHS):
-            poisson = source_p99("poisson", depth, 1, n)
-            ratio = source_p99("lognormal", depth, 1, n) / poisson if poisson else np.inf
-            rows.append(f"{depth:g}: {ratio:.3g}x of {poisson:.3g}")
-        return "; ".join(rows)
+
+        def row(depth: float) -> str:
+            poisson, bursty = of_each(
+                lambda process: source_p99(process, depth, 1, n), ("poisson", "lognormal")
+            )
+            ratio = bursty / poisson if poisson else math.inf
+            return f"{depth:g}: {ratio:.3g}x of {poisson:.3g}"
+
+        return "; ".join(of_each(row, (0.0, *DEPTHS)))
 
     paper = "about 10x of a reasonable delay"
     what = "figure 2a, by bucket: log-normal over Poisson p99 source delay, of the latter"
@@ -155,11 +160,12 @@ def figures(mode: Mode) -> list[Figure]:
         drawing = Drawing(figsize=(8, 3), layout="constrained")
         left, right = drawing.subplots(1, 2)
         for process in ("poisson", "lognormal"):
-            left.plot(DEPTHS, [source_p99(process, d, 1, n) for d in DEPTHS], "o-", label=process)
+            delays = of_each(functools.partial(source_p99, process, seed=1, n=n), DEPTHS)
+            left.plot(DEPTHS, delays, "o-", label=process)
         left.set_ylabel("p99 source delay (message times)")
         left.set_yscale("symlog", linthresh=1)
         left.legend(frameon=False)
-        right.plot(DEPTHS, [downstream_p99(d, 1, n) for d in DEPTHS], "o-")
+        right.plot(DEPTHS, of_each(lambda depth: downstream_p99(depth, 1, n), DEPTHS), "o-")
         right.set_ylabel("p99 queue downstream (messages)")
         for ax in (left, right):
             ax.set_xlabel("bucket (mean messages)")

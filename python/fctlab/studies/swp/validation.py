@@ -18,8 +18,9 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from fctlab.jobs import Told, deaf
 from fctlab.slo import bottleneck, planning
-from fctlab.studies.memory import remembered
+from fctlab.studies.asked import asked, of_each
 from fctlab.studies.study import Check, Claim, Mode, Part, Results, Table
 from fctlab.studies.swp.capacity import draw_spec
 from fctlab.studies.verdict import Within
@@ -158,7 +159,11 @@ def is_settled(slis: Sequence[Sli]) -> bool:
 
 
 def judged(
-    spec: dict[str, Any], weights: Sequence[float], behind: list[list[int]], most_flows: int
+    spec: dict[str, Any],
+    weights: Sequence[float],
+    behind: list[list[int]],
+    most_flows: int,
+    told: Told = deaf,
 ) -> Judgement:
     """Run a specification with `weights` packet by packet, on flows of a fresh seed.
 
@@ -167,6 +172,7 @@ def judged(
         weights: one per class.
         behind: see `count_for`.
         most_flows: no run is longer for the sake of an interval.
+        told: how far a run has come.
     """
     rows = [{**c, "weight": w} for c, w in zip(spec["classes"], weights, strict=True)]
     resolved = planning.load({**spec, "seed": spec["seed"] + FRESH, "classes": rows})
@@ -174,7 +180,7 @@ def judged(
     while True:
         drawn = planning.flows(resolved, count)
         until_s = float(drawn["start_s"][-1])
-        run, _ = bottleneck.replay(resolved, drawn)
+        run, _ = bottleneck.replay(resolved, drawn, told=told)
         packets, model = (planning.judge(resolved, each, until_s) for each in (run, drawn))
         by_class = [read_slis(*each) for each in zip(rows, packets, strict=True)]
         slis = [sli for each in by_class for sli in each]
@@ -218,7 +224,6 @@ def search(judge: Callable[[Sequence[float]], Judgement], start: Sequence[float]
     return best
 
 
-@functools.cache
 def trial(number: int, mode: Mode) -> Trial | None:
     """The `number`-th scenario; nothing where no link is large enough."""
     spec = {**draw_spec(CLASSES, number), "cc": CC}
@@ -230,22 +235,24 @@ def trial(number: int, mode: Mode) -> Trial | None:
     return Trial(number=number, factor=factor, packet=packet, smaller=smaller, **found)
 
 
-@remembered
+@asked("plans and what packets say")
 def measured(
-    spec: dict[str, Any], factor: float, most_flows: int, most_judged: int
+    spec: dict[str, Any], factor: float, most_flows: int, most_judged: int, told: Told = deaf
 ) -> dict[str, Any] | None:
     """What `Trial` has beside its number and factor."""
-    provisioned = planning.provision(spec, ["weights"], precision=PRECISION)["strategies"][0]
+    provisioned = planning.provision(spec, ["weights"], precision=PRECISION, told=told)[
+        "strategies"
+    ][0]
     if provisioned["capacity_bps"] is None:
         return None
     least = float(provisioned["capacity_bps"])
     offered = float(provisioned["load"]) * least
     drawn = on_link(spec, max(factor * least, LEAST_LINK * offered))
-    plan = planning.plan(drawn, most_flows=most_flows)["plan"]
+    plan = planning.plan(drawn, most_flows=most_flows, told=told)["plan"]
     behind = [[sli["flows"] for sli in each["slis"]] for each in plan["classes"]]
 
     def ask(link: dict[str, Any], weights: Sequence[float]) -> Judgement:
-        return judged(link, weights, behind, most_judged)
+        return judged(link, weights, behind, most_judged, told)
 
     match plan["verdict"]:
         case "violated":
@@ -253,7 +260,7 @@ def measured(
         case "met":
             packet = ask(drawn, plan["weights"])
         case _:  # counts as missed, whatever packets say: one run shows how near it is
-            packet = judged(drawn, plan["weights"], behind, most_flows=0)
+            packet = judged(drawn, plan["weights"], behind, 0, told)
     tenth = on_link(spec, max(least / TENTH, LEAST_LINK * offered))
     smaller = search(functools.partial(ask, tenth), provisioned["weights"])
     return {
@@ -267,8 +274,8 @@ def measured(
 
 def trials(mode: Mode) -> list[Trial]:
     """All scenarios of a mode."""
-    found = (trial(number, mode) for number in range(1, COUNT[mode] + 1))
-    return [each for each in found if each is not None]
+    found = of_each(lambda number: trial(number, mode), range(1, COUNT[mode] + 1))
+    return [one for one in found if one is not None]
 
 
 def shares(found: Sequence[Trial]) -> dict[str, tuple[int, int]]:

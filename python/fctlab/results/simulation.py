@@ -1,4 +1,4 @@
-"""What one point of a sweep is: a job that runs a scenario or asks the planner, and its answer.
+"""A run as a job whose answer is a point: summary, counters, and quantiles by size.
 
 Answers are plain values without a trace of where or how fast they were found, so that the same
 point is the same bytes on every machine.
@@ -6,10 +6,9 @@ point is the same bytes on every machine.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -18,9 +17,9 @@ from numpy.typing import NDArray
 
 from fctlab.jobs import Told, engine
 from fctlab.results import kinds
+from fctlab.results.points import Found
 from fctlab.results.result import Result, simulate
 from fctlab.scenario import Scenario
-from fctlab.slo import planning
 
 PROBABILITIES = (
     *(0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
@@ -33,52 +32,26 @@ TIMED = ("wall_s", "cpu_s", "packet_hops_per_s", "peak_rss_bytes")
 """Of a run's ``perf``, what hangs on the machine."""
 
 
-@dataclass(frozen=True)
-class Found:
-    """What a job of a sweep returns.
-
-    Attributes:
-        answer: plain values, the same wherever they are found.
-        times: how long it took.
-        flows: Parquet, if flows are kept.
-    """
-
-    answer: dict[str, Any]
-    times: dict[str, Any]
-    flows: bytes | None = None
-
-
 def simulated(given: Mapping[str, Any], told: Told) -> Found:
     """Run a resolved scenario.
 
     Args:
-        given: ``scenario``, its tables; ``keep``, ``"summary"`` or ``"flows"``.
+        given: ``scenario``, its tables; ``keep``, ``"summary"`` or ``"flows"``; ``also``, where
+            there is more to remember: a function (`fctlab.jobs.named`) of the saved `Result` and
+            of its ``arguments``, whose plain value is ``kept``.
         told: how far it has come.
     """
+    # Prepared again: a job travels as text, and what is prepared is not small.
     prepared = Scenario(given["scenario"]).resolve()
-    if given["keep"] == "flows":
-        with TemporaryDirectory(prefix="fctlab-") as folder:
-            result = simulate(prepared, Path(folder), told)
-            flows = (Path(folder) / kinds.FLOWS).read_bytes()
-            return Found(_answer(result), _times(result), flows)
-    result = simulate(prepared, None, told)
-    return Found(_answer(result), _times(result))
-
-
-def asked(given: Mapping[str, Any], told: Told) -> Found:
-    """Ask the planner.
-
-    Args:
-        given: ``specification``, resolved; ``ask``, ``"predict"`` or ``"plan"``.
-        told: that it is under way.
-    """
-    question = {"predict": planning.predict, "plan": planning.plan}[given["ask"]]
-    start, cpu = time.monotonic(), time.process_time()
-    answer = question(given["specification"], told=told)
-    times = {"wall_s": time.monotonic() - start, "cpu_s": time.process_time() - cpu}
-    answer.pop("spec")  # what was asked, with names of this machine's files
-    answer["cost"].pop("wall_s")
-    return Found(answer, times)
+    also = given.get("also")
+    if given["keep"] == "summary" and not also and not any(prepared["record"].values()):
+        result = simulate(prepared, None, told)
+        return Found(_answer(result), _times(result))
+    with TemporaryDirectory(prefix="fctlab-") as folder:
+        result = simulate(prepared, Path(folder), told)
+        kept = {"kept": resolve_name(also["name"])(result, *also["arguments"])} if also else {}
+        flows = (Path(folder) / kinds.FLOWS).read_bytes() if given["keep"] == "flows" else None
+        return Found(_answer(result) | kept, _times(result), flows)
 
 
 def _answer(result: Result) -> dict[str, Any]:

@@ -1,0 +1,143 @@
+"""What claims ask for besides cells: answers of functions, which are points of the study's store.
+
+Where nobody keeps answers, an `asked` function is an ordinary one. While a study is judged it
+returns the answer that the store has, or raises `Missing`; what is missing is then computed, all
+of it at once on whatever cores there are, and the study is judged again. So a claim reads as if
+every answer were there, also where one decides what is asked next.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from pkgutil import resolve_name
+from typing import Any, ParamSpec, TypeVar
+
+from fctlab.jobs import Job, Told, cores, named
+from fctlab.results.points import Found, PointStore, Wanted
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class Missing(Exception):
+    """Answers that are not there yet.
+
+    Attributes:
+        wanted: what has to be computed.
+    """
+
+    def __init__(self, wanted: Iterable[Wanted]) -> None:
+        self.wanted = list(wanted)
+        super().__init__(f"{len(self.wanted)} answers are not there yet")
+
+
+class Answers:
+    """The answers that a store has.
+
+    Args:
+        store: where they are kept.
+    """
+
+    def __init__(self, store: PointStore) -> None:
+        self._store = store
+        self._found: dict[str, Any] = {}
+
+    @contextmanager
+    def given(self) -> Iterator[None]:
+        """While this lasts, `asked` functions of this thread return these answers."""
+        token = _answers.set(self)
+        try:
+            yield
+        finally:
+            _answers.reset(token)
+
+    def to(self, wanted: Wanted) -> Any:
+        """The answer.
+
+        Raises:
+            Missing: it is not there.
+        """
+        if wanted.key not in self._found:
+            if wanted.key not in self._store:
+                raise Missing([wanted])
+            self._found[wanted.key] = self._store.get(wanted.key).found["answer"]
+        return self._found[wanted.key]
+
+
+_answers: ContextVar[Answers | None] = ContextVar("answers", default=None)
+
+
+def asked(what: str, *, alone: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Makes a module-level function one whose answers are kept.
+
+    It takes and returns plain values. A parameter ``told`` is passed on where it is computed as a
+    job, see `fctlab.jobs.Told`.
+
+    Args:
+        what: it answers, for people.
+        alone: it uses all cores by itself.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        signature = inspect.signature(function)
+
+        @wraps(function)
+        def ask(*args: P.args, **kwargs: P.kwargs) -> R:
+            answers = _answers.get()
+            if answers is None:
+                return function(*args, **kwargs)
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            given = {name: value for name, value in bound.arguments.items() if name != "told"}
+            question = {"function": named(function), "given": given}
+            job = Job(what, _answer, question, cores() if alone else 1)
+            answer: R = answers.to(Wanted.of(job))
+            return answer
+
+        return ask
+
+    return decorate
+
+
+def _answer(question: Mapping[str, Any], told: Told) -> Found:
+    """Computes an answer."""
+    function = inspect.unwrap(resolve_name(question["function"]["name"]))
+    given = dict(question["given"])
+    if "told" in inspect.signature(function).parameters:
+        given["told"] = told
+    start = time.monotonic()
+    answer = function(**given)
+    return Found({"answer": answer}, {"wall_s": time.monotonic() - start})
+
+
+def of_each(function: Callable[[T], R], values: Iterable[T]) -> list[R]:
+    """`function` of every value.
+
+    Raises:
+        Missing: all that any of them misses.
+    """
+    found: list[R] = []
+    wanted: list[Wanted] = []
+    for value in values:
+        try:
+            found.append(function(value))
+        except Missing as missing:
+            wanted += missing.wanted
+    if wanted:
+        raise Missing(wanted)
+    return found
+
+
+def missing(asking: Iterable[Callable[[], object]]) -> list[Wanted]:
+    """What functions miss; they are called, and what they return is dropped."""
+    try:
+        of_each(lambda ask: ask(), asking)
+    except Missing as found:
+        return found.wanted
+    return []
