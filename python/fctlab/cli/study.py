@@ -39,6 +39,16 @@ def study(
     only: Annotated[
         str | None, typer.Option(metavar="A,B", help="Only claims whose ids start so.")
     ] = None,
+    settle: Annotated[
+        bool,
+        typer.Option("--settle", help="More seeds for undecided claims, until they are decided."),
+    ] = False,
+    max_seeds: Annotated[
+        int | None, typer.Option(help="With --settle: at most so many.", show_default="40")
+    ] = None,
+    max_cpu_hours: Annotated[
+        float | None, typer.Option(help="With --settle: no more seeds beyond.")
+    ] = None,
     workers: Workers = None,
     executor: Executor = None,
     address: Address = None,
@@ -60,6 +70,9 @@ def study(
             force=force,
             seeds=seeds,
             only=items("--only", only, str),
+            settled=settle,
+            max_seeds=max_seeds,
+            max_cpu_hours=max_cpu_hours,
             workers=workers,
             executor=pool,
             watch=watch,

@@ -17,7 +17,7 @@ from functools import wraps
 from pkgutil import resolve_name
 from typing import Any, ParamSpec, TypeVar
 
-from fctlab.jobs import Job, Told, cores, named
+from fctlab.jobs import Job, Told, cores, engine, named
 from fctlab.results.points import Found, PointStore, Wanted
 
 P = ParamSpec("P")
@@ -113,7 +113,8 @@ def _answer(question: Mapping[str, Any], told: Told) -> Found:
         given["told"] = told
     start = time.monotonic()
     answer = function(**given)
-    return Found({"answer": answer}, {"wall_s": time.monotonic() - start})
+    times = {"wall_s": time.monotonic() - start, "engine": engine()}
+    return Found({"answer": answer}, times)
 
 
 def of_each(function: Callable[[T], R], values: Iterable[T]) -> list[R]:

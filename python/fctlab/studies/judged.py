@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fctlab.studies.verdict import Bound, Finding, Verdict
+from fctlab.studies.verdict import CONFIDENCE, Bound, Finding, Verdict
 
 if TYPE_CHECKING:
     from fctlab.studies.study import Claim, Part, Results
@@ -29,19 +29,58 @@ MOST_NAMED = 4
 
 
 class Judged:
-    """A claim with what was found."""
+    """A claim with what was found.
+
+    Attributes:
+        claim: what the paper says.
+        parts: each with what was found.
+        confidence: of the intervals that the verdicts rest on.
+    """
 
     def __init__(
-        self, claim: Claim, parts: Sequence[tuple[Part, Finding]], results: Results
+        self,
+        claim: Claim,
+        parts: Sequence[tuple[Part, Finding]],
+        results: Results,
+        confidence: float = CONFIDENCE,
     ) -> None:
         self.claim = claim
         self.parts = parts
+        self.confidence = confidence
         self._results = results
 
     @property
     def verdict(self) -> Verdict:
         """That of the weakest part."""
         return self.decisive[1].verdict
+
+    @property
+    def is_open(self) -> bool:
+        """Whether more seeds could change the verdict.
+
+        Not where a part differs for sure, and not for what has no runs or rests on flows that do
+        not finish.
+        """
+        if self.verdict is Verdict.DIFFERS:
+            return False
+        counting = [(part, found) for part, found in self.parts if part.counts and part.cells]
+        return any(
+            found.bound is Bound.NONE
+            and (found.verdict is Verdict.UNDECIDED or found.seeds_needed is not None)
+            for _, found in counting
+        )
+
+    @property
+    def cpu_s_per_seed(self) -> float:
+        """CPU seconds of one seed of its cells."""
+        runs = [run for cell in self.claim.cells for run in self._results.of(cell)]
+        seeds = {run.seed for run in runs}
+        return sum(run.cpu_s for run in runs) / len(seeds) if seeds else 0.0
+
+    @property
+    def seeds(self) -> int:
+        """How many its cells were run with; 0 without any."""
+        return max((len(self._results.of(cell)) for cell in self.claim.cells), default=0)
 
     @property
     def decisive(self) -> tuple[Part, Finding]:
@@ -116,7 +155,17 @@ class Judged:
             sentence = f"{part.name}: {found}{paper}."
         settled = finding.verdict is not Verdict.UNDECIDED and finding.seeds_needed is None
         settled |= finding.bound is not Bound.NONE  # more seeds would not finish the flows
-        return sentence if settled else f"{sentence} {_needed(finding)}".strip()
+        return sentence if settled else f"{sentence} {self._needed(finding)}".strip()
+
+    def _needed(self, finding: Finding) -> str:
+        """What would settle it."""
+        if finding.seeds_needed is None:
+            few = finding.estimate is None or finding.estimate.seeds < 2
+            return "It takes at least 2 seeds." if few else "More seeds of this size would not do."
+        more = finding.seeds_needed - self.seeds
+        hours = more * self.cpu_s_per_seed / 3600
+        cost = f", {hours:.2g} CPU hours more" if hours >= 0.01 else ""
+        return f"About {finding.seeds_needed} seeds would settle it{cost}."
 
     def _likewise(self, decisive: Part, finding: Finding) -> str:
         """Other parts that are no better than the one that decided."""
@@ -129,13 +178,6 @@ class Judged:
             return ""
         more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
         return f"So {'is' if len(others) == 1 else 'are'} {', '.join(others[:MOST_NAMED])}{more}."
-
-
-def _needed(finding: Finding) -> str:
-    if finding.seeds_needed is None:
-        few = finding.estimate is None or finding.estimate.seeds < 2
-        return "It takes at least 2 seeds." if few else "More seeds of this size would not do."
-    return f"About {finding.seeds_needed} seeds would settle it."
 
 
 def effect(part: Part, finding: Finding) -> str:

@@ -10,7 +10,7 @@ import html
 import json
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
@@ -52,6 +52,8 @@ class Report:
     """A study that is done.
 
     Attributes:
+        results: runs with the first `seeds` seeds, which figures, tables and checks show.
+        runs: all of them; with more seeds where claims were given more.
         command: what repeats it.
         wall_s: how long this took; runs that were there already cost nothing.
     """
@@ -59,14 +61,12 @@ class Report:
     study: Study
     plan: Plan
     results: Results
+    runs: Results
     mode: Mode
     seeds: int
     command: str
     wall_s: float
-    judged: list[Judged] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.judged = [claim.judge(self.results) for claim in self.plan.claims]
+    judged: Sequence[Judged]
 
     @property
     def json(self) -> dict[str, Any]:
@@ -112,7 +112,7 @@ class Report:
     @property
     def speed(self) -> dict[str, float]:
         """How many runs there were and what they cost, in CPU time of one core."""
-        runs = self.results.all
+        runs = self.runs.all
         hops = sum(run.counters["packet_hops"] for run in runs)
         cpu = sum(run.cpu_s for run in runs)
         return {
@@ -152,6 +152,8 @@ def _claim_json(judged: Judged) -> dict[str, Any]:
         "paper": claim.paper,
         "here": judged.here,
         "ci95": _interval_json(*judged.decisive),
+        "seeds": judged.seeds,
+        "confidence": judged.confidence,
         "verdict": judged.verdict.value,
         "decided_by": _part_json(*judged.decisive),
         "flows_per_host": judged.flows_per_host and list(judged.flows_per_host),
@@ -231,7 +233,9 @@ def flows_per_host(found: Sequence[float] | None) -> str:
 
 
 def _mode(report: Report) -> str:
-    return f"{report.mode}, {report.seeds} seed{'s'[: report.seeds > 1]}"
+    most = max((judged.seeds for judged in report.judged), default=0)
+    more = f" to {most}" if most > report.seeds else ""
+    return f"{report.mode}, {report.seeds}{more} seed{'s'[: report.seeds > 1]}"
 
 
 def _summary(report: Report) -> str:

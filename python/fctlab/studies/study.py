@@ -211,6 +211,14 @@ class Results:
         """Every run."""
         return [run for runs in self._runs.values() for run in runs.values()]
 
+    def first(self, seeds: int) -> Results:
+        """The runs with the first `seeds` seeds."""
+        return Results(run for run in self.all if run.seed <= seeds)
+
+    def with_more(self, other: Results) -> Results:
+        """These runs and those of `other`."""
+        return Results([*self.all, *other.all])
+
     def of(self, cell: Cell) -> list[Run]:
         """The runs of a cell, in order of seed."""
         runs = self._runs[cell.id]
@@ -288,14 +296,14 @@ class Part:
         """Whether it is a number in some unit, not a ratio."""
         return isinstance(self.expected, Exact | Within | Computed)
 
-    def judge(self, results: Results) -> Finding:
-        """What the runs say about it."""
+    def judge(self, results: Results, confidence: float = verdict.CONFIDENCE) -> Finding:
+        """What the runs say about it; of an interval of so much `confidence`."""
         if self.cells:
             effects, bound = results.bounded(self.cells, self.measure)
-            return verdict.judge_bounds(effects, self.expected, bound)
+            return verdict.judge_bounds(effects, self.expected, bound, confidence)
         found = self.measure()
         effects = [found] if isinstance(found, float | int) else list(found)
-        return verdict.judge(effects, self.expected)
+        return verdict.judge(effects, self.expected, confidence)
 
 
 def ratio(
@@ -338,9 +346,15 @@ class Claim:
     combines: bool = False
     told: bool = False
 
-    def judge(self, results: Results) -> Judged:
+    def judge(self, results: Results, confidence: float = verdict.CONFIDENCE) -> Judged:
         """Judge every part."""
-        return Judged(self, [(part, part.judge(results)) for part in self.parts], results)
+        parts = [(part, part.judge(results, confidence)) for part in self.parts]
+        return Judged(self, parts, results, confidence)
+
+    @property
+    def cells(self) -> list[Cell]:
+        """That its parts refer to."""
+        return list(dict.fromkeys(cell for part in self.parts for cell in part.cells))
 
 
 @dataclass(frozen=True, eq=False)

@@ -157,22 +157,26 @@ class Finding:
     """What `estimate` is, if it rests on times of flows that had not finished."""
 
 
-def estimate(ratios: Sequence[float]) -> Estimate | None:
-    """Geometric mean of paired ratios and its 95% interval; with one seed the interval is open.
+def estimate(ratios: Sequence[float], confidence: float = CONFIDENCE) -> Estimate | None:
+    """Geometric mean of paired ratios and its interval; with one seed the interval is open.
 
     ``None`` when there is no ratio, or one that is no positive number.
     """
     if not ratios or not all(math.isfinite(r) and r > 0 for r in ratios):
         return None
     mean, spread = _log_moments(ratios)
-    half = half_width(spread, len(ratios))
+    half = half_width(spread, len(ratios), confidence)
     # exp(-inf) = 0 and exp(inf) = inf: with one seed anything is possible.
     high = math.exp(mean + half) if half < math.inf else math.inf
     return Estimate(math.exp(mean), math.exp(mean - half), high, len(ratios))
 
 
-def judge(ratios: Sequence[float], expected: Expectation) -> Finding:
+def judge(
+    ratios: Sequence[float], expected: Expectation, confidence: float = CONFIDENCE
+) -> Finding:
     """The verdict on one expectation.
+
+    It rests on an interval of so much `confidence`; the estimate that is returned has 95%.
 
     * `Number`, `Range`, `Sign`: **agrees** when the effect has the right sign, its interval
       excludes 1 and it lies inside the range or within `NEAR` of the number; **direction**
@@ -191,7 +195,7 @@ def judge(ratios: Sequence[float], expected: Expectation) -> Finding:
         return Finding(Verdict.UNDECIDED, None)
     if isinstance(expected, Exact | Within | Computed):
         return _judge_computed(ratios, expected)
-    found = estimate(ratios)
+    found = estimate(ratios, confidence)
     if found is None:
         return Finding(Verdict.UNDECIDED, None)
     if isinstance(expected, Apart):
@@ -203,27 +207,33 @@ def judge(ratios: Sequence[float], expected: Expectation) -> Finding:
     settled = verdict in (Verdict.AGREES, Verdict.DIFFERS) or (
         verdict is Verdict.DIRECTION and not isinstance(expected, Band)
     )
-    return Finding(verdict, found, None if settled else seeds_needed(ratios, border))
+    needed = None if settled else seeds_needed(ratios, border, confidence)
+    return Finding(verdict, estimate(ratios), needed)
 
 
 FAR = 1e6
 """Factor by which `judge_bounds` moves an effect that may lie anywhere further on."""
 
 
-def judge_bounds(effects: Sequence[float], expected: Expectation, bound: Bound) -> Finding:
+def judge_bounds(
+    effects: Sequence[float],
+    expected: Expectation,
+    bound: Bound,
+    confidence: float = CONFIDENCE,
+) -> Finding:
     """The verdict on effects that rest on lower bounds: one that holds wherever they really lie.
 
     That is the verdict on the effects as measured if it is the same when all of them lie far
     further on, to the side to which they may; **direction** when both have the right sign; else
     **undecided**.
     """
-    found = judge(effects, expected)
+    found = judge(effects, expected, confidence)
     ways = {Bound.NONE: (), Bound.LOWER: (FAR,), Bound.UPPER: (1 / FAR,)}
     verdicts = {found.verdict}
     for factor in ways.get(bound, (FAR, 1 / FAR)):
         # Towards infinity or nothing, whatever the sign of a number.
         moved = [e * factor if e >= 0 else e / factor for e in effects]
-        verdicts.add(judge(moved, expected).verdict)
+        verdicts.add(judge(moved, expected, confidence).verdict)
     if bound is Bound.NONE or (len(verdicts) == 1 and bound is not Bound.NOT_KNOWN):
         return replace(found, bound=bound)
     right = verdicts <= {Verdict.AGREES, Verdict.DIRECTION} and bound is not Bound.NOT_KNOWN
@@ -236,7 +246,9 @@ def weakest(verdicts: Iterable[Verdict]) -> Verdict:
     return max(verdicts, key=lambda verdict: verdict.weakness)
 
 
-def seeds_needed(ratios: Sequence[float], border: float) -> int | None:
+def seeds_needed(
+    ratios: Sequence[float], border: float, confidence: float = CONFIDENCE
+) -> int | None:
     """The fewest seeds whose interval, around the same point, would exclude `border`.
 
     ``None`` when `MOST_SEEDS` would not do, or one seed says nothing about the spread.
@@ -245,12 +257,12 @@ def seeds_needed(ratios: Sequence[float], border: float) -> int | None:
         return None
     mean, spread = _log_moments(ratios)
     distance = abs(mean - math.log(border))
-    if half_width(spread, MOST_SEEDS) >= distance:
+    if half_width(spread, MOST_SEEDS, confidence) >= distance:
         return None
     low, high = len(ratios), MOST_SEEDS
     while low < high:  # the half-width falls with the number of seeds
         middle = (low + high) // 2
-        if half_width(spread, middle) < distance:
+        if half_width(spread, middle, confidence) < distance:
             high = middle
         else:
             low = middle + 1
@@ -323,8 +335,8 @@ def _log_moments(ratios: Sequence[float]) -> tuple[float, float]:
     return mean, math.sqrt(squares / (len(logs) - 1))
 
 
-def half_width(spread: float, n: int) -> float:
+def half_width(spread: float, n: int, confidence: float = CONFIDENCE) -> float:
     """Half-width of the t interval of the mean of `n` values."""
     if n < 2:
         return math.inf
-    return float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) * spread / math.sqrt(n)
+    return float(stdtrit(n - 1, (1 + confidence) / 2)) * spread / math.sqrt(n)

@@ -1,29 +1,63 @@
-"""Lists what a store holds."""
+"""Lists what a store holds.
+
+What has been listed once is kept in ``STORE/index.parquet``: points never change, so only new ones
+are read again. The index can be deleted at any time.
+"""
 
 from __future__ import annotations
 
+import io
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from fctlab.errors import SpecError
 from fctlab.jobs import engine
+from fctlab.results.drafts import write_whole
 from fctlab.results.points import PointStore
 
 if TYPE_CHECKING:
     import polars as pl
 
-SCHEMA = ("key", "name", "scheme", "load", "seed", "flows", "unfinished", "cpu_s", "engine")
+INDEX = "index.parquet"
 
 
 def points(store: PointStore) -> pl.DataFrame:
     """One row per point, in order of key.
 
-    Columns: ``key``, ``name``, ``scheme``, ``load``, ``seed``, ``flows`` (measured),
-    ``unfinished``, ``cpu_s``, ``engine``; null where a point has no such thing.
+    Columns: ``key``, ``name`` (of an answer that a study asked for, its function), ``scheme``,
+    ``load``, ``seed``, ``flows`` (measured), ``unfinished``, ``wall_s``, ``cpu_s``, ``engine``;
+    null where a point has no such thing.
     """
     import polars as pl
 
-    rows = [_row(store, key) for key in sorted(store.names())]
-    return pl.DataFrame(rows, schema=list(SCHEMA), orient="row", infer_schema_length=None)
+    schema = {
+        **{name: pl.String for name in ("key", "name", "scheme")},
+        "load": pl.Float64,
+        **{name: pl.Int64 for name in ("seed", "flows", "unfinished")},
+        **{name: pl.Float64 for name in ("wall_s", "cpu_s")},
+        "engine": pl.String,
+    }
+    file = store.directory / INDEX
+    names = pl.DataFrame({"key": sorted(store.names())}, schema={"key": pl.String})
+    try:
+        known = pl.read_parquet(file).select(schema).cast(schema)  # type: ignore[arg-type]
+    except (OSError, pl.exceptions.PolarsError):
+        known = pl.DataFrame(schema=schema)
+    listed = known.join(names, on="key", how="semi")
+    new = names.join(known, on="key", how="anti")["key"].to_list()
+    if not new and len(listed) == len(known):
+        return listed
+    rows = [_row(store, key) for key in new]
+    listed = pl.concat([listed, pl.DataFrame(rows, schema=schema, orient="row")]).sort("key")
+    with suppress(OSError):  # of a store that may only be read
+        write_whole(file, _as_parquet(listed))
+    return listed
+
+
+def _as_parquet(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()
 
 
 def _row(store: PointStore, key: str) -> tuple[Any, ...]:
@@ -33,9 +67,11 @@ def _row(store: PointStore, key: str) -> tuple[Any, ...]:
     rows: list[dict[str, Any]] = point.found.get("summary", [])
     total = rows[0] if rows else {}
     times = store.times(key)
+    name = given.get("name") or point.input.get("function", {}).get("name")
     return (
-        *(key, given.get("name"), scheme, given.get("traffic", {}).get("load"), given.get("seed")),
-        *(total.get("flows"), total.get("unfinished"), times.get("cpu_s"), times.get("engine")),
+        *(key, name, scheme, given.get("traffic", {}).get("load"), given.get("seed")),
+        *(total.get("flows"), total.get("unfinished"), times.get("wall_s")),
+        *(times.get("cpu_s"), times.get("engine")),
     )
 
 
@@ -54,5 +90,7 @@ def key_of(store: PointStore, start: str) -> str:
 
 def of_other_engines(store: PointStore) -> list[str]:
     """Keys of points that another build of the engine found."""
-    own = engine()
-    return [key for key in store.names() if store.times(key).get("engine", own) != own]
+    import polars as pl
+
+    other = pl.col("engine") != engine()
+    return points(store).filter(other)["key"].to_list()

@@ -105,9 +105,13 @@ class Decided:
         """Numbers of seeds, without end."""
         return (5 * 2**k for k in count())
 
+    def confidence(self, look: int) -> float:
+        """Of the interval at the `look`-th look, counted from 1."""
+        return 1 - self.alpha / (look * (look + 1))
+
     def judge(self, logs: Sequence[float], look: int) -> tuple[Verdict, Estimate]:
         """What the `look`-th look, counted from 1, at the logs of all seeds so far shows."""
-        found = estimate(logs, 1 - self.alpha / (look * (look + 1)))
+        found = estimate(logs, self.confidence(look))
         low, high = found.mean - found.half_width, found.mean + found.half_width
         edge = math.log1p(self.margin)
         verdict: Verdict = "open"
