@@ -10,7 +10,7 @@ from fctlab import studies
 from fctlab.studies import bigswitch as module
 from fctlab.studies import conduct
 from fctlab.studies.bigswitch import examples
-from fctlab.studies.study import Results
+from fctlab.studies.runs import Results
 from fctlab.studies.verdict import Computed, Verdict, Within, judge, weakest
 from fctlab.theory import bigswitch
 

@@ -13,7 +13,9 @@ import pytest
 
 import fctlab
 from fctlab.studies import verdict
-from fctlab.studies.study import SLOWDOWN, Cell, Claim, Part, Results, Run, ratio
+from fctlab.studies.cells import Cell
+from fctlab.studies.runs import SLOWDOWN, Results, Run
+from fctlab.studies.study import Claim, Part, ratio
 from fctlab.studies.verdict import Band, Bound, Expectation, Number, Sign, Verdict
 from tests.conftest import SCENARIOS, SMALL, Program
 

@@ -21,26 +21,13 @@ from fctlab.results import result, simulation, store
 from fctlab.results.points import PointStore
 from fctlab.results.result import Result
 from fctlab.studies import docs, figures
+from fctlab.studies.cells import Cell, Source
 from fctlab.studies.conduct import study
 from fctlab.studies.figures import Quantity
 from fctlab.studies.judged import hosts as hosts_of
 from fctlab.studies.runner import Status
-from fctlab.studies.study import (
-    SLOWDOWN,
-    Cell,
-    Check,
-    Claim,
-    Figure,
-    Mode,
-    Part,
-    Plan,
-    Results,
-    Run,
-    Source,
-    Study,
-    metric,
-    ratio,
-)
+from fctlab.studies.runs import SLOWDOWN, Results, Run, metric
+from fctlab.studies.study import Check, Claim, Figure, Mode, Part, Plan, Study, ratio
 from fctlab.studies.verdict import Band, Computed, Exact, Number, Sign, Verdict
 from tests.conftest import PROGRAM, SMALL, Program
 from tests.test_store import interrupt, wait_for

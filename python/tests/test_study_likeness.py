@@ -10,8 +10,9 @@ import pytest
 
 import fctlab
 from fctlab import studies
+from fctlab.studies.cells import Source
 from fctlab.studies.likeness import Intended, unlike
-from fctlab.studies.study import Mode, Plan, Source
+from fctlab.studies.study import Mode, Plan
 
 STUDIES = ("ads", "ascc", "awafs", "crosscut", "dsrtf")
 

@@ -20,7 +20,8 @@ from fctlab.studies.crosscut import setting as crosscut
 from fctlab.studies.dsrtf import setting as dsrtf
 from fctlab.studies.ns2 import Fabric
 from fctlab.studies.report import Report
-from fctlab.studies.study import Mode, Results, Run
+from fctlab.studies.runs import Results, Run
+from fctlab.studies.study import Mode
 from fctlab.studies.verdict import Verdict
 from fctlab.tuning import thresholds
 

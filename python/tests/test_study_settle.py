@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 import fctlab
+from fctlab.studies.cells import Cell
 from fctlab.studies.conduct import study
 from fctlab.studies.judged import Judged
+from fctlab.studies.runs import Results, Run
 from fctlab.studies.settle import FIRST, settle
-from fctlab.studies.study import Cell, Claim, Results, Run, ratio
+from fctlab.studies.study import Claim, ratio
 from fctlab.studies.verdict import Band, Expectation, Sign, Verdict
 from tests.test_study import TWO
 

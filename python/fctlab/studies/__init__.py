@@ -1,8 +1,8 @@
 """Studies: a paper's claims, measured one by one.
 
-`study` says what a study is, `verdict` how an effect becomes a verdict, `runner` runs cells and
-whatever claims have `asked` for and resumes, `figures` draws, `report` writes what was found,
-`conduct` does it all.
+`cells` are scenarios, `runs` what they found, and a `study` is claims and figures about them;
+`verdict` says how an effect becomes a verdict, `runner` runs cells and whatever claims have `asked`
+for and resumes, `figures` draws, `report` writes what was found, `conduct` does it all.
 Every other module is a paper.
 """
 

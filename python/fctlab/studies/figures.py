@@ -19,7 +19,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from fctlab.results.plots import COLOURS, LINES, MARKERS, STYLE
 from fctlab.studies import study, verdict
-from fctlab.studies.study import SLOWDOWN, Cell, Measure, Results
+from fctlab.studies.cells import Cell
+from fctlab.studies.runs import SLOWDOWN, Measure, Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from fctlab.studies.verdict import CONFIDENCE, Bound, Finding, Verdict
 
 if TYPE_CHECKING:
-    from fctlab.studies.study import Claim, Part, Results
+    from fctlab.studies.runs import Results
+    from fctlab.studies.study import Claim, Part
 
 
 def hosts(topology: Mapping[str, Any]) -> int | None:

@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from fctlab.studies import figures, study
+from fctlab.studies.cells import Cell
 from fctlab.studies.figures import Line, Quantity
-from fctlab.studies.study import Cell, Part, Results, Run, ratio
+from fctlab.studies.runs import Results, Run
+from fctlab.studies.study import Part, ratio
 from fctlab.studies.verdict import Expectation
 
 if TYPE_CHECKING:

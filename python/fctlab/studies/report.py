@@ -27,7 +27,8 @@ from fctlab.jobs import engine
 from fctlab.results import store
 from fctlab.studies import figures
 from fctlab.studies.judged import Judged, effect, interval
-from fctlab.studies.study import Figure, Mode, Part, Plan, Results, Study, Table
+from fctlab.studies.runs import Results
+from fctlab.studies.study import Figure, Mode, Part, Plan, Study, Table
 from fctlab.studies.verdict import Finding, Verdict
 
 if TYPE_CHECKING:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from fctlab.studies.cells import Cell
 from fctlab.studies.judged import Judged
-from fctlab.studies.study import Cell, Claim, Results
+from fctlab.studies.runs import Results
+from fctlab.studies.study import Claim
 from fctlab.sweep.looks import Decided
 
 RULE = Decided(margin=0.0)

@@ -10,9 +10,11 @@ import fctlab
 from fctlab.studies import figures
 from fctlab.studies.ads.factors import acks_first, trend
 from fctlab.studies.ads.setting import CAP, DESCRIPTIONS, MTU, TRANSPORTS, Lab, Scheme, Setting, ads
+from fctlab.studies.cells import Cell
 from fctlab.studies.figures import Quantity, bar_figure, slowdowns
 from fctlab.studies.judged import shown
-from fctlab.studies.study import Cell, Claim, Figure, Part, Results, Run, ratio
+from fctlab.studies.runs import Results, Run
+from fctlab.studies.study import Claim, Figure, Part, ratio
 from fctlab.studies.verdict import Band, Computed, Number, Range, Sign
 
 if TYPE_CHECKING:

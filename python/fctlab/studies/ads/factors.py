@@ -21,9 +21,11 @@ from fctlab.studies.ads.setting import (
     Scheme,
     Setting,
 )
+from fctlab.studies.cells import Cell
 from fctlab.studies.figures import Bars, Quantity, bar_figure
 from fctlab.studies.judged import shown
-from fctlab.studies.study import SLOWDOWN, Cell, Claim, Figure, Part, Results, Run, ratio
+from fctlab.studies.runs import SLOWDOWN, Results, Run
+from fctlab.studies.study import Claim, Figure, Part, ratio
 from fctlab.studies.verdict import Apart, Band, Number, Range, Sign
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fctlab.studies.ads.setting import DESCRIPTIONS, WORKLOADS, Lab, Setting, ads
+from fctlab.studies.cells import Cell
 from fctlab.studies.figures import Quantity, bar_figure, slowdowns
-from fctlab.studies.study import Cell, Claim, Figure, Part, ratio
+from fctlab.studies.study import Claim, Figure, Part, ratio
 from fctlab.studies.verdict import Band, Sign
 
 SLOWDOWN_AXIS = Quantity("average slowdown")

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import fctlab
+from fctlab.studies.cells import Cell, Cells, Source
 from fctlab.studies.likeness import RECOVERY, Intended
-from fctlab.studies.study import Cell, Cells, Mode, Source, metric
+from fctlab.studies.runs import metric
+from fctlab.studies.study import Mode
 
 if TYPE_CHECKING:
     from fctlab.results.result import Result

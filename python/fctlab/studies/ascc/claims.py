@@ -22,7 +22,8 @@ from fctlab.studies.ascc.setting import (
 )
 from fctlab.studies.figures import Quantity
 from fctlab.studies.judged import shown
-from fctlab.studies.study import Claim, Figure, Part, Results, Run, metric, ratio
+from fctlab.studies.runs import Results, Run, metric
+from fctlab.studies.study import Claim, Figure, Part, ratio
 from fctlab.studies.verdict import Band, Expectation, Number, Range, Sign
 
 Of = Callable[[Run], float]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from fctlab.studies import loads
 from fctlab.studies.ascc.setting import ASCC, DEPLOYABLE, SIZES, WITHOUT, Lab
+from fctlab.studies.cells import Cell
 from fctlab.studies.figures import Quantity, bar_figure
 from fctlab.studies.judged import shown
-from fctlab.studies.study import Cell, Claim, Figure, Part, Run
+from fctlab.studies.runs import Run
+from fctlab.studies.study import Claim, Figure, Part
 from fctlab.studies.verdict import Band, Sign
 
 WORKLOAD = "websearch"

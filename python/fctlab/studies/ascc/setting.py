@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from fctlab.studies import ns2, published
+from fctlab.studies.cells import Cell, Cells, Source
 from fctlab.studies.likeness import Intended
 from fctlab.studies.loads import ByLoad
 from fctlab.studies.ns2 import Fabric
-from fctlab.studies.study import Cell, Cells, Mode, Source, metric
+from fctlab.studies.runs import metric
+from fctlab.studies.study import Mode
 from fctlab.tuning.thresholds import Sizes
 
 FCT = metric("avg_fct_s")

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from fctlab.studies import figures
 from fctlab.studies.awafs.setting import SHORT, WINDOW, Lab, awafs
+from fctlab.studies.cells import Cell
 from fctlab.studies.figures import Line
 from fctlab.studies.ns2 import scheme as in_ns2
-from fctlab.studies.study import Cell, Check, Claim, Figure, Part, Results, Run, ratio
+from fctlab.studies.runs import Results, Run
+from fctlab.studies.study import Check, Claim, Figure, Part, ratio
 from fctlab.studies.verdict import Band, Exact, Sign, Within
 
 if TYPE_CHECKING:

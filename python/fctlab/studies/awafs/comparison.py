@@ -22,7 +22,8 @@ from fctlab.studies.awafs.setting import (
     pias,
     timeouts,
 )
-from fctlab.studies.study import Claim, Figure, Part, Run, ratio
+from fctlab.studies.runs import Run
+from fctlab.studies.study import Claim, Figure, Part, ratio
 from fctlab.studies.verdict import Band, Expectation, Number, Range, Sign
 
 Of = Callable[[Run], float]

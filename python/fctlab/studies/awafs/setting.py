@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fctlab.studies import ns2, published
+from fctlab.studies.cells import Cell, Cells
 from fctlab.studies.likeness import Intended
 from fctlab.studies.loads import ByLoad
 from fctlab.studies.ns2 import Fabric
-from fctlab.studies.study import Cell, Cells, Mode, Run, metric
+from fctlab.studies.runs import Run, metric
+from fctlab.studies.study import Mode
 
 if TYPE_CHECKING:
     from fctlab.results.result import Result

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from fctlab.jobs import Told, deaf
 from fctlab.studies.asked import asked, of_each
 from fctlab.studies.bigswitch import examples
-from fctlab.studies.study import Check, Claim, Figure, Mode, Part, Plan, Results, Study
+from fctlab.studies.runs import Results
+from fctlab.studies.study import Check, Claim, Figure, Mode, Part, Plan, Study
 from fctlab.studies.verdict import Exact, Within
 from fctlab.theory import bigswitch
 

@@ -7,7 +7,8 @@ import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from fctlab.studies.study import Claim, Part, Results
+from fctlab.studies.runs import Results
+from fctlab.studies.study import Claim, Part
 from fctlab.studies.verdict import Computed
 from fctlab.theory import bigswitch
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from fctlab.studies import figures, loads
+from fctlab.studies.cells import Cell
 from fctlab.studies.crosscut import advice
 from fctlab.studies.crosscut.setting import (
     BASE,
@@ -24,19 +25,8 @@ from fctlab.studies.crosscut.setting import (
     Scheme,
 )
 from fctlab.studies.figures import Quantity, bar_figure
-from fctlab.studies.study import (
-    Advice,
-    Cell,
-    Check,
-    Claim,
-    Figure,
-    Mode,
-    Part,
-    Plan,
-    Results,
-    Study,
-    Table,
-)
+from fctlab.studies.runs import Results
+from fctlab.studies.study import Advice, Check, Claim, Figure, Mode, Part, Plan, Study, Table
 from fctlab.studies.verdict import Band, Bound, Expectation, Sign
 
 IDS = tuple(f"crosscut-{i}" for i in range(1, 9))

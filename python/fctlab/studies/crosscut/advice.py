@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fctlab.studies import verdict
+from fctlab.studies.cells import Cell
 from fctlab.studies.crosscut.setting import (
     BASE,
     COMMODITY,
@@ -17,7 +18,7 @@ from fctlab.studies.crosscut.setting import (
     Scheme,
 )
 from fctlab.studies.loads import geometric_mean
-from fctlab.studies.study import Cell, Results, Run
+from fctlab.studies.runs import Results, Run
 from fctlab.studies.verdict import Estimate
 
 # Whom the advice is for: schemes that can be had.

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from fctlab.studies import published
+from fctlab.studies.cells import Cell, Cells
 from fctlab.studies.likeness import RECOVERY, Intended
 from fctlab.studies.ns2 import Fabric
-from fctlab.studies.study import Cell, Cells, Mode, Run
+from fctlab.studies.runs import Run
+from fctlab.studies.study import Mode
 
 WORKLOADS = ("websearch", "datamining", "cache", "hadoop")
 LOADS = (0.5, 0.8)

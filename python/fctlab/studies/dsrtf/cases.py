@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from fctlab.studies.cells import Cell, Source
 from fctlab.studies.dsrtf.setting import (
     BASE_RTT,
     D_SRTF,
@@ -19,7 +20,8 @@ from fctlab.studies.dsrtf.setting import (
     Lab,
 )
 from fctlab.studies.figures import Bar, Quantity, bar_figure
-from fctlab.studies.study import Cell, Claim, Figure, Part, Run, Source
+from fctlab.studies.runs import Run
+from fctlab.studies.study import Claim, Figure, Part
 from fctlab.studies.verdict import Exact
 
 if TYPE_CHECKING:

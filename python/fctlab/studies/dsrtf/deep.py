@@ -25,7 +25,8 @@ from fctlab.studies.dsrtf.setting import (
 )
 from fctlab.studies.figures import Quantity, bar_figure
 from fctlab.studies.judged import shown
-from fctlab.studies.study import Claim, Figure, Part, Run
+from fctlab.studies.runs import Run
+from fctlab.studies.study import Claim, Figure, Part
 from fctlab.studies.verdict import Band, Expectation, Sign
 
 T0S_US = (40.0, 120.0, 360.0)

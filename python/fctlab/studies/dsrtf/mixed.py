@@ -26,7 +26,8 @@ from fctlab.studies.dsrtf.setting import (
     Scheme,
 )
 from fctlab.studies.figures import Line
-from fctlab.studies.study import Claim, Figure, Part, Results, Run, metric
+from fctlab.studies.runs import Results, Run, metric
+from fctlab.studies.study import Claim, Figure, Part
 from fctlab.studies.verdict import Expectation, Number, Range, Sign
 
 if TYPE_CHECKING:

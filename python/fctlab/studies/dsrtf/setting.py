@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fctlab.studies import published
+from fctlab.studies.cells import Cell, Cells, Keep
 from fctlab.studies.likeness import RECOVERY, Intended
 from fctlab.studies.loads import ByLoad
-from fctlab.studies.study import Cell, Cells, Keep, Mode, metric
+from fctlab.studies.runs import metric
+from fctlab.studies.study import Mode
 
 if TYPE_CHECKING:
     from fctlab.results.result import Result

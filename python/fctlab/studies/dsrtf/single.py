@@ -23,7 +23,8 @@ from fctlab.studies.dsrtf.setting import (
     Scheme,
 )
 from fctlab.studies.judged import shown
-from fctlab.studies.study import Claim, Figure, Part, Run, ratio
+from fctlab.studies.runs import Run
+from fctlab.studies.study import Claim, Figure, Part, ratio
 from fctlab.studies.verdict import Band, Expectation, Number, Range, Sign
 
 SCHEMES = {"websearch": PIAS_WS, "datamining": PIAS_DM}

@@ -21,7 +21,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from fctlab.jobs import Told, deaf
 from fctlab.slo import bottleneck, planning
 from fctlab.studies.asked import asked, of_each
-from fctlab.studies.study import Claim, Figure, Mode, Part, Results, Table
+from fctlab.studies.runs import Results
+from fctlab.studies.study import Claim, Figure, Mode, Part, Table
 from fctlab.studies.swp.readings import IDEAL, STARTS, TEXT
 from fctlab.studies.verdict import Band, Within
 

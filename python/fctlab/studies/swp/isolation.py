@@ -19,7 +19,8 @@ from matplotlib.figure import Figure as Drawing
 from fctlab.jobs import Told, deaf
 from fctlab.slo import planning
 from fctlab.studies.asked import asked, of_each
-from fctlab.studies.study import Claim, Figure, Mode, Part, Results
+from fctlab.studies.runs import Results
+from fctlab.studies.study import Claim, Figure, Mode, Part
 from fctlab.studies.swp.readings import BOTH, ENDS, IDEAL, TEXT, Reading
 from fctlab.studies.verdict import Sign
 

@@ -15,7 +15,8 @@ import numpy as np
 from matplotlib.figure import Figure as Drawing
 
 from fctlab.studies.asked import asked, of_each
-from fctlab.studies.study import Check, Claim, Figure, Mode, Part, Results
+from fctlab.studies.runs import Results
+from fctlab.studies.study import Check, Claim, Figure, Mode, Part
 from fctlab.studies.verdict import Number, Sign
 
 if TYPE_CHECKING:

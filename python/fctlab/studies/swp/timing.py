@@ -18,7 +18,8 @@ import numpy as np
 
 from fctlab.peers import ns3
 from fctlab.slo import bottleneck, planning
-from fctlab.studies.study import Check, Claim, Mode, Part, Results, Table
+from fctlab.studies.runs import Results
+from fctlab.studies.study import Check, Claim, Mode, Part, Table
 from fctlab.studies.swp.accuracy import ALONE, LOADS, Compared, Mix, compare, specification
 from fctlab.studies.verdict import Number, Sign
 

@@ -21,7 +21,8 @@ import numpy as np
 from fctlab.jobs import Told, deaf
 from fctlab.slo import bottleneck, planning
 from fctlab.studies.asked import asked, of_each
-from fctlab.studies.study import Check, Claim, Mode, Part, Results, Table
+from fctlab.studies.runs import Results
+from fctlab.studies.study import Check, Claim, Mode, Part, Table
 from fctlab.studies.swp.capacity import draw_spec
 from fctlab.studies.verdict import Within
 
