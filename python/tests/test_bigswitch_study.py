@@ -9,7 +9,7 @@ import pytest
 from fctlab import studies
 from fctlab.studies import bigswitch as module
 from fctlab.studies import conduct
-from fctlab.studies.bigswitch import examples
+from fctlab.studies.bigswitch import examples, tried
 from fctlab.studies.runs import Results
 from fctlab.studies.verdict import Computed, Verdict, Within, judge, weakest
 from fctlab.theory import bigswitch
@@ -74,8 +74,8 @@ def test_a_figure_with_one_packet_moved_differs(
 
 
 def test_every_theorem_and_figure_is_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    small = module.Scale(600, 200, 1, 6, 60, 2, 60, 100, 60)
-    monkeypatch.setitem(module.SCALES, "quick", small)
+    small = tried.Scale(600, 200, 1, 6, 60, 2, 60, 100, 60)
+    monkeypatch.setitem(tried.SCALES, "quick", small)
     report = conduct.study("bigswitch", "quick", out=tmp_path)
     rows = {claim["id"]: claim for claim in report.json["claims"]}
     expected = {f"ascc-t{i}" for i in range(1, 9)} | {f"ascc-f{i}" for i in (1, 2, 3)}

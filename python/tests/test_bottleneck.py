@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from fctlab.cli.app import app
 from fctlab.errors import SpecError
 from fctlab.slo import bottleneck, planning
-from fctlab.studies.swp import accuracy
+from fctlab.studies.swp import accuracy, compared
 
 FIXED = {"kind": "fixed", "size": "100KB"}
 LONG = {"kind": "fixed", "size": "1MB"}
@@ -84,7 +84,7 @@ def test_the_model_is_near_packets_whatever_the_queue(queue: Any, control: str) 
     run, _ = bottleneck.replay(resolved, drawn)
     for each in mix.classes:
         of = pl.col("traffic_class") == each.name
-        for sizes in (pl.col("size_bytes") <= accuracy.BDP_BYTES, pl.col("size_bytes") > 1e6):
+        for sizes in (pl.col("size_bytes") <= compared.BDP_BYTES, pl.col("size_bytes") > 1e6):
             model, packets = (
                 float(flows.filter(of & sizes)["slowdown"].to_numpy().mean())
                 for flows in (drawn, run)

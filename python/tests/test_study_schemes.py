@@ -142,7 +142,7 @@ def test_ascc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_large_flows_alone_are_web_searchs(tmp_path: Path) -> None:
     source = ascc.WORKLOADS["elephants"]["file"]
-    (tmp_path / source.name).write_text(source.make(None))
+    (tmp_path / source.name).write_text(source.make(*source.arguments))
     alone = thresholds.Sizes({"kind": "cdf", "file": source.name}, tmp_path)
     whole = thresholds.Sizes("websearch")
     below = whole.share_up_to(np.array(1e7))

@@ -10,7 +10,7 @@ from scipy.stats import linregress
 from fctlab import studies
 from fctlab.peers import ns3
 from fctlab.studies import conduct
-from fctlab.studies.swp import accuracy, capacity, isolation, shaping, timing
+from fctlab.studies.swp import accuracy, capacity, compared, isolation, shaping, timing
 from fctlab.studies.swp.readings import ALL, BOTH, DELIVERY
 
 
@@ -168,11 +168,11 @@ def test_the_share_that_is_broken_counts_plans_that_are_met(
 
 
 def test_bins_and_errors_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(accuracy, "LEAST", 2)
+    monkeypatch.setattr(compared, "LEAST", 2)
     sizes = np.array([10.0, 10, 20, 200_000, 2_000_000, 3_000_000])
     packet = np.array([1.0, 2, 4, 5, 6, 10])
     model = np.array([1.0, 3, 8, 5, 6, 6])
-    found = accuracy.compare(sizes, {"packet": packet, "windows": model})
+    found = compared.compare(sizes, {"packet": packet, "windows": model})
     assert found.largest.tolist() == [10, 20, 200_000, 2_000_000, 3_000_000]
     assert found.flows.tolist() == [2, 1, 1, 1, 1]
     assert found.p99["packet"].tolist() == [2, 4, 5, 6, 10]
@@ -183,7 +183,7 @@ def test_bins_and_errors_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_long_flows_there_is_no_mean() -> None:
-    found = accuracy.compare(np.ones(3), {"packet": np.ones(3), "windows": np.ones(3)})
+    found = compared.compare(np.ones(3), {"packet": np.ones(3), "windows": np.ones(3)})
     assert found.long == 0 and np.isnan(found.long_ratio("windows"))
 
 
@@ -193,7 +193,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(timing.SEEDS, "quick", 2)
     monkeypatch.setitem(timing.FLOWS, "quick", {"WebSearch": 100, "Google": 300})
     monkeypatch.setitem(timing.NS3_PACKETS, "quick", 3_000)
-    monkeypatch.setattr(accuracy, "LEAST", 20)
+    monkeypatch.setattr(compared, "LEAST", 20)
     for mix in (*accuracy.ALONE, *accuracy.WEIGHTED):
         monkeypatch.setitem(mix.flows, "quick", 3_000 if mix.name != "WebSearch" else 300)
     timing.timed.cache_clear()

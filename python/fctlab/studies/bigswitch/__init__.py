@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fctlab.jobs import Told, deaf
-from fctlab.studies.asked import asked, of_each
-from fctlab.studies.bigswitch import examples
+from fctlab.studies.asked import of_each
+from fctlab.studies.bigswitch import examples, tried
+from fctlab.studies.bigswitch.tried import ASRPT, BRR, EXAMPLES, LAS, PIAS, SCALES, WEIGHTED, Scale
 from fctlab.studies.runs import Results
 from fctlab.studies.study import Check, Claim, Figure, Mode, Part, Plan, Study
 from fctlab.studies.verdict import Exact, Within
@@ -26,177 +25,6 @@ if TYPE_CHECKING:
 GOLDEN = (1 + 5**0.5) / 2
 
 
-@dataclass(frozen=True)
-class Scale:
-    """How much is tried."""
-
-    random: int
-    """Instances per policy."""
-    steps: int
-    """Of an annealing."""
-    restarts: int
-    flows: int
-    packets: int
-    largest_n: int
-    """Of theorem 1."""
-    family: int
-    """Flows of the families that show how tight a bound is."""
-    ports: int
-    """Random instances on several ports."""
-    port_steps: int
-
-
-SCALES: dict[Mode, Scale] = {
-    "quick": Scale(20_000, 10_000, 1, 8, 240, 3, 300, 2_000, 1_000),
-    "full": Scale(120_000, 20_000, 2, 10, 600, 4, 1_000, 20_000, 10_000),
-}
-
-SHAPES = (
-    {"flows": 4, "packets": 8, "slots": 8},
-    {"flows": 6, "packets": 40, "slots": 40},
-    {"flows": 8, "packets": 160, "slots": 100},
-)
-"""Of random instances on one port, in equal shares: tiny, small, larger."""
-
-BRR, LAS = "brr", "las"
-ASRPT = {second: f'asrpt{{second="{second}"}}' for second in ("fifo", "brr", "las")}
-WEIGHTED = "asrpt{weighted=true}"
-IDEAL = 'ga{policy="ideal"}'
-PIAS = ("pias{thresholds=[1]}", "pias{thresholds=[10, 100]}", "pias{thresholds=[2, 4, 8, 16]}")
-EXAMPLES = ("fifo", "brr", "las", "srpt", "asrpt")
-FAMILIES = {
-    BRR: ("crowd", "fpt"),
-    LAS: ("equal", "fpt"),
-    **{p: ("golden", "fpt") for p in ASRPT.values()},
-    WEIGHTED: ("heavy", "weighted_fpt"),
-}
-"""The family in which a policy does worst, and the metric."""
-
-
-@asked("random instances")
-def _random(policy: str, metric: bigswitch.Metric, mode: Mode, told: Told = deaf) -> dict[str, Any]:
-    """The worst over random instances on one port."""
-    scale = SCALES[mode]
-    worst: dict[str, Any] = {"worst": 0.0, "violations": 0, "tried": 0}
-    for i, shape in enumerate(SHAPES):
-        found = bigswitch.random_ratios(
-            [policy],
-            scale.random // len(SHAPES),
-            metric=metric,
-            seed=i + 1,
-            weight=1 if metric == "fpt" else 1000,
-            told=told,
-            **shape,
-        )
-        row = found["policies"][0]
-        worst["worst"] = max(worst["worst"], row["worst"])
-        worst["violations"] += row["violations"]
-        worst["tried"] += found["tried"]
-    return worst
-
-
-@asked("searches on one port")
-def _searched(
-    policy: str, metric: bigswitch.Metric, mode: Mode, told: Told = deaf
-) -> dict[str, Any]:
-    """The worst that the search finds on one port."""
-    scale = SCALES[mode]
-    return bigswitch.search(
-        policy,
-        steps=scale.steps,
-        restarts=scale.restarts,
-        metric=metric,
-        flows=scale.flows,
-        packets=scale.packets,
-        slots=scale.packets,
-        weight=1 if metric == "fpt" else 1000,
-        told=told,
-    )
-
-
-@asked("searches on several ports")
-def _ports(
-    objective: str, gapless: bool, ports: int, mode: Mode, told: Told = deaf
-) -> dict[str, Any]:
-    """The worst that the search finds for GA(Ideal) on several ports."""
-    scale = SCALES[mode]
-    chosen: Any = objective
-    return bigswitch.search(
-        IDEAL,
-        steps=scale.port_steps,
-        restarts=2,
-        objective=chosen,
-        ingress=ports,
-        egress=ports,
-        flows=6,
-        packets=16,
-        slots=14,
-        gapless=gapless,
-        told=told,
-    )
-
-
-@asked("steps of a proof")
-def _steps(mode: Mode, told: Told = deaf) -> list[dict[str, Any]]:
-    """The steps of theorem 8's proof on random instances."""
-    scale = SCALES[mode]
-    found = []
-    for ports in (1, 2, 3):
-        for policy in ("ideal", "fifo", "las", "brr", "sjf"):
-            row: dict[str, Any] = bigswitch.ask(
-                "theorem8",
-                told,
-                shape={"ingress": ports, "egress": ports, "flows": 5, "packets": 14, "slots": 12},
-                policy={"kind": "ga", "policy": policy},
-                instances=scale.ports // 5,
-                seed=ports,
-            )
-            found.append(row)
-    return found
-
-
-@asked("instances of theorem 1")
-def _theorem1(policy: str, n: int, told: Told = deaf) -> float:
-    """The ratio in theorem 1's construction."""
-    found = bigswitch.ask("theorem1", told, policy=bigswitch.policy(policy), n=n, stream=10)
-    return float(found["ratio"])
-
-
-@asked("pairs of schedules")
-def _theorem2(mode: Mode, told: Told = deaf) -> dict[str, Any]:
-    """How schedules rank in FPT and in FCT."""
-    shape = {"ingress": 2, "egress": 2, "flows": 6, "packets": 40, "slots": 30, "weight": 5}
-    found: dict[str, Any] = bigswitch.ask(
-        "theorem2", told, shape=shape, instances=SCALES[mode].random // 2, seed=1
-    )
-    return found
-
-
-@asked("instances of theorems 3 and 6")
-def _constructed(policy: str, n: int) -> float:
-    """The ratio in the constructions of theorems 3 and 6."""
-    thresholds = bigswitch.policy(policy).get("thresholds", [1])
-    instance = bigswitch.ask("theorem6", n=n, factor=8, thresholds=thresholds)
-    found = bigswitch.ratios(instance, [policy])
-    assert found["optimum"]["label"] == "exact"
-    return float(found["policies"][0]["ratio"])
-
-
-@asked("families of instances")
-def _family(policy: str, n: int) -> float:
-    """The ratio in the policy's family: to a schedule there is, so at least to the optimum."""
-    family, metric = FAMILIES[policy]
-    made = bigswitch.ask("family", family=family, n=n)
-    ranks = [0] * len(made["order"])
-    for rank, flow in enumerate(made["order"]):
-        ranks[flow] = rank
-    instance = made["instance"]
-    best = bigswitch.run(instance, {"kind": "fixed", "ranks": ranks})["metrics"][metric]
-    if family == "crowd":  # no gaps: SRPT is optimal
-        best = bigswitch.run(instance, "srpt")["metrics"][metric]
-    return float(bigswitch.run(instance, policy)["metrics"][metric] / best)
-
-
 def _bound(
     claim: str, text: str, policies: dict[str, str], bound: float, metric: bigswitch.Metric
 ) -> Callable[[Mode], Claim]:
@@ -205,12 +33,12 @@ def _bound(
         for name, policy in policies.items():
 
             def worst(policy: str = policy) -> float:
-                random = _random(policy, metric, mode)["worst"]
-                return float(max(random, _searched(policy, metric, mode)["value"]))
+                random = tried.at_random(policy, metric, mode)["worst"]
+                return float(max(random, tried.searched(policy, metric, mode)["value"]))
 
             def above(policy: str = policy) -> float:
-                violations = _random(policy, metric, mode)["violations"]
-                return float(violations + _searched(policy, metric, mode)["violations"])
+                violations = tried.at_random(policy, metric, mode)["violations"]
+                return float(violations + tried.searched(policy, metric, mode)["violations"])
 
             parts.append(Part(f"{name} worst ratio", f"<= {bound:g}", Within(1, bound), (), worst))
             parts.append(
@@ -231,7 +59,7 @@ def _draw_families(scale: Scale) -> Callable[[Results], Drawing]:
         shown = {"BRR": BRR, "LAS": LAS, "ASRPT": ASRPT["fifo"], "weighted ASRPT": WEIGHTED}
         limits = {"LAS": 2.0, "ASRPT": GOLDEN}
         for i, (name, policy) in enumerate(shown.items()):
-            ratios = of_each(functools.partial(_family, policy), sizes)
+            ratios = of_each(functools.partial(tried.family, policy), sizes)
             ax.plot(sizes, ratios, marker="o", markersize=3, color=f"C{i}", label=name)
             if name in limits:
                 ax.axhline(limits[name], color=f"C{i}", linestyle=":", linewidth=1)
@@ -260,21 +88,23 @@ def plan(mode: Mode) -> Plan:
     def theorem1(policy: str) -> Part:
         def measure() -> float:
             sizes = range(2, scale.largest_n + 1)
-            return min(of_each(lambda n: _theorem1(policy, n) / ((n + 1) / 2), sizes))
+            return min(of_each(lambda n: tried.theorem1(policy, n) / ((n + 1) / 2), sizes))
 
         name = f"{policy.upper()}, n = 2 to {scale.largest_n}: least share of (n + 1) / 2"
         return Part(name, "-> 1", Within(0.95), (), measure)
 
     def violations() -> float:
-        return float(_theorem2(mode)["violations"])
+        return float(tried.theorem2(mode)["violations"])
 
     def total(key: str) -> Callable[[], float]:
-        return lambda: float(sum(row[key] for row in _steps(mode)))
+        return lambda: float(sum(row[key] for row in tried.steps(mode)))
 
     def residual() -> float:
-        searched = of_each(lambda ports: _ports("residual-optimum", False, ports, mode), (2, 3))
-        tried = [row["residual_optimum"]["value"] for row in _steps(mode)]
-        return float(max(*(found["value"] for found in searched), *tried))
+        searched = of_each(
+            lambda ports: tried.on_ports("residual-optimum", False, ports, mode), (2, 3)
+        )
+        random = [row["residual_optimum"]["value"] for row in tried.steps(mode)]
+        return float(max(*(found["value"] for found in searched), *random))
 
     claims = [
         Claim(
@@ -308,7 +138,7 @@ def plan(mode: Mode) -> Plan:
                     f">= {n / 2:g}",
                     Within(n / 2),
                     (),
-                    functools.partial(_constructed, "fifo", n),
+                    functools.partial(tried.constructed, "fifo", n),
                 )
                 for n in (4, 16, largest)
             ),
@@ -325,7 +155,7 @@ def plan(mode: Mode) -> Plan:
                     f">= {n / 2:g}",
                     Within(n / 2),
                     (),
-                    functools.partial(_constructed, p, n),
+                    functools.partial(tried.constructed, p, n),
                 )
                 for p, n in zip(PIAS, (largest, largest, largest), strict=True)
             ),
@@ -387,9 +217,9 @@ def _questions(mode: Mode) -> list[Claim]:
 
     def known(policy: str, metric: bigswitch.Metric) -> Callable[[], float]:
         def worst() -> float:
-            searched = _searched(policy, metric, mode)["value"]
-            random = _random(policy, metric, mode)["worst"]
-            return float(max(_family(policy, largest), searched, random))
+            searched = tried.searched(policy, metric, mode)["value"]
+            random = tried.at_random(policy, metric, mode)["worst"]
+            return float(max(tried.family(policy, largest), searched, random))
 
         return worst
 
@@ -406,7 +236,7 @@ def _questions(mode: Mode) -> list[Claim]:
         claims.append(Claim(f"bigswitch-x{i}", text, f"<= {bound}", (part,), beyond=True))
 
     def over_ports(gapless: bool) -> float:
-        found = of_each(lambda ports: _ports("ratio", gapless, ports, mode), (2, 3))
+        found = of_each(lambda ports: tried.on_ports("ratio", gapless, ports, mode), (2, 3))
         return float(max(one["value"] for one in found))
 
     def gapless() -> float:
@@ -430,11 +260,14 @@ def _checks(mode: Mode) -> list[Check]:
 
     def row(policy: str, metric: bigswitch.Metric) -> Callable[[Results], str]:
         def measure(_: Results) -> str:
-            random, searched = _random(policy, metric, mode), _searched(policy, metric, mode)
+            random, searched = (
+                tried.at_random(policy, metric, mode),
+                tried.searched(policy, metric, mode),
+            )
             return (
                 f"{random['worst']:.4f} over {random['tried']:,} random instances; "
                 f"{searched['value']:.4f} over {searched['tried']:,} searched; "
-                f"{_family(policy, scale.family):.4f} in its family, n = {scale.family}"
+                f"{tried.family(policy, scale.family):.4f} in its family, n = {scale.family}"
             )
 
         return measure
@@ -451,19 +284,21 @@ def _checks(mode: Mode) -> list[Check]:
     ]
 
     def pairs(_: Results) -> str:
-        found = _theorem2(mode)
+        found = tried.theorem2(mode)
         return f"{found['pairs']:,} pairs of schedules of {found['instances']:,} instances"
 
     def steps(_: Results) -> str:
-        tried = sum(found["tried"] for found in _steps(mode))
-        ports = of_each(lambda ports: _ports("residual-optimum", False, ports, mode), (2, 3))
+        random = sum(found["tried"] for found in tried.steps(mode))
+        ports = of_each(
+            lambda ports: tried.on_ports("residual-optimum", False, ports, mode), (2, 3)
+        )
         searched = sum(found["tried"] for found in ports)
-        return f"{tried:,} random instances on 1 to 3 ports, {searched:,} searched on 2 and 3"
+        return f"{random:,} random instances on 1 to 3 ports, {searched:,} searched on 2 and 3"
 
     def theorem1(_: Results) -> str:
         def row(policy: str) -> str:
             sizes = range(2, scale.largest_n + 1)
-            found = of_each(lambda n: f"{_theorem1(policy, n):,.4g}", sizes)
+            found = of_each(lambda n: f"{tried.theorem1(policy, n):,.4g}", sizes)
             return f"{policy.upper()} {', '.join(found)}"
 
         return "; ".join(of_each(row, EXAMPLES))

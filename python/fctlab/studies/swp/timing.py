@@ -20,7 +20,8 @@ from fctlab.peers import ns3
 from fctlab.slo import bottleneck, planning
 from fctlab.studies.runs import Results
 from fctlab.studies.study import Check, Claim, Mode, Part, Table
-from fctlab.studies.swp.accuracy import ALONE, LOADS, Compared, Mix, compare, specification
+from fctlab.studies.swp.accuracy import ALONE, LOADS, Mix, specification
+from fctlab.studies.swp.compared import Compared, compare
 from fctlab.studies.verdict import Number, Sign
 
 if TYPE_CHECKING:
