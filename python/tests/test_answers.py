@@ -20,6 +20,7 @@ TYPES: dict[str, type[Answer]] = {
     "predict-packet": slo.Prediction,
     "plan": slo.Plan,
     "provision": slo.Provision,
+    "fit": slo.Fit,
 }
 
 

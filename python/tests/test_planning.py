@@ -312,15 +312,16 @@ def log(folder: Path, sigma: float, name: str = "log.csv", n: int = 20_000) -> P
 
 @pytest.mark.parametrize("name", ["log.csv", "log.parquet", "log.jsonl"])
 def test_fit_finds_the_process(tmp_path: Path, name: str) -> None:
-    found = fit.fit(log(tmp_path, 1.5, name))["classes"][0]
-    gaps = found["interarrivals"]
+    found = fit.fit(log(tmp_path, 1.5, name)).classes[0]
+    gaps = found.interarrivals
     # Standard errors: sigma 1.5 / sqrt(2 n) = 0.0075, mu 1.5 / sqrt(n) = 0.011; five of each.
-    assert gaps["family"] == "lognormal"
-    assert gaps["sigma"] == pytest.approx(1.5, abs=0.04)
-    assert gaps["mu"] == pytest.approx(np.log(1e4) - 1.125, abs=0.055)
-    assert gaps["ks"] < 0.02
-    assert found["holds"] and not found["warnings"]
-    assert found["sizes"]["points"] == [[1000.0, pytest.approx(0.9, abs=0.01)], [1e6, 1.0]]
+    assert gaps.family == "lognormal"
+    assert gaps.sigma == pytest.approx(1.5, abs=0.04)
+    assert gaps.mu == pytest.approx(np.log(1e4) - 1.125, abs=0.055)
+    assert gaps.ks < 0.02
+    assert found.holds and not found.warnings
+    (small, share), large = found.sizes.points
+    assert (small, large) == (1000.0, (1e6, 1.0)) and share == pytest.approx(0.9, abs=0.01)
 
 
 def test_what_fit_saves_is_a_specification(tmp_path: Path) -> None:
@@ -341,9 +342,9 @@ def test_fit_warns_where_the_family_misleads(tmp_path: Path) -> None:
     start = np.concatenate([i * 1e-2 + np.cumsum(rng.exponential(1e-6, 100)) for i in range(200)])
     table = pl.DataFrame({"start_s": start, "size_bytes": np.full(len(start), 1000)})
     table.write_csv(tmp_path / "onoff.csv")
-    found = fit.fit(tmp_path / "onoff.csv")["classes"][0]
-    assert not found["holds"]
-    assert any("not independent" in w and "replay" in w for w in found["warnings"])
+    found = fit.fit(tmp_path / "onoff.csv").classes[0]
+    assert not found.holds
+    assert any("not independent" in w and "replay" in w for w in found.warnings)
     out = tmp_path / "out"
     files = fit.save(fit.fit(tmp_path / "onoff.csv"), out)
     assert "flows-all.csv" in files and "flows-all.csv" in (out / files[0]).read_text()
@@ -355,8 +356,8 @@ def test_fit_warns_where_the_family_misleads(tmp_path: Path) -> None:
     pl.DataFrame({"start_s": poisson, "size_bytes": np.full(20_000, 1000)}).write_csv(
         tmp_path / "poisson.csv"
     )
-    found = fit.fit(tmp_path / "poisson.csv")["classes"][0]
-    assert found["interarrivals"]["family"] == "poisson" and found["holds"]
+    found = fit.fit(tmp_path / "poisson.csv").classes[0]
+    assert found.interarrivals.family == "poisson" and found.holds
 
 
 def test_fit_is_judged_by_the_tail(tmp_path: Path) -> None:
@@ -368,11 +369,11 @@ def test_fit_is_judged_by_the_tail(tmp_path: Path) -> None:
     sizes = np.where(rng.random(n) < 0.9, 1_000, 1_000_000)
     table = pl.DataFrame({"start_s": np.cumsum(rng.exponential(means)), "size_bytes": sizes})
     table.write_csv(tmp_path / "log.csv")
-    found = fit.fit(tmp_path / "log.csv")["classes"][0]
-    tail = found["tail"]
-    assert found["interarrivals"]["ks"] < 0.1
-    assert not found["holds"] and tail["log"] > tail["drawn"][2], tail
-    assert any("p99 slowdown" in warning for warning in found["warnings"])
+    found = fit.fit(tmp_path / "log.csv").classes[0]
+    tail = found.tail
+    assert found.interarrivals.ks < 0.1
+    assert not found.holds and tail.log > tail.drawn[2], tail
+    assert any("p99 slowdown" in warning for warning in found.warnings)
     fit.save(fit.fit(tmp_path / "log.csv"), tmp_path / "out")
     assert '"measured"' in (tmp_path / "out" / "classes.toml").read_text()
 
@@ -387,7 +388,7 @@ def test_fit_raises_few_false_alarms(tmp_path: Path) -> None:
         sizes = np.where(rng.random(1_000) < 0.9, 1_000, 1_000_000)
         table = pl.DataFrame({"start_s": start, "size_bytes": sizes})
         table.write_parquet(tmp_path / "log.parquet")
-        alarms += not fit.fit(tmp_path / "log.parquet")["classes"][0]["holds"]
+        alarms += not fit.fit(tmp_path / "log.parquet").classes[0].holds
     assert alarms <= 8, alarms
 
 

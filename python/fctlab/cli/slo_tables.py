@@ -11,6 +11,7 @@ from rich.text import Text
 
 from fctlab.cli.layout import frame, numbers, whole
 from fctlab.formats import count, seconds, sli_value
+from fctlab.slo.fitted import Fit
 from fctlab.slo.types import (
     ClassPrediction,
     Compared,
@@ -173,32 +174,33 @@ def provisions(found: Provision) -> RenderableType:
     return Group(whole(table), *slos, *lines, Text(_cost(found.cost), style="dim"))
 
 
-def fit(found: dict[str, Any]) -> RenderableType:
+def fit(found: Fit) -> RenderableType:
     """Classes of a flow log."""
-    table = frame(found["trace"])
+    table = frame(found.trace)
     table.add_column("class", no_wrap=True)
     numbers(table, "flows", "over", "rate", "mean size", "p99 size")
     table.add_column("gaps", no_wrap=True)
     numbers(table, "KS distance", "burstiness / fit", "p99 of the log", "of the fit")
     lines = []
-    for each in found["classes"]:
-        gaps, sizes = each["interarrivals"], each["sizes"]
-        sigma = f", sigma {gaps['sigma']:.2f}" if gaps["family"] == "lognormal" else ""
-        ratios = [r["measured"] / r["fitted"] for r in each["burstiness"] if r["fitted"]]
+    for each in found.classes:
+        gaps, sizes = each.interarrivals, each.sizes
+        sigma = "" if gaps.sigma is None else f", sigma {gaps.sigma:.2f}"
+        ratios = [r.measured / r.fitted for r in each.burstiness if r.fitted]
+        low, _, high = each.tail.drawn
         table.add_row(
-            each["name"],
-            f"{each['flows']:,}",
-            seconds(each["span_s"]),
-            count(each["rate_bps"]) + "bps",
-            count(sizes["mean_bytes"]) + "B",
-            count(sizes["p99_bytes"]) + "B",
-            gaps["family"] + sigma,
-            f"{gaps['ks']:.3f}",
+            each.name,
+            f"{each.flows:,}",
+            seconds(each.span_s),
+            count(each.rate_bps) + "bps",
+            count(sizes.mean_bytes) + "B",
+            count(sizes.p99_bytes) + "B",
+            gaps.family + sigma,
+            f"{gaps.ks:.3f}",
             f"{min(ratios):.2f} to {max(ratios):.2f}" if ratios else "-",
-            f"{each['tail']['log']:.3g}",
-            "{0:.3g} to {2:.3g}".format(*each["tail"]["drawn"]),
+            f"{each.tail.log:.3g}",
+            f"{low:.3g} to {high:.3g}",
         )
-        lines += [Text(f"{each['name']}: {warning}") for warning in each["warnings"]]
+        lines += [Text(f"{each.name}: {warning}") for warning in each.warnings]
     return Group(whole(table), *lines)
 
 

@@ -1,5 +1,6 @@
 """SLOs without priorities: predict, plan, provision, and classes from logs."""
 
+from fctlab.slo.fitted import Burstiness, Family, Fit, FittedClass, Gaps, SizeTable, Tail
 from fctlab.slo.types import (
     Capacity,
     ClassLoad,
@@ -18,18 +19,25 @@ from fctlab.slo.types import (
 )
 
 __all__ = [
+    "Burstiness",
     "Capacity",
     "ClassLoad",
     "ClassPrediction",
     "Compared",
     "Cost",
+    "Family",
+    "Fit",
+    "FittedClass",
+    "Gaps",
     "Load",
     "OffForecast",
     "Plan",
     "Prediction",
     "Provision",
     "Search",
+    "SizeTable",
     "Sli",
+    "Tail",
     "Target",
     "Weighting",
 ]
