@@ -21,6 +21,7 @@ TYPES: dict[str, type[Answer]] = {
     "plan": slo.Plan,
     "provision": slo.Provision,
     "fit": slo.Fit,
+    "calibrate": slo.Calibration,
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -11,7 +11,7 @@ from rich.text import Text
 
 from fctlab.cli.layout import frame, numbers, whole
 from fctlab.formats import count, seconds, sli_value
-from fctlab.slo.fitted import Fit
+from fctlab.slo.fitted import Calibration, Fit
 from fctlab.slo.types import (
     ClassPrediction,
     Compared,
@@ -115,32 +115,36 @@ def whatif(found: dict[str, Any]) -> RenderableType:
     return whole(table)
 
 
-def calibration(found: dict[str, Any]) -> RenderableType:
+def calibration(found: Calibration) -> RenderableType:
     """Fitted parameters, and how far the model is off with them and with the paper's."""
-    table = frame(f"the model against {found['scheme']}")
+    table = frame(f"the model against {found.scheme}")
     table.add_column("flows", no_wrap=True)
-    for words in ("fitted", found["preset"]):
+    for words in ("fitted", found.preset):
         numbers(table, f"p99, mean ({words})", f"p99, worst ({words})", f"long ({words})")
-    for row in found["errors"]:
-        cells = []
-        for key in ("fitted", "preset"):
-            short = [b for b in row["bins"] if b["up_to_bdp"]]
-            off = [bin[key] / bin["p99"] - 1 for bin in short]
-            mean = sum(map(abs, off)) / len(off) if off else None
-            worst = max(off, key=abs, default=None)
-            long = row["long_mean"]
-            far = None if long["packet"] is None else long[key] / long["packet"] - 1
-            cells += [
-                "-" if mean is None else f"{mean:.1%}",
-                *("-" if value is None else f"{value:+.1%}" for value in (worst, far)),
-            ]
-        table.add_row(row["sample"] + (", held out" if row["held_out"] else ""), *cells)
-    cc = ", ".join(f"{key} {value}" for key, value in found["cc"].items())
+    for row in found.errors:
+        short, long = [b for b in row.bins if b.up_to_bdp], row.long_mean
+        cells = [
+            *_off([(b.fitted, b.p99) for b in short], (long.fitted, long.packet)),
+            *_off([(b.preset, b.p99) for b in short], (long.preset, long.packet)),
+        ]
+        table.add_row(row.sample + (", held out" if row.held_out else ""), *cells)
+    cc = ", ".join(f"{key} {value}" for key, value in found.cc.items())
     note = (
         "p99 slowdown of size bins up to a BDP: mean and largest error; mean slowdown of flows "
         "above 1 MB"
     )
     return Group(whole(table), Text(cc), Text(note, style="dim"))
+
+
+def _off(
+    short: Sequence[tuple[float, float]], long: tuple[float | None, float | None]
+) -> Iterator[str]:
+    """How far the model's values are from packets': of short flows' p99, and of long ones' mean."""
+    off = [model / packet - 1 for model, packet in short]
+    yield f"{sum(map(abs, off)) / len(off):.1%}" if off else "-"
+    yield f"{max(off, key=abs):+.1%}" if off else "-"
+    model, packet = long
+    yield "-" if model is None or packet is None else f"{model / packet - 1:+.1%}"
 
 
 def _ends(ends: Interval) -> str:

@@ -1,6 +1,18 @@
 """SLOs without priorities: predict, plan, provision, and classes from logs."""
 
-from fctlab.slo.fitted import Burstiness, Family, Fit, FittedClass, Gaps, SizeTable, Tail
+from fctlab.slo.fitted import (
+    Burstiness,
+    Calibration,
+    Family,
+    Fit,
+    FittedClass,
+    Gaps,
+    LongMean,
+    Misfit,
+    SizeBin,
+    SizeTable,
+    Tail,
+)
 from fctlab.slo.types import (
     Capacity,
     ClassLoad,
@@ -20,6 +32,7 @@ from fctlab.slo.types import (
 
 __all__ = [
     "Burstiness",
+    "Calibration",
     "Capacity",
     "ClassLoad",
     "ClassPrediction",
@@ -30,11 +43,14 @@ __all__ = [
     "FittedClass",
     "Gaps",
     "Load",
+    "LongMean",
+    "Misfit",
     "OffForecast",
     "Plan",
     "Prediction",
     "Provision",
     "Search",
+    "SizeBin",
     "SizeTable",
     "Sli",
     "Tail",
