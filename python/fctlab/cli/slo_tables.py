@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -21,7 +20,9 @@ from fctlab.slo.types import (
     Prediction,
     Provision,
     Search,
+    Sli,
     Weighting,
+    WhatIf,
 )
 
 
@@ -89,29 +90,28 @@ def _loss(ended: Search | Compared) -> str:
     return "-" if ended.worst_loss is None else f"{ended.worst_loss:+.3f}"
 
 
-def whatif(found: dict[str, Any]) -> RenderableType:
+def whatif(found: WhatIf) -> RenderableType:
     """SLIs and verdicts at every point."""
-    table = frame(found["spec"])
-    points = found["points"]
-    keys = list(points[0])
-    paths = keys[: keys.index("class")]
-    numbers(table, *paths)
+    table = frame(found.spec)
+    numbers(table, *found.paths)
     table.add_column("class", no_wrap=True)
     table.add_column("SLI", no_wrap=True)
     numbers(table, "value", "target")
     table.add_column("95% interval")
     table.add_column("SLO")
-    for row in points:
-        value, low, high = (row[key] for key in ("value", "low", "high"))
-        table.add_row(
-            *(f"{row[path]:g}" for path in paths),
-            row["class"],
-            row["sli"],
-            sli_value(row["attr"], value),
-            row["target"],
-            f"{sli_value(row['attr'], low)} to {sli_value(row['attr'], high)}",
-            row["verdict"] or "-",
-        )
+    for point in found.points:
+        for each in point.classes:
+            for sli in each.slis:
+                low, value, high = _values(sli)
+                table.add_row(
+                    *(f"{number:g}" for number in point.at),
+                    each.name,
+                    sli.name,
+                    value,
+                    sli.compared,
+                    f"{low} to {high}",
+                    each.verdict or "-",
+                )
     return whole(table)
 
 
@@ -222,9 +222,7 @@ def _classes(
     table.add_column("why")
     for k, each in enumerate(classes):
         for i, sli in enumerate(each.slis):
-            low, value, high = (
-                sli_value(sli.attr, number) for number in (sli.ci95[0], sli.value, sli.ci95[1])
-            )
+            low, value, high = _values(sli)
             first = i == 0
             table.add_row(
                 each.name if first else "",
@@ -239,6 +237,12 @@ def _classes(
                 end_section=i == len(each.slis) - 1,
             )
     return table
+
+
+def _values(sli: Sli) -> tuple[str, str, str]:
+    """The lower end of its 95% interval, the value, the upper end."""
+    low, high = sli.ci95
+    return sli_value(sli.attr, low), sli_value(sli.attr, sli.value), sli_value(sli.attr, high)
 
 
 def _cost(cost: Cost) -> str:

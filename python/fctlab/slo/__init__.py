@@ -22,12 +22,14 @@ from fctlab.slo.types import (
     Load,
     OffForecast,
     Plan,
+    Point,
     Prediction,
     Provision,
     Search,
     Sli,
     Target,
     Weighting,
+    WhatIf,
 )
 
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "Misfit",
     "OffForecast",
     "Plan",
+    "Point",
     "Prediction",
     "Provision",
     "Search",
@@ -56,4 +59,5 @@ __all__ = [
     "Tail",
     "Target",
     "Weighting",
+    "WhatIf",
 ]
