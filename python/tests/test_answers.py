@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fctlab import slo
+from fctlab import slo, tuning
 from fctlab.answers import Answer
 from fctlab.errors import InternalError
 
@@ -22,6 +22,8 @@ TYPES: dict[str, type[Answer]] = {
     "provision": slo.Provision,
     "fit": slo.Fit,
     "calibrate": slo.Calibration,
+    "mapping": tuning.Mapping,
+    "thresholds": tuning.Thresholds,
 }
 
 
