@@ -19,6 +19,7 @@ from fctlab.results.comparison import Cell, Comparison, compare
 from fctlab.results.result import Result, run
 from fctlab.scenario import Scenario, load_scenario
 from fctlab.tuning.mapping import compute_mapping, save_mapping
+from fctlab.tuning.types import Mapping
 
 __version__: str = _native.version()
 
@@ -26,6 +27,7 @@ __all__ = [
     "Cell",
     "Comparison",
     "InternalError",
+    "Mapping",
     "OutputError",
     "Progress",
     "Result",

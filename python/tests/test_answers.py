@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fctlab import slo
+from fctlab import slo, tuning
 from fctlab.answers import Answer
 from fctlab.errors import InternalError
 
@@ -21,6 +21,9 @@ TYPES: dict[str, type[Answer]] = {
     "plan": slo.Plan,
     "provision": slo.Provision,
     "fit": slo.Fit,
+    "calibrate": slo.Calibration,
+    "mapping": tuning.Mapping,
+    "thresholds": tuning.Thresholds,
 }
 
 

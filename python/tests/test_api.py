@@ -14,6 +14,7 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 import fctlab
+from fctlab import slo
 from fctlab.errors import SpecError
 from fctlab.slo import calibrate, planning, whatif
 from tests.conftest import SCENARIOS, SIZES, SMALL, SMALL_TOML
@@ -280,7 +281,7 @@ def test_the_planner_asks_other_processes_as_itself() -> None:
     spec = planning.load(SCENARIOS / "slo-two-classes.toml")
     vary = [whatif.read("classes.web.weight=1,4")]
 
-    def found(executor: Executor | None) -> tuple[pl.DataFrame, dict[str, Any]]:
+    def found(executor: Executor | None) -> tuple[slo.WhatIf, slo.Calibration]:
         points = whatif.sweep(spec, vary, most_flows=20_000, executor=executor)
         fitted = calibrate.calibrate(
             SCENARIOS / "slo-calibrate.toml", "dctcp-rate", flows=300, executor=executor
@@ -290,7 +291,7 @@ def test_the_planner_asks_other_processes_as_itself() -> None:
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         points, fitted = found(pool)
     here, fitted_here = found(None)
-    assert points.equals(here) and fitted == fitted_here
+    assert points == here and fitted == fitted_here
 
 
 def test_a_wrong_point_is_found_before_the_first_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import fctlab
-from fctlab.tuning.mapping import Scope
+from fctlab.tuning.types import Scope
 from tests.conftest import SMALL, Program
 
 MAPPED: dict[str, Any] = {"preset": "ads", "port": {"discipline": {"queues": 4}}}
@@ -31,16 +31,16 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_scope_is_saved_and_runs_as_a_static_mapping(seen: Path, tmp_path: Path) -> None:
     for scope, tables in [("global", None), ("switch", 6 + 4), ("port", 2 * (6 + 4))]:
         mapping = fctlab.compute_mapping(seen, 4, scope=cast(Scope, scope))
-        found = mapping["thresholds"]
-        named = {"": found} if tables is None else found
+        found = mapping.thresholds
+        named = found if isinstance(found, dict) else {"": found}
         assert len(named) == (tables or 1)
-        assert all(len(cuts) == 3 and cuts == sorted(cuts) for cuts in named.values())
+        assert all(len(cuts) == 3 and list(cuts) == sorted(cuts) for cuts in named.values())
         file = tmp_path / f"{scope}.json"
         fctlab.save_mapping(mapping, file)
         result = fctlab.run(with_mapping({"kind": "static", "file": str(file)}))
         # The resolved scenario holds the table itself and runs again without the file.
         kept = result.scenario["scheme"]["port"]["discipline"]["mapping"]
-        assert kept == {"kind": "static", "thresholds": found}
+        assert kept == {"kind": "static", "thresholds": mapping.to_dict()["thresholds"]}
         file.unlink()
         assert fctlab.run(result.scenario).summary.equals(result.summary)
 
@@ -48,8 +48,9 @@ def test_every_scope_is_saved_and_runs_as_a_static_mapping(seen: Path, tmp_path:
 def test_equal_split_gives_each_queue_its_share_of_what_was_seen(seen: Path) -> None:
     values = pl.read_parquet(seen / "recordings" / "values.parquet")
     total = float(values["packets"].sum())
-    cuts = fctlab.compute_mapping(seen, 3, scope="global")["thresholds"]
+    cuts = fctlab.compute_mapping(seen, 3, scope="global").thresholds
     largest = values.group_by("value").agg(pl.col("packets").sum())["packets"].max()
+    assert isinstance(cuts, tuple)
     for i, cut in enumerate(cuts, start=1):
         below = float(values.filter(pl.col("value") <= cut)["packets"].sum())
         assert abs(below - total * i / 3) <= cast("float", largest)

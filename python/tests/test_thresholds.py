@@ -55,17 +55,17 @@ def test_no_objective_is_above_that_of_the_published_thresholds(workload: str) -
     sizes = thresholds.Sizes(workload)
     for load, packets in PUBLISHED[workload].items():
         found = thresholds.pias(workload, load)
-        cuts = found["thresholds_bytes"]
-        assert len(cuts) + found["empty_queues"] == 7 and cuts == sorted(set(cuts))
+        cuts = found.thresholds_bytes
+        assert len(cuts) + found.empty_queues == 7 and list(cuts) == sorted(set(cuts))
         published = [p * thresholds.PAYLOAD_BYTES for p in packets]
-        assert found["objective"] <= thresholds.pias_objective(sizes, load, published)
+        assert found.objective <= thresholds.pias_objective(sizes, load, published)
 
 
 def test_no_random_thresholds_are_better() -> None:
     random = np.random.default_rng(1)
     for queues in (2, 4, 8):
         sizes = thresholds.Sizes("websearch")
-        found = thresholds.pias("websearch", 0.7, queues)["objective"]
+        found = thresholds.pias("websearch", 0.7, queues).objective
         for _ in range(2000):
             logs = random.uniform(np.log(1460), np.log(sizes.largest), queues - 1)
             cuts = np.sort(np.exp(logs)).tolist()
@@ -127,7 +127,7 @@ def test_a_mix_has_as_many_bytes_of_each() -> None:
 
 def test_what_is_printed_is_what_scenarios_take() -> None:
     found = thresholds.pias("websearch", 0.6, 4)
-    numbers, units = found["thresholds_bytes"], found["thresholds"]
+    numbers, units = list(found.thresholds_bytes), list(found.thresholds)
 
     def run(cuts: list[Any], **scheme: Any) -> fctlab.Result:
         port = {"discipline": {"kind": "priority", "thresholds": cuts}}
@@ -149,6 +149,6 @@ def test_what_is_printed_is_what_scenarios_take() -> None:
 
 def test_queues_that_would_stay_empty_are_left_out_and_told() -> None:
     found = thresholds.pias({"kind": "fixed", "size": "2KB"}, 0.5, 8)
-    cuts = found["thresholds_bytes"]
-    assert cuts == sorted(set(cuts)) and len(cuts) + found["empty_queues"] == 7
-    assert found["empty_queues"] > 0
+    cuts = found.thresholds_bytes
+    assert list(cuts) == sorted(set(cuts)) and len(cuts) + found.empty_queues == 7
+    assert found.empty_queues > 0

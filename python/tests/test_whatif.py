@@ -3,7 +3,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -39,22 +38,24 @@ def test_values_to_vary() -> None:
 
 def test_tails_grow_with_the_load() -> None:
     found = whatif.sweep(SPEC, [whatif.read("classes.a.load=0.1,0.6")], most_flows=60_000)
-    tail = found.filter(pl.col("class") == "a").sort("classes.a.load")["value"]
-    assert tail[0] < tail[1]
-    assert len(whatif.plot(found, "t").axes) == 2
+    assert (found.spec, found.paths) == ("", ("classes.a.load",))
+    light, heavy = (point.classes[0].slis[0] for point in found.points)
+    assert light.value < heavy.value
+    assert len(whatif.plot(found).axes) == 2
 
 
 def test_more_weight_is_never_worse(tmp_path: Path) -> None:
     vary = [whatif.read("classes.a.weight=1,8"), whatif.read("classes.b.weight=1,8")]
     found = whatif.sweep(SPEC, vary, most_flows=60_000)
-    assert len(found) == 4 * 2
+    assert len(found.points) == 4 and len(found.table()) == 4 * 2
     at = {
-        (row["classes.a.weight"], row["classes.b.weight"], row["class"]): row["value"]
-        for row in found.to_dicts()
+        (*point.at, each.name): each.slis[0].value
+        for point in found.points
+        for each in point.classes
     }
     assert at[8, 1, "a"] < at[1, 8, "a"]
     assert at[1, 1, "a"] == at[8, 8, "a"]  # scaling all weights changes nothing
-    whatif.plot(found, "t").savefig(tmp_path / "region.png")
+    whatif.plot(found).savefig(tmp_path / "region.png")
     three = [*vary, whatif.read("classes.a.load=0.1,0.2")]
     with pytest.raises(SpecError, match="3 values to vary"):
         whatif.sweep(SPEC, three)

@@ -15,7 +15,7 @@ from fctlab.cli.terminal import AsJson, Force, output, say, show, show_json
 from fctlab.errors import SpecError
 from fctlab.slo import planning
 
-Found = TypeVar("Found")
+Found = TypeVar("Found", bound=Answer)
 
 SpecFile = Annotated[
     Path, typer.Argument(metavar="SPEC", help="A file in TOML, YAML, JSON or Dhall.")
@@ -129,7 +129,6 @@ def whatif(
 
     varied = [sweeping.read(each) for each in vary]
     loaded = planning.load(spec, sets or [])
-    title = loaded["name"] or spec.stem
     reads = kinds.files_in([spec, loaded])
     with (
         nullcontext()
@@ -140,11 +139,11 @@ def whatif(
             spec, varied, sets=sets or [], most_flows=_positive(most_flows), tell=say
         )
         if draft is not None:
-            found.write_csv(draft.folder / "whatif.csv")
-            sweeping.plot(found, title).savefig(draft.folder / "whatif.png")
+            found.table().write_csv(draft.folder / "whatif.csv")
+            sweeping.plot(found).savefig(draft.folder / "whatif.png")
     if out is not None:
         say(f"saved in {out}: {', '.join(kinds.WHATIF)}")
-    _show({"spec": title, "points": found.to_dicts()}, as_json, slo_tables.whatif)
+    _show(found, as_json, slo_tables.whatif)
 
 
 def fit(
@@ -238,6 +237,6 @@ def _positive(most_flows: int | None) -> int | None:
 
 def _show(found: Found, as_json: bool, table: Callable[[Found], RenderableType]) -> None:
     if as_json:
-        show_json(found.to_dict() if isinstance(found, Answer) else found)
+        show_json(found.to_dict())
     else:
         show(table(found))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -11,7 +10,7 @@ from rich.text import Text
 
 from fctlab.cli.layout import frame, numbers, whole
 from fctlab.formats import count, seconds, sli_value
-from fctlab.slo.fitted import Fit
+from fctlab.slo.fitted import Calibration, Fit
 from fctlab.slo.types import (
     ClassPrediction,
     Compared,
@@ -21,7 +20,9 @@ from fctlab.slo.types import (
     Prediction,
     Provision,
     Search,
+    Sli,
     Weighting,
+    WhatIf,
 )
 
 
@@ -89,58 +90,61 @@ def _loss(ended: Search | Compared) -> str:
     return "-" if ended.worst_loss is None else f"{ended.worst_loss:+.3f}"
 
 
-def whatif(found: dict[str, Any]) -> RenderableType:
+def whatif(found: WhatIf) -> RenderableType:
     """SLIs and verdicts at every point."""
-    table = frame(found["spec"])
-    points = found["points"]
-    keys = list(points[0])
-    paths = keys[: keys.index("class")]
-    numbers(table, *paths)
+    table = frame(found.spec)
+    numbers(table, *found.paths)
     table.add_column("class", no_wrap=True)
     table.add_column("SLI", no_wrap=True)
     numbers(table, "value", "target")
     table.add_column("95% interval")
     table.add_column("SLO")
-    for row in points:
-        value, low, high = (row[key] for key in ("value", "low", "high"))
-        table.add_row(
-            *(f"{row[path]:g}" for path in paths),
-            row["class"],
-            row["sli"],
-            sli_value(row["attr"], value),
-            row["target"],
-            f"{sli_value(row['attr'], low)} to {sli_value(row['attr'], high)}",
-            row["verdict"] or "-",
-        )
+    for point in found.points:
+        for each in point.classes:
+            for sli in each.slis:
+                low, value, high = _values(sli)
+                table.add_row(
+                    *(f"{number:g}" for number in point.at),
+                    each.name,
+                    sli.name,
+                    value,
+                    sli.compared,
+                    f"{low} to {high}",
+                    each.verdict or "-",
+                )
     return whole(table)
 
 
-def calibration(found: dict[str, Any]) -> RenderableType:
+def calibration(found: Calibration) -> RenderableType:
     """Fitted parameters, and how far the model is off with them and with the paper's."""
-    table = frame(f"the model against {found['scheme']}")
+    table = frame(f"the model against {found.scheme}")
     table.add_column("flows", no_wrap=True)
-    for words in ("fitted", found["preset"]):
+    for words in ("fitted", found.preset):
         numbers(table, f"p99, mean ({words})", f"p99, worst ({words})", f"long ({words})")
-    for row in found["errors"]:
-        cells = []
-        for key in ("fitted", "preset"):
-            short = [b for b in row["bins"] if b["up_to_bdp"]]
-            off = [bin[key] / bin["p99"] - 1 for bin in short]
-            mean = sum(map(abs, off)) / len(off) if off else None
-            worst = max(off, key=abs, default=None)
-            long = row["long_mean"]
-            far = None if long["packet"] is None else long[key] / long["packet"] - 1
-            cells += [
-                "-" if mean is None else f"{mean:.1%}",
-                *("-" if value is None else f"{value:+.1%}" for value in (worst, far)),
-            ]
-        table.add_row(row["sample"] + (", held out" if row["held_out"] else ""), *cells)
-    cc = ", ".join(f"{key} {value}" for key, value in found["cc"].items())
+    for row in found.errors:
+        short, long = [b for b in row.bins if b.up_to_bdp], row.long_mean
+        cells = [
+            *_off([(b.fitted, b.p99) for b in short], (long.fitted, long.packet)),
+            *_off([(b.preset, b.p99) for b in short], (long.preset, long.packet)),
+        ]
+        table.add_row(row.sample + (", held out" if row.held_out else ""), *cells)
+    cc = ", ".join(f"{key} {value}" for key, value in found.cc.items())
     note = (
         "p99 slowdown of size bins up to a BDP: mean and largest error; mean slowdown of flows "
         "above 1 MB"
     )
     return Group(whole(table), Text(cc), Text(note, style="dim"))
+
+
+def _off(
+    short: Sequence[tuple[float, float]], long: tuple[float | None, float | None]
+) -> Iterator[str]:
+    """How far the model's values are from packets': of short flows' p99, and of long ones' mean."""
+    off = [model / packet - 1 for model, packet in short]
+    yield f"{sum(map(abs, off)) / len(off):.1%}" if off else "-"
+    yield f"{max(off, key=abs):+.1%}" if off else "-"
+    model, packet = long
+    yield "-" if model is None or packet is None else f"{model / packet - 1:+.1%}"
 
 
 def _ends(ends: Interval) -> str:
@@ -218,9 +222,7 @@ def _classes(
     table.add_column("why")
     for k, each in enumerate(classes):
         for i, sli in enumerate(each.slis):
-            low, value, high = (
-                sli_value(sli.attr, number) for number in (sli.ci95[0], sli.value, sli.ci95[1])
-            )
+            low, value, high = _values(sli)
             first = i == 0
             table.add_row(
                 each.name if first else "",
@@ -235,6 +237,12 @@ def _classes(
                 end_section=i == len(each.slis) - 1,
             )
     return table
+
+
+def _values(sli: Sli) -> tuple[str, str, str]:
+    """The lower end of its 95% interval, the value, the upper end."""
+    low, high = sli.ci95
+    return sli_value(sli.attr, low), sli_value(sli.attr, sli.value), sli_value(sli.attr, high)
 
 
 def _cost(cost: Cost) -> str:

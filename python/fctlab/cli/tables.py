@@ -12,6 +12,7 @@ from fctlab.cli.layout import frame, numbers, whole
 from fctlab.formats import count, plain, seconds
 from fctlab.results.comparison import Comparison
 from fctlab.results.result import Result
+from fctlab.tuning.types import Mapping, Thresholds
 
 SIZE_CLASSES = {
     "all": "all",
@@ -116,29 +117,28 @@ def catalog(places: dict[str, list[dict[str, str]]]) -> RenderableType:
     return Group(*parts)
 
 
-def thresholds(found: dict[str, Any]) -> RenderableType:
+def thresholds(found: Thresholds) -> RenderableType:
     """Demotion thresholds and what they achieve."""
-    title = f"{found['scheme']}: {found['workload']} at load {found['load']:g}"
-    table = frame(title)
+    table = frame(f"{found.scheme}: {found.workload} at load {found.load:g}")
     numbers(table, "threshold", "bytes", "packets")
-    pairs = zip(found["thresholds_bytes"], found["thresholds_packets"], strict=True)
+    pairs = zip(found.thresholds_bytes, found.thresholds_packets, strict=True)
     for i, (size, packets) in enumerate(pairs, start=1):
         table.add_row(str(i), f"{size:,}", f"{packets:,}")
-    lines = [f"objective: {found['objective']:.4f} mean service times"]
-    if empty := found["empty_queues"]:
-        lines.append(f"{empty} of {found['queues']} queues would stay empty and are left out")
-    cuts = ", ".join(f'"{cut}"' for cut in found["thresholds"])
+    lines = [f"objective: {found.objective:.4f} mean service times"]
+    if empty := found.empty_queues:
+        lines.append(f"{empty} of {found.queues} queues would stay empty and are left out")
+    cuts = ", ".join(f'"{cut}"' for cut in found.thresholds)
     lines.append(f"in a scenario: scheme.port.discipline.thresholds = [{cuts}]")
     return Group(whole(table), *map(Text, lines))
 
 
-def mapping(found: dict[str, Any]) -> RenderableType:
+def mapping(found: Mapping) -> RenderableType:
     """The thresholds of a static mapping."""
-    table = frame(f"largest value of each queue but the last, {found['policy']}")
+    table = frame(f"largest value of each queue but the last, {found.policy}")
     table.add_column("where", no_wrap=True)
-    numbers(table, *(f"queue {i}" for i in range(found["queues"] - 1)))
-    thresholds = found["thresholds"]
-    named = {"every port": thresholds} if isinstance(thresholds, list) else thresholds
+    numbers(table, *(f"queue {i}" for i in range(found.queues - 1)))
+    thresholds = found.thresholds
+    named = thresholds if isinstance(thresholds, dict) else {"every port": thresholds}
     for name, cuts in named.items():
         table.add_row(name, *map(str, cuts))
     return whole(table)

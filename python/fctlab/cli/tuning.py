@@ -11,6 +11,7 @@ import fctlab
 from fctlab.cli.terminal import AsJson, Force, output, say, show, show_json
 from fctlab.errors import SpecError
 from fctlab.tuning import mapping as learned
+from fctlab.tuning.types import Scope
 
 PANEL = "Tune a scheme"
 
@@ -34,14 +35,12 @@ def mapping(
 ) -> None:
     """Compute a static mapping from priorities to queues, from the values that ports saw."""
     place = None if out is None else learned.output(out, force=force)
-    found = fctlab.compute_mapping(
-        result, queues, policy=policy, scope=cast("fctlab.tuning.mapping.Scope", scope)
-    )
+    found = fctlab.compute_mapping(result, queues, policy=policy, scope=cast(Scope, scope))
     if place is not None:
         place.write(learned.as_json(found))
         say(f"saved in {out}")
     if as_json:
-        show_json(found)
+        show_json(found.to_dict())
     elif out is None:
         from fctlab.cli import tables
 
@@ -65,7 +64,7 @@ def thresholds(
         sizes = {"kind": "cdf", "file": workload}
     found = solver.pias(sizes, load, queues)
     if as_json:
-        show_json(found)
+        show_json(found.to_dict())
         return
     from fctlab.cli import tables
 

@@ -1,6 +1,18 @@
 """SLOs without priorities: predict, plan, provision, and classes from logs."""
 
-from fctlab.slo.fitted import Burstiness, Family, Fit, FittedClass, Gaps, SizeTable, Tail
+from fctlab.slo.fitted import (
+    Burstiness,
+    Calibration,
+    Family,
+    Fit,
+    FittedClass,
+    Gaps,
+    LongMean,
+    Misfit,
+    SizeBin,
+    SizeTable,
+    Tail,
+)
 from fctlab.slo.types import (
     Capacity,
     ClassLoad,
@@ -10,16 +22,19 @@ from fctlab.slo.types import (
     Load,
     OffForecast,
     Plan,
+    Point,
     Prediction,
     Provision,
     Search,
     Sli,
     Target,
     Weighting,
+    WhatIf,
 )
 
 __all__ = [
     "Burstiness",
+    "Calibration",
     "Capacity",
     "ClassLoad",
     "ClassPrediction",
@@ -30,14 +45,19 @@ __all__ = [
     "FittedClass",
     "Gaps",
     "Load",
+    "LongMean",
+    "Misfit",
     "OffForecast",
     "Plan",
+    "Point",
     "Prediction",
     "Provision",
     "Search",
+    "SizeBin",
     "SizeTable",
     "Sli",
     "Tail",
     "Target",
     "Weighting",
+    "WhatIf",
 ]

@@ -21,6 +21,7 @@ from fctlab import memory
 from fctlab.errors import SpecError
 from fctlab.jobs import Job, Told, do_all
 from fctlab.slo import bottleneck, planning
+from fctlab.slo.fitted import Calibration, LongMean, Misfit, SizeBin
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,7 +82,7 @@ def calibrate(
     flows: int = 20_000,
     executor: Executor | None = None,
     tell: Callable[[str], object] = lambda _: None,
-) -> dict[str, Any]:
+) -> Calibration:
     """Fit the model's parameters to a congestion control at packet level.
 
     What `PARAMETERS` has for the preset's law is fitted, from the preset's values on; all else,
@@ -98,12 +99,6 @@ def calibrate(
             many. Another seed's are held out.
         executor: makes the runs of packets instead of threads of this process.
         tell: is told what is being done.
-
-    Returns:
-        ``cc``: the parameters, as a specification takes them; ``scheme``, ``preset`` (table
-        2's); ``errors``: ``{"sample", "held_out", "flows", "bins": [{"from_bytes", "to_bytes",
-        "up_to_bdp", "p99" (packet level), "fitted", "preset"}], "long_mean": {"packet",
-        "fitted", "preset"}}``, slowdowns throughout, ``None`` where there are no flows.
 
     Raises:
         SpecError: a mistake in the specification, or an unknown scheme or preset.
@@ -130,16 +125,16 @@ def calibrate(
     samples = (found[:half], found[half:])
     tell(f"model: at most {ROUNDS} sets of parameters")
     fitted = _fit(samples[0], loaded["cc"])
-    return {
-        "scheme": scheme,
-        "preset": bottleneck.SCHEMES[scheme],
-        "cc": fitted,
-        "errors": [
-            _errors(sample, held_out, fitted, bottleneck.SCHEMES[scheme])
+    return Calibration(
+        scheme=scheme,
+        preset=bottleneck.SCHEMES[scheme],
+        cc=fitted,
+        errors=tuple(
+            _misfit(sample, held_out, fitted, bottleneck.SCHEMES[scheme])
             for held_out, group in zip((False, True), samples, strict=True)
             for sample in group
-        ],
-    }
+        ),
+    )
 
 
 def _mean_bytes(traffic: Mapping[str, Any]) -> float:
@@ -251,35 +246,35 @@ def _loss(sample: Sample, control: Mapping[str, Any]) -> float:
     return float(np.mean(parts))
 
 
-def _errors(
-    sample: Sample, held_out: bool, fitted: Mapping[str, Any], preset: str
-) -> dict[str, Any]:
-    models = {"fitted": sample.model(fitted), "preset": sample.model({"preset": preset})}
+def _misfit(sample: Sample, held_out: bool, fitted: Mapping[str, Any], preset: str) -> Misfit:
+    of_fitted, of_preset = sample.model(fitted), sample.model({"preset": preset})
     long = sample.sizes > LONG_BYTES
 
-    def means() -> dict[str, float | None]:
-        each = {"packet": sample.slowdowns, **models}
-        return {k: float(v[long].mean()) if long.any() else None for k, v in each.items()}
+    def mean(slowdowns: NDArray[np.float64]) -> float | None:
+        return float(slowdowns[long].mean()) if long.any() else None
 
     bins = []
     for low, high in _bins(sample.sizes):
         inside = (sample.sizes > low) & (sample.sizes <= high)
         bins.append(
-            {
-                "from_bytes": low,
-                "to_bytes": high,
-                "up_to_bdp": high <= sample.bdp,
-                "p99": _p99(sample.slowdowns[inside]),
-                **{k: _p99(v[inside]) for k, v in models.items()},
-            }
+            SizeBin(
+                from_bytes=low,
+                to_bytes=high,
+                up_to_bdp=high <= sample.bdp,
+                p99=_p99(sample.slowdowns[inside]),
+                fitted=_p99(of_fitted[inside]),
+                preset=_p99(of_preset[inside]),
+            )
         )
-    return {
-        "sample": sample.name,
-        "held_out": held_out,
-        "flows": len(sample.sizes),
-        "bins": bins,
-        "long_mean": means(),
-    }
+    return Misfit(
+        sample=sample.name,
+        held_out=held_out,
+        flows=len(sample.sizes),
+        bins=tuple(bins),
+        long_mean=LongMean(
+            packet=mean(sample.slowdowns), fitted=mean(of_fitted), preset=mean(of_preset)
+        ),
+    )
 
 
 BY = "by fctlab calibrate."
@@ -290,8 +285,8 @@ def is_calibrated(content: bytes) -> bool:
     return BY.encode() in content.partition(b"\n")[0]
 
 
-def as_toml(found: Mapping[str, Any]) -> str:
+def as_toml(found: Calibration) -> str:
     """The parameters as a line of a specification."""
-    values = ", ".join(f"{key} = {json.dumps(value)}" for key, value in found["cc"].items())
-    comment = f"# Fitted to {found['scheme']} of the packet engine {BY}"
+    values = ", ".join(f"{key} = {json.dumps(value)}" for key, value in found.cc.items())
+    comment = f"# Fitted to {found.scheme} of the packet engine {BY}"
     return f"{comment}\ncc = {{ {values} }}\n"

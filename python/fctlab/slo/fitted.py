@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from fctlab.answers import Answer
 
@@ -136,3 +136,71 @@ class Fit(Answer, frozen=True, kw_only=True):
 
     trace: str
     classes: tuple[FittedClass, ...]
+
+
+class SizeBin(Answer, frozen=True, kw_only=True):
+    """p99 slowdowns of the flows of a sample from one size to another.
+
+    Attributes:
+        from_bytes: above this size.
+        to_bytes: up to this size.
+        up_to_bdp: whether that is up to a bandwidth-delay product, what parameters are fitted to.
+        p99: at packet level.
+        fitted: in the model with the fitted parameters.
+        preset: in the model with the paper's.
+    """
+
+    from_bytes: float
+    to_bytes: float
+    up_to_bdp: bool
+    p99: float
+    fitted: float
+    preset: float
+
+
+class LongMean(Answer, frozen=True, kw_only=True):
+    """Mean slowdowns of the flows of a sample above 1 MB; ``None`` where there are none.
+
+    Attributes:
+        packet: at packet level.
+        fitted: in the model with the fitted parameters.
+        preset: in the model with the paper's.
+    """
+
+    packet: float | None
+    fitted: float | None
+    preset: float | None
+
+
+class Misfit(Answer, frozen=True, kw_only=True):
+    """How far the model is from packets on a sample: the flows of one class at one load.
+
+    Attributes:
+        sample: which.
+        held_out: whether nothing was fitted to it.
+        flows: how many.
+        bins: by size, smallest first.
+        long_mean: of flows above 1 MB.
+    """
+
+    sample: str
+    held_out: bool
+    flows: int
+    bins: tuple[SizeBin, ...]
+    long_mean: LongMean
+
+
+class Calibration(Answer, frozen=True, kw_only=True):
+    """Parameters of the link model for a congestion control of the packet engine.
+
+    Attributes:
+        scheme: the congestion control.
+        preset: the paper's parameters for it (swp, table 2).
+        cc: the fitted parameters, as a specification takes them.
+        errors: of each sample, those that are held out last.
+    """
+
+    scheme: str
+    preset: str
+    cc: dict[str, Any]
+    errors: tuple[Misfit, ...]

@@ -5,12 +5,15 @@ Times are in seconds, rates in bits per second, loads and weights shares, unless
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import field
 
 from fctlab.answers import Answer
 from fctlab.formats import sli_value
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Verdict: TypeAlias = Literal["met", "violated", "undecided"]
 Engine: TypeAlias = Literal["model", "packet"]
@@ -305,3 +308,63 @@ class Provision(Answer, frozen=True, kw_only=True):
     strategies: tuple[Capacity, ...]
     warnings: tuple[str, ...]
     cost: Cost
+
+
+class Point(Answer, frozen=True, kw_only=True):
+    """What is predicted where values of a specification are so.
+
+    Attributes:
+        at: the values, in the order of `WhatIf.paths`.
+        classes: in the order of the specification.
+    """
+
+    at: tuple[float, ...]
+    classes: tuple[ClassPrediction, ...]
+
+
+class WhatIf(Answer, frozen=True, kw_only=True):
+    """SLIs and SLOs over a range of one or two values of a specification.
+
+    Attributes:
+        spec: name of the specification, or of its file.
+        paths: of the values, each with its unit if it has one: ``classes.web.rate (Gbps)``.
+        points: every combination of values.
+    """
+
+    spec: str
+    paths: tuple[str, ...]
+    points: tuple[Point, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """``spec``, and as ``points`` the `rows`."""
+        return {"spec": self.spec, "points": self.rows()}
+
+    def table(self) -> pl.DataFrame:
+        """`rows` as a table."""
+        import polars as pl
+
+        return pl.DataFrame(self.rows(), infer_schema_length=None)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row per point and SLI.
+
+        The values, named after `paths`; ``class``, ``sli``, ``attr``, ``value``, ``target`` (what
+        the SLO compares it with; may be empty), ``low``, ``high`` (95% interval; ``None`` for
+        infinity), ``verdict`` of the class.
+        """
+        return [
+            {
+                **dict(zip(self.paths, point.at, strict=True)),
+                "class": each.name,
+                "sli": sli.name,
+                "attr": sli.attr,
+                "value": sli.value,
+                "target": sli.compared,
+                "low": sli.ci95[0],
+                "high": sli.ci95[1],
+                "verdict": each.verdict,
+            }
+            for point in self.points
+            for each in point.classes
+            for sli in each.slis
+        ]

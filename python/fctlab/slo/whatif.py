@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from fctlab import memory
 from fctlab.errors import SpecError
 from fctlab.jobs import Job, Told, cores, do_all
 from fctlab.slo import planning
-from fctlab.slo.types import ClassPrediction
+from fctlab.slo.types import ClassPrediction, Point, WhatIf
 
 if TYPE_CHECKING:
     import polars as pl
@@ -105,7 +106,7 @@ def sweep(
     most_flows: int | None = None,
     executor: Executor | None = None,
     tell: Callable[[str], object] = lambda _: None,
-) -> pl.DataFrame:
+) -> WhatIf:
     """Predict at every combination of values; all of them are checked before the first.
 
     Args:
@@ -116,17 +117,9 @@ def sweep(
         executor: does it instead of this process.
         tell: is told what is being predicted.
 
-    Returns:
-        A row per point and SLI: the values (columns named after the paths and units), ``class``,
-        ``sli``, ``attr``, ``value``, ``target`` (what the SLO compares it with; may be empty),
-        ``low``, ``high`` (95% interval; null for infinity), ``verdict`` of the class (null
-        without SLO).
-
     Raises:
         SpecError: a mistake in the specification at some point, or not one or two paths.
     """
-    import polars as pl
-
     if not 1 <= len(vary) <= 2:
         raise SpecError("vary", f"{len(vary)} values to vary; one or two can be drawn")
     count = math.prod(len(each.numbers) for each in vary)
@@ -137,38 +130,29 @@ def sweep(
         changes = [each.change(number) for each, number in zip(vary, point, strict=True)]
         given = {"spec": planning.load(spec, [*sets, *changes]), "most_flows": most_flows}
         jobs.append(Job(", ".join(changes), predicted, given, cores()))
+    name = jobs[0].input["spec"]["name"]
+    if not name and not isinstance(spec, Mapping):
+        name = Path(spec).stem
     found = do_all(jobs, executor=executor, started=lambda job: tell(job.name))
-    rows = []
-    for point, classes in zip(points, found, strict=True):
-        here = {each.name: number for each, number in zip(vary, point, strict=True)}
-        for each in classes:
-            for sli in each.slis:
-                low, high = sli.ci95
-                rows.append(
-                    {
-                        **here,
-                        "class": each.name,
-                        "sli": sli.name,
-                        "attr": sli.attr,
-                        "value": sli.value,
-                        "target": sli.compared,
-                        "low": low,
-                        "high": high,
-                        "verdict": each.verdict,
-                    }
-                )
-    return pl.DataFrame(rows, infer_schema_length=None)
+    return WhatIf(
+        spec=name,
+        paths=tuple(each.name for each in vary),
+        points=tuple(
+            Point(at=at, classes=classes) for at, classes in zip(points, found, strict=True)
+        ),
+    )
 
 
-def plot(found: pl.DataFrame, title: str) -> Figure:
+def plot(found: WhatIf) -> Figure:
     """Of one value, every SLI with its interval; of two, where every SLO is met.
 
-    Args:
-        found: from `sweep`.
-        title: of the figure.
+    Raises:
+        SpecError: two values, and no class has an SLO.
     """
-    paths = found.columns[: found.columns.index("class")]
-    return _lines(found, paths[0], title) if len(paths) == 1 else _region(found, paths, title)
+    table, paths = found.table(), found.paths
+    if len(paths) == 1:
+        return _lines(table, paths[0], found.spec)
+    return _region(table, paths, found.spec)
 
 
 def _lines(found: pl.DataFrame, path: str, title: str) -> Figure:

@@ -10,19 +10,18 @@ from __future__ import annotations
 import json
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from fctlab import _native
 from fctlab.errors import SpecError
 from fctlab.results import kinds, store
+from fctlab.tuning.types import Cuts, Mapping, Scope
 
 if TYPE_CHECKING:
     import polars as pl
 
 VALUES = "values.parquet"
 MTU_BITS = 1500 * 8
-
-Scope = Literal["switch", "port", "global"]
 
 
 def compute_mapping(
@@ -31,7 +30,7 @@ def compute_mapping(
     *,
     policy: str | dict[str, Any] = "equal-split",
     scope: Scope = "switch",
-) -> dict[str, Any]:
+) -> Mapping:
     """The thresholds that a policy derives from a run's recorded values.
 
     Args:
@@ -41,8 +40,7 @@ def compute_mapping(
         scope: one list of thresholds for each switch and host, each port, or for all.
 
     Returns:
-        What a mapping file holds: ``thresholds``, a list or one list by name, and where they
-        are from. A scheme refers to such a file by
+        What a mapping file holds. A scheme refers to such a file by
         ``discipline = {kind = "mapped", mapping = {kind = "static", file = ...}}``.
 
     Raises:
@@ -62,7 +60,7 @@ def compute_mapping(
         raise SpecError(str(file), "is empty: no port has seen any data")
     text = json.dumps(policy)
     key = {"switch": "node", "port": "port", "global": None}[scope]
-    thresholds: list[int] | dict[str, list[int]]
+    thresholds: Cuts | dict[str, Cuts]
     if key is None:
         thresholds = _thresholds(values, queues, text)
     else:
@@ -77,23 +75,21 @@ def compute_mapping(
         if name not in scenario:
             raise SpecError(str(Path(result) / kinds.SCENARIO), f"has no {name}")
         said[name] = scenario[name]
-    return {
-        "fctlab_mapping": 1,
-        "queues": queues,
-        "policy": policy,
-        "scope": scope,
-        "scenario": said["name"],
-        "topology": said["topology"],
-        "seed": said["seed"],
-        "span_s": values["span_s"][0],
-        "packets": int(values["packets"].sum()),
-        "thresholds": thresholds,
-    }
+    return Mapping(
+        fctlab_mapping=1,
+        queues=queues,
+        policy=policy,
+        scope=scope,
+        scenario=said["name"],
+        topology=said["topology"],
+        seed=said["seed"],
+        span_s=values["span_s"][0],
+        packets=int(values["packets"].sum()),
+        thresholds=thresholds,
+    )
 
 
-def save_mapping(
-    mapping: dict[str, Any], file: str | PathLike[str], *, force: bool = False
-) -> None:
+def save_mapping(mapping: Mapping, file: str | PathLike[str], *, force: bool = False) -> None:
     """Write a mapping file, whole or not at all.
 
     Raises:
@@ -108,9 +104,9 @@ def output(file: str | PathLike[str], *, force: bool = False) -> store.FileOutpu
     return store.FileOutput(file, lambda old: b"fctlab_mapping" in old, force=force)
 
 
-def as_json(mapping: dict[str, Any]) -> str:
+def as_json(mapping: Mapping) -> str:
     """What the file holds."""
-    return json.dumps(mapping, indent=1) + "\n"
+    return json.dumps(mapping.to_dict(), indent=1) + "\n"
 
 
 COLUMNS = ("node", "port", "value", "packets", "rate_bps", "span_s")
@@ -145,7 +141,7 @@ def _recorded(file: Path) -> pl.DataFrame:
     return values
 
 
-def _thresholds(values: pl.DataFrame, queues: int, policy: str) -> list[int]:
+def _thresholds(values: pl.DataFrame, queues: int, policy: str) -> Cuts:
     import polars as pl
 
     counts = [0] * (int(values["value"].max()) + 1)  # type: ignore[arg-type]
@@ -153,4 +149,4 @@ def _thresholds(values: pl.DataFrame, queues: int, policy: str) -> list[int]:
         counts[value] = packets
     ports = values.unique("port")
     capacity = float((ports["rate_bps"] * ports["span_s"]).sum()) / MTU_BITS
-    return _native.map_values(counts, capacity, queues, policy)
+    return tuple(_native.map_values(counts, capacity, queues, policy))

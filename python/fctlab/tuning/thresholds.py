@@ -26,6 +26,7 @@ import numpy as np
 
 from fctlab import _native
 from fctlab.errors import SpecError
+from fctlab.tuning.types import Thresholds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -107,7 +108,7 @@ def pias_objective(
 
 def pias(
     workload: str | dict[str, Any], load: float, queues: int = 8, folder: str | Path = "."
-) -> dict[str, Any]:
+) -> Thresholds:
     """Thresholds that minimise PIAS's objective for a workload.
 
     Args:
@@ -115,12 +116,6 @@ def pias(
         load: of the link, in (0, 1).
         queues: from 2 to 16.
         folder: where relative file names of the workload are taken from.
-
-    Returns:
-        ``thresholds_bytes`` (increasing; one less than queues, or fewer where more queues would
-        stay empty), ``thresholds_packets`` (of 1460 B), ``empty_queues`` (how many that are),
-        ``thresholds`` (as a scenario takes them), ``objective`` (mean service times) and what was
-        asked.
 
     Raises:
         SpecError: a parameter is out of range, or the workload has a mistake.
@@ -134,17 +129,17 @@ def pias(
     except SpecError as error:
         raise SpecError(".".join(filter(None, ("workload", error.path))), error.message) from None
     found = sorted(set(solve(sizes, load, queues)))
-    return {
-        "scheme": "pias",
-        "workload": workload,
-        "load": load,
-        "queues": queues,
-        "thresholds": [f"{cut}B" for cut in found],
-        "empty_queues": queues - 1 - len(found),
-        "thresholds_bytes": found,
-        "thresholds_packets": [round(cut / PAYLOAD_BYTES) for cut in found],
-        "objective": pias_objective(sizes, load, found),
-    }
+    return Thresholds(
+        scheme="pias",
+        workload=workload,
+        load=load,
+        queues=queues,
+        thresholds=tuple(f"{cut}B" for cut in found),
+        empty_queues=queues - 1 - len(found),
+        thresholds_bytes=tuple(found),
+        thresholds_packets=tuple(round(cut / PAYLOAD_BYTES) for cut in found),
+        objective=pias_objective(sizes, load, found),
+    )
 
 
 def solve(sizes: Sizes, load: float, queues: int) -> list[int]:

@@ -316,4 +316,5 @@ class Lab:
 def _mapping(result: Result, queues: int, policy: str) -> str:
     assert result.directory is not None
     result.write_tables(result.directory)
-    return json.dumps(fctlab.compute_mapping(result.directory, queues, policy=policy))
+    found = fctlab.compute_mapping(result.directory, queues, policy=policy)
+    return json.dumps(found.to_dict())
