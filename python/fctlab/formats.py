@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 
 def seconds(value: float | None) -> str:
     """A time to three digits: ``"12.3 us"``."""
@@ -29,13 +27,6 @@ def count(value: float) -> str:
         if value >= factor:
             return plain(value / factor) + unit
     return f"{value:.0f}"
-
-
-def targets(sli: dict[str, Any]) -> str:
-    """What the SLO compares an SLI with, such as ``< 3``; empty where it does not name it."""
-    signs = {"below": "<", "above": ">"}
-    each = (target.popitem() for target in map(dict, sli["targets"]))
-    return ", ".join(f"{signs[side]} {sli_value(sli['attr'], bound)}" for side, bound in each)
 
 
 def sli_value(attr: str, value: float | None) -> str:

@@ -73,9 +73,9 @@ def test_where_the_model_is_off_predict_plan_and_provision_say_so() -> None:
     few = spec(FACEBOOK, "hpcc", "wfq", link="25Gbps", rtt="8us")
     with pytest.warns(UserWarning, match="here 23 .25Gbps, 8us.*24% too low"):
         found = planning.predict(few, most_flows=200)
-    assert len(found["warnings"]) == 1 and "--engine packet" in found["warnings"][0]
+    assert len(found.warnings) == 1 and "--engine packet" in found.warnings[0]
     with pytest.warns(UserWarning, match="few packets"):
-        assert planning.plan(few, most_flows=2000)["warnings"] == found["warnings"]
+        assert planning.plan(few, most_flows=2000).warnings == found.warnings
     few["classes"][0]["slo"] = "tail < 8"
     with pytest.warns(UserWarning, match="few packets"):
         planning.provision(few, ["fifo"], precision=0.01)
@@ -84,7 +84,7 @@ def test_where_the_model_is_off_predict_plan_and_provision_say_so() -> None:
 @pytest.mark.filterwarnings("error")
 def test_where_the_model_is_right_nothing_is_said() -> None:
     few = spec(FACEBOOK, "hpcc", link="25Gbps", rtt="8us")
-    assert planning.predict(few, engine="packet", most_flows=200)["warnings"] == []
+    assert planning.predict(few, engine="packet", most_flows=200).warnings == ()
     for cc, link in (("hpcc", "100Gbps"), ("dctcp-rate", "25Gbps"), ("swp-h", "25Gbps")):
         found = planning.predict(spec(FACEBOOK, cc, link=link), most_flows=200)
-        assert found["warnings"] == [], cc
+        assert found.warnings == (), cc

@@ -4,10 +4,13 @@ import json
 import os
 import shutil
 import subprocess
+from typing import Any
 
 import pytest
 
 from fctlab import bench
+from fctlab.bench import engine, packet, scale
+from fctlab.errors import SpecError
 from tests.conftest import PROGRAM
 
 
@@ -36,5 +39,59 @@ INSTRUCTIONS_PER_HOP = {"dctcp": 255, "pfabric": 395}
 def test_a_packet_hop_takes_no_more_instructions(scheme: str) -> None:
     if shutil.which("valgrind") is None:
         pytest.skip("valgrind is not installed")
-    found = bench.instructions(scheme, bench.reference().with_scheme(scheme), say=print)
+    found = packet.instructions(scheme, engine.reference().with_scheme(scheme), say=print)
     assert found[0]["value"] < 1.02 * INSTRUCTIONS_PER_HOP[scheme]
+
+
+def test_scale_compares_sizes_and_disciplines() -> None:
+    command = [PROGRAM, "bench", "scale", "--quick", "--runs", "2", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ)
+    rows = json.loads(done.stdout)["benchmarks"]
+    found = {row["name"].removeprefix("scale."): row["value"] for row in rows}
+    sizes = [f"hosts_{hosts}" for hosts in scale.QUICK.hosts]
+    ports = ["fifo", "wfq", "drr", "strict", "pfabric"]
+    assert {name.partition(".")[0] for name in found} == {*sizes, *ports}
+    assert all(row["value"] > 0 for row in rows if not row["name"].endswith("per_host"))
+    speed = "packet_hops_per_cpu_s"
+    for name in sizes:
+        assert (
+            found[f"{name}.of_smallest"] == found[f"{name}.{speed}"] / found[f"hosts_144.{speed}"]
+        )
+    for name in ports:
+        assert found[f"{name}.of_fifo"] == found[f"{name}.{speed}"] / found[f"fifo.{speed}"]
+
+
+def test_fabrics_of_scale_have_their_hosts_and_the_reference_s_traffic() -> None:
+    loads = set()
+    for hosts in scale.FULL.hosts:
+        resolved = scale.fabric(hosts).resolve()
+        topology = resolved["topology"]
+        k = topology.get("k", 0)
+        assert hosts == (k**3 // 4 or topology["leaves"] * topology["hosts_per_leaf"])
+        loads.add((topology["host_rate"], json.dumps(resolved["traffic"])))
+    assert len(loads) == 1
+
+
+def test_every_discipline_of_scale_has_the_same_flows_in_three_classes() -> None:
+    resolved = {name: s.resolve() for name, s in scale.ports(30).items()}
+    assert len({json.dumps(r["traffic"]) for r in resolved.values()}) == 1
+    assert len(resolved["wfq"]["traffic"]["classes"]) == scale.CLASSES
+    for name in scale.PORTS:
+        scheme = resolved[name]["scheme"]
+        assert scheme["port"]["discipline"]["kind"] == name
+        assert scheme["nic"]["discipline"]["kind"] == name
+
+
+@pytest.mark.parametrize(
+    ("area", "given", "error"),
+    [
+        ("speed", {}, "bench: 'speed' is not an area; known: packet, scale, bigswitch, model"),
+        ("packet", {"quick": True}, "quick: has no meaning for packet, only for scale"),
+        ("scale", {"flows": 5}, "flows: has no meaning for scale, only for packet and model"),
+        ("scale", {"runs": 0}, "runs: 0 is not at least 1"),
+    ],
+)
+def test_what_an_area_does_not_take(area: str, given: dict[str, Any], error: str) -> None:
+    with pytest.raises(SpecError) as raised:
+        bench.measure(area, **({"flows": None, "runs": 1, "say": print} | given))
+    assert str(raised.value) == error

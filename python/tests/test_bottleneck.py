@@ -56,11 +56,11 @@ def test_both_engines_judge_the_same_flows() -> None:
     resolved = spec({"kind": "wfq", "inside": "fifo"}, a="0.2", b="0.4")
     model = planning.predict(resolved, most_flows=3000)
     packet = planning.predict(resolved, engine="packet", most_flows=3000)
-    assert packet["engine"] == "packet" and packet["packet_hops"] > 100 * model["flows"]
-    for ours, theirs in zip(model["classes"], packet["classes"], strict=True):
-        assert ours["name"] == theirs["name"]
-        assert ours["slis"][0]["flows"] == theirs["slis"][0]["flows"]
-        assert theirs["slis"][0]["value"] == pytest.approx(ours["slis"][0]["value"], rel=0.15)
+    assert packet.engine == "packet" and (packet.packet_hops or 0) > 100 * model.flows
+    for ours, theirs in zip(model.classes, packet.classes, strict=True):
+        assert ours.name == theirs.name
+        assert ours.slis[0].flows == theirs.slis[0].flows
+        assert theirs.slis[0].value == pytest.approx(ours.slis[0].value, rel=0.15)
 
 
 def test_wrr_takes_whole_weights() -> None:
@@ -97,16 +97,16 @@ def test_judge_is_what_predict_says() -> None:
     resolved["classes"][0]["slo"] = "tail < 3.0"
     resolved = planning.load(resolved)
     found = planning.predict(resolved, most_flows=2000)
-    until_s = found["simulated_s"]
-    flows = planning.flows(resolved, found["flows"], until_s=until_s)
+    until_s = found.simulated_s
+    flows = planning.flows(resolved, found.flows, until_s=until_s)
     judged = planning.judge(resolved, flows, until_s)
-    (one,), (other,) = judged[0]["slis"], found["classes"][0]["slis"]
-    assert one["flows"] == other["flows"] and one["value"] == other["value"]
+    (one,), (other,) = judged[0].slis, found.classes[0].slis
+    assert one.flows == other.flows and one.value == other.value
     # `predict` may look again, so its intervals are wider; this is one look.
-    for narrow, wide in zip(one["ci99"], other["ci99"], strict=True):
-        off = [abs(end - one["value"]) for end in (narrow, wide) if end is not None]
+    for narrow, wide in zip(one.ci99, other.ci99, strict=True):
+        off = [abs(end - one.value) for end in (narrow, wide) if end is not None]
         assert off == sorted(off)
-    assert judged[0]["verdict"] == found["classes"][0]["verdict"]
+    assert judged[0].verdict == found.classes[0].verdict
 
 
 def test_flows_to_judge_are_whole_and_of_known_classes() -> None:
@@ -161,7 +161,7 @@ def test_packets_take_the_parameters_that_both_engines_have(
 def test_what_packets_do_not_take_is_named() -> None:
     changed = {**spec("fifo", a="0.5"), "cc": {"preset": "swp-d", "eta": 3.0, "thresh": "10KB"}}
     found = planning.predict(changed, engine="packet", most_flows=500)
-    assert found["warnings"] == [
+    assert list(found.warnings) == [
         "packets run the scheme dctcp-rate, which has nothing of cc.thresh, cc.eta"
     ]
     other = planning.load({**changed, "cc": {"preset": "hpcc", "eta": 3.0}})

@@ -548,7 +548,7 @@ def test_a_change_of_a_specification_is_seen(case: Case) -> None:
         """Flows and SLIs."""
         found = planning.predict(spec, most_flows=300)
         flows = planning.flows(spec, 300).write_ipc(None).getvalue()
-        return found["spec"]["name"], found["classes"], flows
+        return found.spec["name"], found.classes, flows
 
     try:
         changed = told(planning.load(case.scenario, [f"{case.path}={json.dumps(case.value)}"]))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from fctlab import bench
 from fctlab.cli.app import app
 from fctlab.errors import SpecError
 from fctlab.slo import fit, planning
+from fctlab.slo.types import Capacity, Target, Weighting
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
@@ -54,31 +56,31 @@ def test_two_flows_by_hand(tmp_path: Path) -> None:
         "queue": "fifo",
         "classes": [{"name": "all", "trace": str(trace), "slis": slis}],
     }
-    small, large, slow, fast = planning.predict(one)["classes"][0]["slis"]
-    assert small["value"] == pytest.approx(10.2e-6, rel=1e-5)
-    assert large["value"] == pytest.approx(20.1e-6, rel=1e-5)
-    assert slow["value"] == pytest.approx(20.1 / 20, rel=1e-5)
-    assert fast["value"] == pytest.approx(1e6 / 20.1e-6, rel=1e-5)
+    small, large, slow, fast = planning.predict(one).classes[0].slis
+    assert small.value == pytest.approx(10.2e-6, rel=1e-5)
+    assert large.value == pytest.approx(20.1e-6, rel=1e-5)
+    assert slow.value == pytest.approx(20.1 / 20, rel=1e-5)
+    assert fast.value == pytest.approx(1e6 / 20.1e-6, rel=1e-5)
     one["network"]["fct_ends"] = "delivery"
-    small, large, slow, _ = planning.predict(one)["classes"][0]["slis"]
-    assert small["value"] == pytest.approx(5.2e-6, rel=1e-5)
-    assert slow["value"] == pytest.approx(15.1 / 15, rel=1e-5)
+    small, large, slow, _ = planning.predict(one).classes[0].slis
+    assert small.value == pytest.approx(5.2e-6, rel=1e-5)
+    assert slow.value == pytest.approx(15.1 / 15, rel=1e-5)
 
 
 def test_verdicts_and_their_reasons() -> None:
     met = planning.predict(spec())
-    assert [c["verdict"] for c in met["classes"]] == ["met", "met"]
-    assert met["classes"][0]["loss"] < 0
-    assert met["classes"][0]["why"].startswith("tail is ")
+    assert [c.verdict for c in met.classes] == ["met", "met"]
+    assert (met.classes[0].loss or 0) < 0
+    assert met.classes[0].why.startswith("tail is ")
     hard = spec()
     hard["classes"][1]["slo"] = "tail < 1.01"
     violated = planning.predict(hard)
-    assert violated["classes"][1]["verdict"] == "violated" and violated["classes"][1]["loss"] > 0
+    assert violated.classes[1].verdict == "violated" and (violated.classes[1].loss or 0) > 0
     few = planning.predict(spec(), most_flows=60)
-    assert few["classes"][0]["verdict"] == "undecided"
-    sli = few["classes"][0]["slis"][0]
-    assert f"tail rests on {sli['flows']} flows; it takes 1000" == few["classes"][0]["why"]
-    assert sli["ci99"] == [0, None] and not sli["enough"]
+    assert few.classes[0].verdict == "undecided"
+    sli = few.classes[0].slis[0]
+    assert f"tail rests on {sli.flows} flows; it takes 1000" == few.classes[0].why
+    assert sli.ci99 == (0, None) and not sli.enough
 
 
 def test_targets_stand_beside_values(tmp_path: Path) -> None:
@@ -90,9 +92,9 @@ def test_targets_stand_beside_values(tmp_path: Path) -> None:
         {"name": "free", "metric": "mean"},
     ]
     several["classes"][0]["slo"] = "tail < 3.5 and (half < 40us or slow > 50Mbps)"
-    found = planning.predict(several)["classes"][0]["slis"]
-    below, time, rate = {"below": 3.5}, {"below": 40e-6}, {"above": 50e6}
-    assert [sli["targets"] for sli in found] == [[below], [time], [rate], []]
+    found = planning.predict(several).classes[0].slis
+    below, time, rate = Target(below=3.5), Target(below=40e-6), Target(above=50e6)
+    assert [sli.targets for sli in found] == [(below,), (time,), (rate,), ()]
     file = tmp_path / "several.json"
     file.write_text(json.dumps(several))
     shown = ("< 3.50", "< 40.0 us", "> 50.0 Mbps")
@@ -121,7 +123,7 @@ def test_long_times_end_or_are_refused(tmp_path: Path) -> None:
 
     # The shortest step is 0.05 ns, which a clock at 5e5 s does not tell apart.
     found = planning.predict(spec("20Kbps"))
-    assert found["simulated_s"] > 5e5 and found["classes"][0]["slis"][0]["flows"] >= 1000
+    assert found.simulated_s > 5e5 and found.classes[0].slis[0].flows >= 1000
     with pytest.raises(SpecError, match=r"classes: 2\.\d+e7 s would have to be simulated"):
         planning.predict(spec("1Kbps"))
     late = tmp_path / "late.csv"
@@ -140,29 +142,29 @@ def test_more_capacity_is_never_worse() -> None:
             each["slis"][0]["attr"] = "fct"
             each["slo"] = "tail < 1ms"
         found = planning.predict(changed)
-        values.append([c["slis"][0] for c in found["classes"]])
+        values.append([c.slis[0] for c in found.classes])
     for slower, faster in itertools.pairwise(values):
         for a, b in zip(slower, faster, strict=True):
-            assert b["ci95"][0] <= a["ci95"][1]
+            assert (b.ci95[0] or 0) <= (a.ci95[1] or math.inf)
 
 
 def test_a_plan_meets_what_equal_weights_do_not() -> None:
     tight = spec()
     tight["classes"][1]["slo"] = "tail < 1.6"
     found = planning.plan(tight)
-    made = found["plan"]
-    assert made["success"] and made["verdict"] == "met", made
-    assert all(isinstance(w, int) and 1 <= w <= 100 for w in made["weights"])
-    assert sum(made["search"]["weights"]) == pytest.approx(1)
-    assert all(w > 0 for w in made["search"]["weights"])
-    assert made["margin"] > 0
-    assert {row["class"] for row in made["off_forecast"]} == {"a", "b"}
-    assert {row["change"] for row in made["off_forecast"]} == {"+20%", "-20%"}
+    made = found.plan
+    assert made.success and made.verdict == "met", made
+    assert all(isinstance(w, int) and 1 <= w <= 100 for w in made.weights)
+    assert sum(made.search.weights) == pytest.approx(1)
+    assert all(w > 0 for w in made.search.weights)
+    assert (made.margin or 0) > 0
+    assert {row.traffic_class for row in made.off_forecast} == {"a", "b"}
+    assert {row.change for row in made.off_forecast} == {"+20%", "-20%"}
     # The weights, written into the specification, give what was promised.
-    for each, weight in zip(tight["classes"], made["weights"], strict=True):
+    for each, weight in zip(tight["classes"], made.weights, strict=True):
         each["weight"] = weight
     again = planning.predict(tight)
-    assert [c["verdict"] for c in again["classes"]] == ["met", "met"]
+    assert [c.verdict for c in again.classes] == ["met", "met"]
 
 
 def test_a_plan_goes_on_while_its_verdict_is_open() -> None:
@@ -172,14 +174,14 @@ def test_a_plan_goes_on_while_its_verdict_is_open() -> None:
             each["slo"] = f"tail < {slowdown:.4f}"
         return close
 
-    def flows(made: dict[str, Any]) -> int:
-        return sum(c["slis"][0]["flows"] for c in made["classes"])
+    def flows(made: Weighting) -> int:
+        return sum(c.slis[0].flows for c in made.classes)
 
-    easy = planning.plan(with_threshold(3.0))["plan"]
-    assert easy["verdict"] == "met"
+    easy = planning.plan(with_threshold(3.0)).plan
+    assert easy.verdict == "met"
     # What such weights come to in the long run.
     balanced = with_threshold(2.5)
-    weights = planning.plan(balanced)["plan"]["weights"]
+    weights = planning.plan(balanced).plan.weights
     for each, weight in zip(balanced["classes"], weights, strict=True):
         each["weight"] = weight
     long = planning.ask(
@@ -187,27 +189,27 @@ def test_a_plan_goes_on_while_its_verdict_is_open() -> None:
     )
     worst = max(c["slis"][0]["value"] for c in long["classes"])
     close = with_threshold(0.995 * worst)
-    assert flows(planning.plan(close)["plan"]) > 4 * flows(easy)
-    short = planning.plan(close, most_flows=flows(easy))["plan"]
-    assert short["verdict"] == "undecided" and flows(short) <= 1.2 * flows(easy)
+    assert flows(planning.plan(close).plan) > 4 * flows(easy)
+    short = planning.plan(close, most_flows=flows(easy)).plan
+    assert short.verdict == "undecided" and flows(short) <= 1.2 * flows(easy)
     # A sixth to spare is decided on few.
-    loose = planning.plan(with_threshold(1.2 * worst))["plan"]
-    assert loose["verdict"] == "met" and flows(loose) < 2 * flows(easy)
+    loose = planning.plan(with_threshold(1.2 * worst)).plan
+    assert loose.verdict == "met" and flows(loose) < 2 * flows(easy)
 
 
 def test_an_infeasible_plan_says_what_binds() -> None:
     hard = spec()
     hard["classes"][1]["slo"] = "tail < 1.0001"
-    made = planning.plan(hard)["plan"]
-    assert not made["success"] and made["verdict"] == "violated"
-    assert made["binding"] == "b" and made["margin"] < 0
+    made = planning.plan(hard).plan
+    assert not made.success and made.verdict == "violated"
+    assert made.binding == "b" and (made.margin or 0) < 0
 
 
 def test_provisioning_orders_strategies() -> None:
     tight = spec()
     tight["classes"][1]["slo"] = "tail < 1.6"
     found = planning.provision(tight)
-    least = {row["strategy"]: row["capacity_bps"] for row in found["strategies"]}
+    least = {row.strategy: row.capacity_bps or math.inf for row in found.strategies}
     assert set(least) == set(planning.STRATEGIES)
     assert all(capacity > 4e9 for capacity in least.values()), least
     assert least["weights"] <= least["fifo"] * 1.02
@@ -230,7 +232,7 @@ def test_flows_give_the_slis() -> None:
 
 def test_the_same_seed_gives_the_same_answer() -> None:
     first, again, other = (planning.predict(spec(seed=s)) for s in (1, 1, 2))
-    assert first["classes"] == again["classes"] != other["classes"]
+    assert first.classes == again.classes != other.classes
 
 
 def test_mistakes() -> None:
@@ -310,15 +312,16 @@ def log(folder: Path, sigma: float, name: str = "log.csv", n: int = 20_000) -> P
 
 @pytest.mark.parametrize("name", ["log.csv", "log.parquet", "log.jsonl"])
 def test_fit_finds_the_process(tmp_path: Path, name: str) -> None:
-    found = fit.fit(log(tmp_path, 1.5, name))["classes"][0]
-    gaps = found["interarrivals"]
+    found = fit.fit(log(tmp_path, 1.5, name)).classes[0]
+    gaps = found.interarrivals
     # Standard errors: sigma 1.5 / sqrt(2 n) = 0.0075, mu 1.5 / sqrt(n) = 0.011; five of each.
-    assert gaps["family"] == "lognormal"
-    assert gaps["sigma"] == pytest.approx(1.5, abs=0.04)
-    assert gaps["mu"] == pytest.approx(np.log(1e4) - 1.125, abs=0.055)
-    assert gaps["ks"] < 0.02
-    assert found["holds"] and not found["warnings"]
-    assert found["sizes"]["points"] == [[1000.0, pytest.approx(0.9, abs=0.01)], [1e6, 1.0]]
+    assert gaps.family == "lognormal"
+    assert gaps.sigma == pytest.approx(1.5, abs=0.04)
+    assert gaps.mu == pytest.approx(np.log(1e4) - 1.125, abs=0.055)
+    assert gaps.ks < 0.02
+    assert found.holds and not found.warnings
+    (small, share), large = found.sizes.points
+    assert (small, large) == (1000.0, (1e6, 1.0)) and share == pytest.approx(0.9, abs=0.01)
 
 
 def test_what_fit_saves_is_a_specification(tmp_path: Path) -> None:
@@ -339,9 +342,9 @@ def test_fit_warns_where_the_family_misleads(tmp_path: Path) -> None:
     start = np.concatenate([i * 1e-2 + np.cumsum(rng.exponential(1e-6, 100)) for i in range(200)])
     table = pl.DataFrame({"start_s": start, "size_bytes": np.full(len(start), 1000)})
     table.write_csv(tmp_path / "onoff.csv")
-    found = fit.fit(tmp_path / "onoff.csv")["classes"][0]
-    assert not found["holds"]
-    assert any("not independent" in w and "replay" in w for w in found["warnings"])
+    found = fit.fit(tmp_path / "onoff.csv").classes[0]
+    assert not found.holds
+    assert any("not independent" in w and "replay" in w for w in found.warnings)
     out = tmp_path / "out"
     files = fit.save(fit.fit(tmp_path / "onoff.csv"), out)
     assert "flows-all.csv" in files and "flows-all.csv" in (out / files[0]).read_text()
@@ -353,8 +356,8 @@ def test_fit_warns_where_the_family_misleads(tmp_path: Path) -> None:
     pl.DataFrame({"start_s": poisson, "size_bytes": np.full(20_000, 1000)}).write_csv(
         tmp_path / "poisson.csv"
     )
-    found = fit.fit(tmp_path / "poisson.csv")["classes"][0]
-    assert found["interarrivals"]["family"] == "poisson" and found["holds"]
+    found = fit.fit(tmp_path / "poisson.csv").classes[0]
+    assert found.interarrivals.family == "poisson" and found.holds
 
 
 def test_fit_is_judged_by_the_tail(tmp_path: Path) -> None:
@@ -366,11 +369,11 @@ def test_fit_is_judged_by_the_tail(tmp_path: Path) -> None:
     sizes = np.where(rng.random(n) < 0.9, 1_000, 1_000_000)
     table = pl.DataFrame({"start_s": np.cumsum(rng.exponential(means)), "size_bytes": sizes})
     table.write_csv(tmp_path / "log.csv")
-    found = fit.fit(tmp_path / "log.csv")["classes"][0]
-    tail = found["tail"]
-    assert found["interarrivals"]["ks"] < 0.1
-    assert not found["holds"] and tail["log"] > tail["drawn"][2], tail
-    assert any("p99 slowdown" in warning for warning in found["warnings"])
+    found = fit.fit(tmp_path / "log.csv").classes[0]
+    tail = found.tail
+    assert found.interarrivals.ks < 0.1
+    assert not found.holds and tail.log > tail.drawn[2], tail
+    assert any("p99 slowdown" in warning for warning in found.warnings)
     fit.save(fit.fit(tmp_path / "log.csv"), tmp_path / "out")
     assert '"measured"' in (tmp_path / "out" / "classes.toml").read_text()
 
@@ -385,7 +388,7 @@ def test_fit_raises_few_false_alarms(tmp_path: Path) -> None:
         sizes = np.where(rng.random(1_000) < 0.9, 1_000, 1_000_000)
         table = pl.DataFrame({"start_s": start, "size_bytes": sizes})
         table.write_parquet(tmp_path / "log.parquet")
-        alarms += not fit.fit(tmp_path / "log.parquet")["classes"][0]["holds"]
+        alarms += not fit.fit(tmp_path / "log.parquet").classes[0].holds
     assert alarms <= 8, alarms
 
 
@@ -394,11 +397,11 @@ def test_the_number_of_flows_is_a_limit() -> None:
     for sigma in (4, 6, 12):
         sets = [f"classes.storage.interarrivals.sigma={sigma}"]
         found = planning.predict(planning.load(base, sets), most_flows=20_000)
-        assert found["flows"] <= 20_000, sigma
-    storage = next(c for c in found["classes"] if c["name"] == "storage")
-    assert storage["verdict"] == "undecided"
-    assert "the first 20000 flows, as many as may run, start within" in storage["why"]
-    assert "the gaps of storage are too uneven" in storage["why"]
+        assert found.flows <= 20_000, sigma
+    storage = next(c for c in found.classes if c.name == "storage")
+    assert storage.verdict == "undecided"
+    assert "the first 20000 flows, as many as may run, start within" in storage.why
+    assert "the gaps of storage are too uneven" in storage.why
 
 
 def test_the_number_of_flows_is_a_limit_for_plans_too() -> None:
@@ -406,25 +409,25 @@ def test_the_number_of_flows_is_a_limit_for_plans_too() -> None:
     for sigma in (1.5, 6):
         sets = [f"classes.storage.interarrivals.sigma={sigma}"]
         found = planning.plan(planning.load(base, sets), most_flows=20_000)
-        made, cost = found["plan"], found["cost"]
-        assert made["flows"] <= 20_000, sigma
+        made, cost = found.plan, found.cost
+        assert made.flows <= 20_000, sigma
         # Each search, choice and what-if as well.
-        assert cost["flows"] <= 20_000 * cost["evaluations"]
-        cut = [row["cut_short"] for row in made["off_forecast"] if row["cut_short"]]
+        assert cost.flows <= 20_000 * cost.evaluations
+        cut = [row.cut_short for row in made.off_forecast if row.cut_short]
         if sigma < 2:
             assert not cut
-    assert made["verdict"] == "undecided"
-    reasons = [c["why"] for c in made["classes"]]
+    assert made.verdict == "undecided"
+    reasons = [c.why for c in made.classes]
     assert any("flows, as many as may run, start within" in why for why in [*reasons, *cut])
 
 
 def test_the_number_of_flows_is_a_limit_for_capacities_too() -> None:
     base = planning.load(SCENARIOS / "slo-two-classes.toml")
     found = planning.provision(base, ("fifo",), precision=10, most_flows=20_000)
-    assert found["cost"]["flows"] <= 20_000 * found["cost"]["evaluations"]
-    (warning,) = found["warnings"]
+    assert found.cost.flows <= 20_000 * found.cost.evaluations
+    (warning,) = found.warnings
     assert warning.startswith("capacities rest on "), warning
-    assert not planning.provision(base, ("fifo",))["warnings"]
+    assert not planning.provision(base, ("fifo",)).warnings
     uneven = planning.load(base, ["classes.storage.interarrivals.sigma=6"])
     with pytest.raises(SpecError, match="the gaps of storage are too uneven"):
         planning.provision(uneven, ("fifo",), most_flows=20_000)
@@ -440,13 +443,13 @@ def test_load_is_told_and_overload_refused() -> None:
         return {"network": network, "queue": "wfq", "cc": cc, "classes": [{**one, "load": load}]}
 
     found = planning.predict(at(0.6, "hpcc"), most_flows=2_000)
-    assert found["load"]["payload"] == pytest.approx(0.6)
-    assert found["load"]["wire"] == pytest.approx(0.6 * 1.09)
-    assert not found["warnings"]
+    assert found.load.payload == pytest.approx(0.6)
+    assert found.load.wire == pytest.approx(0.6 * 1.09)
+    assert not found.warnings
     for load, cc in ((0.918, "hpcc"), (0.955, "dctcp-rate"), (0.9, "swp-h")):
         with pytest.raises(SpecError, match=r"^classes: the classes offer .*less than 1 is"):
             planning.predict(at(load, cc))
-    assert "0.96" in planning.predict(at(0.96, "swp-d"), most_flows=2_000)["warnings"][0]
+    assert "0.96" in planning.predict(at(0.96, "swp-d"), most_flows=2_000).warnings[0]
 
 
 def test_a_class_replays_its_own_rows(tmp_path: Path) -> None:
@@ -480,18 +483,22 @@ def test_numbers_that_are_none_are_named(value: float) -> None:
 
 
 def test_provision_has_an_interval() -> None:
-    def found(seed: int) -> list[dict[str, Any]]:
-        each = planning.provision(spec(seed=seed), ("fifo", "static", "weights"), precision=20)
-        rows: list[dict[str, Any]] = each["strategies"]
-        return rows
+    def ends(row: Capacity) -> tuple[float, float, float]:
+        low, high = row.capacity_ci95
+        assert low is not None and row.capacity_bps is not None and high is not None, row
+        return low, row.capacity_bps, high
 
-    first, second = found(1), found(2)
+    first, second = (
+        planning.provision(spec(seed=seed), ("fifo", "static", "weights"), precision=20).strategies
+        for seed in (1, 2)
+    )
     for row, other in zip(first, second, strict=True):
-        low, high = row["capacity_ci95"]
-        assert low < row["capacity_bps"] < high < 1.5 * low, row
+        low, capacity, high = ends(row)
+        assert low < capacity < high < 1.5 * low, row
         # Another seed's lies in its own interval, which is not far off.
-        assert other["capacity_ci95"][0] < high and low < other["capacity_ci95"][1], (row, other)
-        assert row["load"] < 1 and low > 4e9, row
+        other_low, _, other_high = ends(other)
+        assert other_low < high and low < other_high, (row, other)
+        assert (row.load or 1) < 1 and low > 4e9, row
 
 
 def test_no_slowdown_is_below_one() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from fctlab import SpecError
 from fctlab.results.points import MANIFEST, Point, PointStore
+from fctlab.sweep import listing
 
 
 def point(number: int, **found: Any) -> Point:
@@ -116,3 +117,32 @@ def test_names_of_many_points_are_read_fast(tmp_path: Path) -> None:
     start = time.process_time()
     assert len(store.names()) == 20_000
     assert time.process_time() - start < 1.0  # 100,000 in 5 s
+
+
+def test_a_listing_reads_only_points_that_are_new(tmp_path: Path) -> None:
+    store = filled(tmp_path, 3)
+    first = listing.points(store)
+    assert first["seed"].to_list() == [0, 1, 2] and first["wall_s"].to_list() == [1.0] * 3
+    # What has been listed is not read again.
+    store.file(f"{1:032x}").write_bytes(b"damaged")
+    assert listing.points(store).equals(first)
+    store.put(point(3), {"wall_s": 2.0, "cpu_s": 1.5, "engine": "e"})
+    store.file(f"{0:032x}").unlink()
+    then = listing.points(store)
+    assert then["seed"].to_list() == [1, 2, 3]
+    assert then.row(2, named=True)["cpu_s"] == 1.5
+
+
+@pytest.mark.parametrize("damage", [b"", b"PAR1", b"junk" * 100])
+def test_an_index_that_is_damaged_is_made_again(tmp_path: Path, damage: bytes) -> None:
+    store = filled(tmp_path, 2)
+    first = listing.points(store)
+    (tmp_path / listing.INDEX).write_bytes(damage)
+    assert listing.points(store).equals(first)
+    assert len((tmp_path / listing.INDEX).read_bytes()) > len(damage)
+
+
+def test_an_answer_is_listed_by_its_function(tmp_path: Path) -> None:
+    store = PointStore(tmp_path, create=True)
+    store.put(Point("0" * 32, {"function": {"name": "m:f"}, "given": {}}, {"answer": 1}))
+    assert listing.points(store)["name"].to_list() == ["m:f"]

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 import polars as pl
 import pytest
+from msgspec.structs import replace
 
 from fctlab.slo import planning
+from fctlab.slo.types import ClassPrediction, Sli
 from fctlab.studies.swp import validation
 from fctlab.studies.swp.capacity import draw_spec
 from fctlab.studies.swp.validation import Judgement, Trial
@@ -17,6 +19,22 @@ def test_flows_behind_the_rarest_sli() -> None:
     assert validation.count_for([[3, 2]], 1) == 3
 
 
+SLI = Sli(
+    name="",
+    attr="slowdown",
+    value=1.0,
+    ci95=(1.0, None),
+    ci99=(1.0, None),
+    flows=1000,
+    flows_needed=1000,
+    count_error=0.0,
+    work_error=0.0,
+    enough=True,
+    tight=False,
+    targets=(),
+)
+
+
 def answer(losses: Sequence[float]) -> Judgement:
     return Judgement((), tuple(losses), tuple(losses), "", settled=True)
 
@@ -26,8 +44,9 @@ def test_settled_by_hand() -> None:
 
     def settled(small: tuple[float, float], large: tuple[float, float | None]) -> bool:
         ends = zip(("small", "large"), (small, large), strict=True)
-        slis = [{"name": name, "ci95": list(ci95), "value": ci95[0]} for name, ci95 in ends]
-        return validation.is_settled(validation.read_slis(row, {"slis": slis}))
+        slis = [replace(SLI, name=name, ci95=ci95, value=ci95[0]) for name, ci95 in ends]
+        found = ClassPrediction(name="a", verdict=None, why="", loss=None, slis=tuple(slis))
+        return validation.is_settled(validation.read_slis(row, found))
 
     assert settled((3.0, 3.9), (5.0, 7.9))
     assert not settled((3.0, 4.1), (5.0, 7.9))

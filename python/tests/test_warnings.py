@@ -101,7 +101,7 @@ def test_specifications() -> None:
     spec["classes"][1]["weight"] = 3.0
     with pytest.warns(SpecWarning, match="storage.weight: a queue of kind priority has no weights"):
         found = planning.predict(spec, most_flows=300)
-    assert len(found["warnings"]) == 1
+    assert len(found.warnings) == 1
     for each in spec["classes"]:
         each["slis"] = []
         del each["slo"]

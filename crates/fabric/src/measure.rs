@@ -1,6 +1,6 @@
 //! Which flows count, where their time ends, and when a run does.
 
-use fctlab_core::{Duration, SpecError, Time};
+use fctlab_core::{Duration, FctEnds, SpecError, Time};
 use fctlab_workload::TrafficSpec;
 use serde::{Deserialize, Serialize};
 
@@ -28,19 +28,6 @@ pub struct MeasureSpec {
     pub max_time: Option<Duration>,
     /// Further summaries.
     pub extras: Vec<Extra>,
-}
-
-/// Where a flow's completion time ends; the ideal ends there too.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum FctEnds {
-    /// When the last byte reaches the receiver.
-    #[default]
-    Delivery,
-    /// When the ACK of the last byte reaches the sender (ns-2, HPCC, swp).
-    Ack,
 }
 
 /// When the run ends.

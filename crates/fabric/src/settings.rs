@@ -2,9 +2,9 @@
 
 use fctlab_core::random::Seed;
 use fctlab_core::units::PathScale;
-use fctlab_core::{PacketFormat, Time};
+use fctlab_core::{FctEnds, PacketFormat, Time};
 
-use crate::measure::{FctEnds, Stop};
+use crate::measure::Stop;
 use crate::taggers::Tagger;
 use crate::transports::RuleSpec;
 use crate::transports::sender::SenderConfig;

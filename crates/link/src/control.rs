@@ -236,7 +236,7 @@ impl schemars::JsonSchema for Control {
             properties.insert("preset".into(), json!({"enum": PRESETS}));
         }
         if let Some(table) = table.as_object_mut() {
-            table.remove("required");
+            table.shift_remove("required");
         }
         schemars::json_schema!({"anyOf": [{"enum": PRESETS}, table]})
     }

@@ -4,7 +4,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use fctlab_core::Rate;
+use fctlab_core::{FctEnds, Rate};
 use fctlab_link::model::LONGEST_STEP;
 use fctlab_link::queues::{Discipline, Sharing};
 use fctlab_link::{Control, Done, Inside, Link, Setup, simulate};
@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use crate::flows::Flows;
 use crate::sli::{Attr, BATCHES, Estimate, Sample};
-use crate::spec::{Class, FctEnds, Spec};
+use crate::spec::{Class, Spec};
 
 /// Flows that run by themselves, on average, where the queue is empty often enough.
 const PART: usize = 250_000;

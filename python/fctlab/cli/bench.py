@@ -15,15 +15,18 @@ def register(app: typer.Typer) -> None:
 
 
 def bench(
-    area: Annotated[str, typer.Argument(help="packet, bigswitch or model")] = "packet",
-    flows: Annotated[int | None, typer.Option(help="Instead of the reference's 20,000.")] = None,
+    area: Annotated[str, typer.Argument(help="packet, scale, bigswitch or model")] = "packet",
+    flows: Annotated[
+        int | None, typer.Option(help="Instead of 20,000 (packet) or 50,000 (model).")
+    ] = None,
     runs: Annotated[int, typer.Option(help="Runs of each, of which the median counts.")] = 3,
+    quick: Annotated[bool, typer.Option(help="Seconds of scale instead of minutes.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure the engines on this machine with the reference scenario."""
     from fctlab import bench as benchmarks
 
-    found = benchmarks.measure(area, flows, runs, say=say)
+    found = benchmarks.measure(area, flows, runs, say, quick)
     if as_json:
         show_json({"benchmarks": found})
         return

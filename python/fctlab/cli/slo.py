@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, TypeVar, cast
 
 import typer
 from rich.console import RenderableType
 
+from fctlab.answers import Answer
 from fctlab.cli.terminal import AsJson, Force, output, say, show, show_json
 from fctlab.errors import SpecError
 from fctlab.slo import planning
+
+Found = TypeVar("Found")
 
 SpecFile = Annotated[
     Path, typer.Argument(metavar="SPEC", help="A file in TOML, YAML, JSON or Dhall.")
@@ -233,8 +236,8 @@ def _positive(most_flows: int | None) -> int | None:
     return most_flows
 
 
-def _show(found: dict[str, Any], as_json: bool, table: Callable[[Any], RenderableType]) -> None:
+def _show(found: Found, as_json: bool, table: Callable[[Found], RenderableType]) -> None:
     if as_json:
-        show_json(found)
+        show_json(found.to_dict() if isinstance(found, Answer) else found)
     else:
         show(table(found))

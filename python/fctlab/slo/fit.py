@@ -30,6 +30,17 @@ import numpy as np
 
 from fctlab.errors import SpecError
 from fctlab.results import kinds, store
+from fctlab.slo.fitted import (
+    ArrivalFamily,
+    Burstiness,
+    Family,
+    Fit,
+    FittedClass,
+    Gaps,
+    Point,
+    SizeTable,
+    Tail,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,7 +69,7 @@ START, SIZE, CLASS = ("start_s", "start"), ("size_bytes", "size"), ("traffic_cla
 """Names of the columns; the first that exists counts."""
 
 
-def fit(trace: str | PathLike[str], *, seed: int = 1) -> dict[str, Any]:
+def fit(trace: str | PathLike[str], *, seed: int = 1) -> Fit:
     """Fit classes to a flow log.
 
     Args:
@@ -66,23 +77,13 @@ def fit(trace: str | PathLike[str], *, seed: int = 1) -> dict[str, Any]:
             ``start``; seconds), ``size_bytes`` (or ``size``) and, optionally, ``class``.
         seed: of what is drawn from the fitted process.
 
-    Returns:
-        ``trace`` and, in order of their first flows, ``classes``: ``{"name", "flows", "span_s",
-        "rate_bps", "sizes": {"mean_bytes", "p50_bytes", "p99_bytes", "interpolation",
-        "points": [[bytes, cumulative share]]}, "interarrivals": {"family", "mean_gap_s", "mu"
-        (ln ns), "sigma", "ks", "points": [[ns, cumulative share]], "others"}, "burstiness":
-        [{"window_s", "measured", "fitted"}], "tail": {"log", "drawn": [low, median, high],
-        "draws"}, "holds", "warnings"}``; ``mu`` and ``sigma`` are ``None`` for Poisson. ``tail`` is
-        the p99 slowdown of the class alone at load `LOAD`, of the log and of draws from the process
-        that ``family`` names; where it does not hold, ``measured_gaps`` stand for it.
-
     Raises:
         SpecError: the file cannot be read, lacks a column or values, or a class has too few
             flows or all of them at one instant.
     """
     flows = _read(Path(trace))
     named = flows.partition_by("class", maintain_order=True)
-    return {"trace": str(trace), "classes": [_class(each, seed) for each in named]}
+    return Fit(trace=str(trace), classes=tuple(_class(each, seed) for each in named))
 
 
 def output(
@@ -94,7 +95,7 @@ def output(
     return store.writing(folder, None, kinds.FIT, reads=[log], bytes_besides=2 * size, force=force)
 
 
-def save(found: dict[str, Any], folder: str | PathLike[str], *, force: bool = False) -> list[str]:
+def save(found: Fit, folder: str | PathLike[str], *, force: bool = False) -> list[str]:
     """Write what `write` does, whole or not at all; an older fit there is replaced.
 
     Returns:
@@ -104,11 +105,11 @@ def save(found: dict[str, Any], folder: str | PathLike[str], *, force: bool = Fa
         SpecError: the log can no longer be read.
         OutputError: `folder` cannot be written, or holds what is not overwritten without `force`.
     """
-    with output(found["trace"], folder, force=force) as draft:
+    with output(found.trace, folder, force=force) as draft:
         return write(found, draft.folder)
 
 
-def write(found: dict[str, Any], directory: Path) -> list[str]:
+def write(found: Fit, directory: Path) -> list[str]:
     """Write ``classes.toml`` for a specification, and a size table per class.
 
     Of a class whose process does not hold also its flows, from the log's first on, for a class
@@ -122,30 +123,30 @@ def write(found: dict[str, Any], directory: Path) -> list[str]:
     """
     parts, names = [], []
     log: pl.DataFrame | None = None
-    taken = {each["name"] for each in found["classes"]}
-    for number, each in enumerate(found["classes"]):
-        name = _name(number, each["name"], taken)
+    taken = {each.name for each in found.classes}
+    for number, each in enumerate(found.classes):
+        name = _name(number, each.name, taken)
         file = f"sizes-{name}.csv"
-        rows = "".join(f"{size:.0f},{share:.9f}\n" for size, share in each["sizes"]["points"])
-        text = f"# {each['name']!r}: {each['flows']:,} flows of {found['trace']}\n"
+        rows = "".join(f"{size:.0f},{share:.9f}\n" for size, share in each.sizes.points)
+        text = f"# {each.name!r}: {each.flows:,} flows of {found.trace}\n"
         (directory / file).write_text(
             text + "size_bytes,cumulative_probability\n" + rows, encoding="utf-8"
         )
         names.append(file)
-        drawn = _interarrivals(each["interarrivals"], measured=each["measured_gaps"])
-        warnings = "".join(f"# {warning}\n" for warning in each["warnings"])
-        if not each["holds"]:
-            log = _read(Path(found["trace"])) if log is None else log
-            names.append(_replayable(log, each["name"], directory / f"flows-{name}.csv"))
+        drawn = _interarrivals(each.interarrivals, measured=each.measured_gaps)
+        warnings = "".join(f"# {warning}\n" for warning in each.warnings)
+        if not each.holds:
+            log = _read(Path(found.trace)) if log is None else log
+            names.append(_replayable(log, each.name, directory / f"flows-{name}.csv"))
             warnings += f'# To replay: trace = "{names[-1]}" and none of the next three keys.\n'
         parts.append(
             f'{warnings}[[classes]]\nname = "{name}"\n'
             f'flowsizes = {{ kind = "cdf", file = "{file}", '
-            f'interpolation = "{each["sizes"]["interpolation"]}" }}\n'
+            f'interpolation = "{each.sizes.interpolation}" }}\n'
             f"interarrivals = {drawn}\n"
-            f'rate = "{each["rate_bps"]:.0f}bps"\n'
+            f'rate = "{each.rate_bps:.0f}bps"\n'
         )
-    head = f"# Classes of {found['trace']!r}, {kinds.FITTED}.\n\n"
+    head = f"# Classes of {found.trace!r}, {kinds.FITTED}.\n\n"
     (directory / kinds.CLASSES).write_text(head + "\n".join(parts), encoding="utf-8")
     return [kinds.CLASSES, *names]
 
@@ -164,14 +165,14 @@ def _replayable(log: pl.DataFrame, name: str, file: Path) -> str:
     return file.name
 
 
-def _interarrivals(gaps: dict[str, Any], *, measured: bool) -> str:
+def _interarrivals(gaps: Gaps, *, measured: bool) -> str:
     """The arrival process of a class, as a specification writes it."""
     if measured:
-        points = ", ".join(f"[{gap:.6g}, {share:.9g}]" for gap, share in gaps["points"])
+        points = ", ".join(f"[{gap:.6g}, {share:.9g}]" for gap, share in gaps.points)
         return f'{{ kind = "measured", cdf = [{points}] }}'
-    if gaps["family"] == "lognormal":
-        return f'{{ kind = "lognormal", sigma = {gaps["sigma"]:.4f} }}'
-    return f'{{ kind = "{gaps["family"]}" }}'
+    if gaps.family == "lognormal":
+        return f'{{ kind = "lognormal", sigma = {gaps.sigma:.4f} }}'
+    return f'{{ kind = "{gaps.family}" }}'
 
 
 def _name(number: int, name: str, taken: set[str]) -> str:
@@ -229,7 +230,7 @@ def _read(file: Path) -> pl.DataFrame:
     return flows.sort("start")
 
 
-def _class(flows: pl.DataFrame, seed: int) -> dict[str, Any]:
+def _class(flows: pl.DataFrame, seed: int) -> FittedClass:
     """One class: all flows of it, in order of start."""
     name = flows["class"][0]
     if len(flows) < LEAST:
@@ -243,65 +244,67 @@ def _class(flows: pl.DataFrame, seed: int) -> dict[str, Any]:
     positive = gaps[gaps > 0]
     gaps = np.where(gaps > 0, gaps, positive.min() / 2)
     families = _families(gaps)
-    chosen = min(families, key=lambda f: float(f["aic"]))
+    chosen = min(families, key=lambda f: f.aic)
     burstiness = _burstiness(start - start[0], chosen, seed)
     tail = _tail(start, sizes, _drawing(chosen), seed)
     warnings = _coarse(together)
-    if not tail["holds"]:
+    holds = _holds(tail)
+    if not holds:
         of_gaps = _tail(start, sizes, lambda rng, n: rng.choice(gaps, n), seed)
         warnings.append(_misleads(chosen, tail, of_gaps, gaps))
-    return {
-        "name": name,
-        "flows": len(flows),
-        "span_s": span,
-        "rate_bps": float(sizes[1:].sum() * 8 / span),
-        "sizes": {
-            "mean_bytes": float(sizes.mean()),
-            "p50_bytes": float(np.quantile(sizes, 0.5, method="inverted_cdf")),
-            "p99_bytes": float(np.quantile(sizes, 0.99, method="inverted_cdf")),
-            "interpolation": "step" if len(np.unique(sizes)) <= POINTS else "linear",
-            "points": _points(sizes, 1.0),
-        },
-        "interarrivals": {
-            **{k: chosen[k] for k in ("family", "mu", "sigma", "ks")},
-            "mean_gap_s": float(gaps.mean()),
-            "points": [[gap * 1e9, share] for gap, share in _points(gaps)],
-            "others": [f for f in families if f is not chosen],
-        },
-        "burstiness": burstiness,
-        "tail": {key: tail[key] for key in ("log", "drawn", "draws")},
-        "measured_gaps": not tail["holds"],
-        "holds": not warnings,
-        "warnings": warnings,
-    }
+    return FittedClass(
+        name=name,
+        flows=len(flows),
+        span_s=span,
+        rate_bps=float(sizes[1:].sum() * 8 / span),
+        sizes=SizeTable(
+            mean_bytes=float(sizes.mean()),
+            p50_bytes=float(np.quantile(sizes, 0.5, method="inverted_cdf")),
+            p99_bytes=float(np.quantile(sizes, 0.99, method="inverted_cdf")),
+            interpolation="step" if len(np.unique(sizes)) <= POINTS else "linear",
+            points=_points(sizes, 1.0),
+        ),
+        interarrivals=Gaps(
+            family=chosen.family,
+            mu=chosen.mu,
+            sigma=chosen.sigma,
+            ks=chosen.ks,
+            mean_gap_s=float(gaps.mean()),
+            points=tuple((gap * 1e9, share) for gap, share in _points(gaps)),
+            others=tuple(f for f in families if f is not chosen),
+        ),
+        burstiness=burstiness,
+        tail=tail,
+        measured_gaps=not holds,
+        holds=not warnings,
+        warnings=tuple(warnings),
+    )
 
 
-def _families(gaps: NDArray[np.float64]) -> list[dict[str, Any]]:
+def _families(gaps: NDArray[np.float64]) -> list[Family]:
     """Exponential and log-normal by maximum likelihood."""
     from scipy import stats
 
     n, mean = len(gaps), float(gaps.mean())
     logs = np.log(gaps)
     mu, sigma = float(logs.mean()), max(float(logs.std()), 1e-9)
-    fitted = (
+    fitted: tuple[tuple[ArrivalFamily, Any, int, float | None, float | None], ...] = (
         ("poisson", stats.expon(scale=mean), 1, None, None),
         ("lognormal", stats.lognorm(sigma, scale=math.exp(mu)), 2, mu, sigma),
     )
     return [
-        {
-            "family": family,
-            "mu": None if mu is None else mu + math.log(1e9),
-            "sigma": sigma,
-            "aic": float(2 * parameters - 2 * process.logpdf(gaps).sum()) / n,
-            "ks": float(stats.kstest(gaps, process.cdf).statistic),
-        }
+        Family(
+            family=family,
+            mu=None if mu is None else mu + math.log(1e9),
+            sigma=sigma,
+            aic=float(2 * parameters - 2 * process.logpdf(gaps).sum()) / n,
+            ks=float(stats.kstest(gaps, process.cdf).statistic),
+        )
         for family, process, parameters, mu, sigma in fitted
     ]
 
 
-def _burstiness(
-    start: NDArray[np.float64], process: dict[str, Any], seed: int
-) -> list[dict[str, float]]:
+def _burstiness(start: NDArray[np.float64], process: Family, seed: int) -> tuple[Burstiness, ...]:
     """Index of dispersion for counts over time scales, measured and of the fitted process."""
     rng = np.random.default_rng(seed)
     n, span = len(start), float(start[-1])
@@ -310,10 +313,10 @@ def _burstiness(
     rows = []
     window = 4 * span / n
     while span / window >= WINDOWS:
-        found = [_dispersion(times, window, span) for times in (start, drawn)]
-        rows.append({"window_s": window, "measured": found[0], "fitted": found[1]})
+        measured, fitted = (_dispersion(times, window, span) for times in (start, drawn))
+        rows.append(Burstiness(window_s=window, measured=measured, fitted=fitted))
         window *= 4
-    return rows
+    return tuple(rows)
 
 
 def _dispersion(times: NDArray[np.float64], window: float, span: float) -> float:
@@ -323,16 +326,15 @@ def _dispersion(times: NDArray[np.float64], window: float, span: float) -> float
     return float(counts.var() / counts.mean())
 
 
-def _drawing(process: dict[str, Any]) -> Draw:
+def _drawing(process: Family) -> Draw:
     """Gaps of a fitted family, in any unit."""
-    if process["family"] == "poisson":
+    sigma = process.sigma
+    if sigma is None:
         return lambda rng, n: rng.exponential(1.0, n)
-    return lambda rng, n: rng.lognormal(0.0, process["sigma"], n)
+    return lambda rng, n: rng.lognormal(0.0, sigma, n)
 
 
-def _tail(
-    start: NDArray[np.float64], sizes: NDArray[np.float64], draw: Draw, seed: int
-) -> dict[str, Any]:
+def _tail(start: NDArray[np.float64], sizes: NDArray[np.float64], draw: Draw, seed: int) -> Tail:
     """The p99 slowdown of the log and of draws: gaps from `draw`, sizes from the log's.
 
     Every list of flows, the log's too, is stretched in time until it offers `LOAD`.
@@ -345,9 +347,13 @@ def _tail(
     for _ in range(draws):
         gaps = draw(rng, n - 1)
         found.append(_p99(np.concatenate(([0.0], np.cumsum(gaps))), rng.choice(sizes, n)))
-    low, middle, high = min(found), float(np.median(found)), max(found)
-    holds = low <= log <= high or abs(log / middle - 1) < APART
-    return {"log": log, "drawn": [low, middle, high], "draws": draws, "holds": holds}
+    return Tail(log=log, drawn=(min(found), float(np.median(found)), max(found)), draws=draws)
+
+
+def _holds(tail: Tail) -> bool:
+    """Whether the log may be one draw more."""
+    low, middle, high = tail.drawn
+    return low <= tail.log <= high or abs(tail.log / middle - 1) < APART
 
 
 def _p99(start: NDArray[np.float64], sizes: NDArray[np.float64]) -> float:
@@ -379,21 +385,21 @@ def _coarse(together: float) -> list[str]:
 
 
 def _misleads(
-    process: dict[str, Any],
-    tail: dict[str, Any],
-    of_gaps: dict[str, Any],
+    process: Family,
+    tail: Tail,
+    of_gaps: Tail,
     gaps: NDArray[np.float64],
 ) -> str:
     """Why a fitted process would mislead, and what to use instead."""
-    low, _, high = tail["drawn"]
+    low, _, high = tail.drawn
     message = (
-        f"the log's p99 slowdown at load {LOAD:g} is {tail['log']:.3g}, that of flows drawn from "
-        f"the {process['family']} fit (KS distance {process['ks']:.2f}) {low:.3g} to {high:.3g}; "
+        f"the log's p99 slowdown at load {LOAD:g} is {tail.log:.3g}, that of flows drawn from "
+        f"the {process.family} fit (KS distance {process.ks:.2f}) {low:.3g} to {high:.3g}; "
         "classes.toml has the measured gaps"
     )
-    if of_gaps["holds"]:
+    if _holds(of_gaps):
         return message
-    low, _, high = of_gaps["drawn"]
+    low, _, high = of_gaps.drawn
     logs = np.log(gaps)
     spread = logs.std() > 0
     correlation = float(np.corrcoef(logs[1:], logs[:-1])[0, 1]) if spread else 0.0
@@ -404,7 +410,7 @@ def _misleads(
     )
 
 
-def _points(sample: NDArray[np.float64], grain: float | None = None) -> list[list[float]]:
+def _points(sample: NDArray[np.float64], grain: float | None = None) -> tuple[Point, ...]:
     """The empirical distribution: all values if they are few, else equal shares and the tail.
 
     Values are at least `grain` apart; where there is none they are of a continuum.
@@ -426,4 +432,4 @@ def _points(sample: NDArray[np.float64], grain: float | None = None) -> list[lis
         )
         order = np.argsort(values)
         values, shares = values[order], shares[order]
-    return [[float(v), float(s)] for v, s in zip(values, shares, strict=True)]
+    return tuple((float(v), float(s)) for v, s in zip(values, shares, strict=True))

@@ -19,18 +19,19 @@ import warnings
 from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec.structs import replace
 
 from fctlab import _native, files, memory, plain
 from fctlab.errors import SpecError, SpecWarning
 from fctlab.jobs import Told
+from fctlab.slo.types import ClassPrediction, Engine, Plan, Prediction, Provision, Strategy
 
 if TYPE_CHECKING:
     import polars as pl
 
 Spec: TypeAlias = "str | PathLike[str] | Mapping[str, Any]"
-Strategy: TypeAlias = Literal["fifo", "static", "weights", "weights-fq", "priority"]
-Engine: TypeAlias = Literal["model", "packet"]
 ENGINES: tuple[Engine, ...] = ("model", "packet")
 STRATEGIES: tuple[Strategy, ...] = ("fifo", "static", "weights", "weights-fq", "priority")
 
@@ -93,7 +94,7 @@ def predict(
     engine: Engine = "model",
     most_flows: int | None = None,
     told: Told | None = None,
-) -> dict[str, Any]:
+) -> Prediction:
     """Predict every SLI with its 95% interval, and whether every SLO is met.
 
     The model is run until every interval is within 10% of its value to either side and rests on
@@ -107,43 +108,36 @@ def predict(
             which ``warnings`` say where it leaves a verdict open.
         told: called again and again while the model runs; what it raises ends it.
 
-    Returns:
-        ``classes``: ``{"name", "verdict" ("met", "violated", "undecided"; None without an SLO),
-        "why", "loss", "slis": [{"name", "attr", "value", "ci95", "ci99", "flows",
-        "flows_needed", "count_error", "work_error", "enough", "tight", "targets"}]}``, verdicts
-        being about ``ci99``, which is open where ``flows`` are not ``enough``, and ``targets``
-        what the SLO compares it with (``[{"below": 3.0}]`` or ``above``); ``load`` (``payload``,
-        ``wire`` and ``used``, shares of the link, and ``classes``); ``warnings``; ``flows``,
-        ``simulated_s``, ``cost`` (``wall_s``, ``evaluations``, ``flows``) and the resolved
-        ``spec``.
-
     Raises:
         SpecError: a mistake in the specification.
     """
     if engine not in ENGINES:
         raise SpecError("engine", f"{engine!r} is not an engine; known: {', '.join(ENGINES)}")
     resolved = load(spec)
-    found: dict[str, Any] = ask("predict", told, spec=resolved, limit=memory.limit(most_flows))
-    found["engine"] = engine
-    found["warnings"] += _unread(resolved)
+    found = ask("predict", told, spec=resolved, limit=memory.limit(most_flows))
     inaccurate = found.pop("inaccurate")
+    found["warnings"] += _unread(resolved) + (inaccurate if engine == "model" else [])
+    prediction = Prediction.read({**found, "engine": engine})
     if engine == "model":
-        found["warnings"] += inaccurate
-        _warn(found)
-        return found
+        _warn(prediction.warnings)
+        return prediction
     from fctlab.slo import bottleneck
 
     if unused := bottleneck.unused(resolved):
         message = f"packets run the scheme {resolved['cc']['scheme']}, which has nothing of"
-        found["warnings"].append(f"{message} {', '.join(unused)}")
-    _warn(found)
-    until_s = found["simulated_s"]
-    memory.check("most_flows", found["flows"], "flows of packets", 2 * memory.BYTES_PER_FLOW)
-    run, result = bottleneck.replay(resolved, flows(resolved, found["flows"], until_s=until_s))
-    found["classes"] = judge(resolved, run, until_s)
-    found["packet_hops"] = result.counters["packet_hops"]
-    found["cost"]["wall_s"] += result.perf["wall_s"]
-    return found
+        lines = (*prediction.warnings, f"{message} {', '.join(unused)}")
+        prediction = replace(prediction, warnings=lines)
+    _warn(prediction.warnings)
+    count, until_s = prediction.flows, prediction.simulated_s
+    memory.check("most_flows", count, "flows of packets", 2 * memory.BYTES_PER_FLOW)
+    run, result = bottleneck.replay(resolved, flows(resolved, count, until_s=until_s))
+    wall_s = prediction.cost.wall_s + result.perf["wall_s"]
+    return replace(
+        prediction,
+        classes=judge(resolved, run, until_s),
+        packet_hops=result.counters["packet_hops"],
+        cost=replace(prediction.cost, wall_s=wall_s),
+    )
 
 
 def _unread(spec: dict[str, Any]) -> list[str]:
@@ -156,12 +150,12 @@ def _unread(spec: dict[str, Any]) -> list[str]:
     return [f"{keys}: a queue of kind {queue} has no weights"]
 
 
-def _warn(found: dict[str, Any]) -> None:
-    for line in found["warnings"]:
+def _warn(lines: Iterable[str]) -> None:
+    for line in lines:
         warnings.warn(line, SpecWarning, stacklevel=3)
 
 
-def judge(spec: Spec, run: pl.DataFrame, until_s: float) -> list[dict[str, Any]]:
+def judge(spec: Spec, run: pl.DataFrame, until_s: float) -> tuple[ClassPrediction, ...]:
     """SLIs and verdicts from flows that were run elsewhere.
 
     Args:
@@ -170,7 +164,7 @@ def judge(spec: Spec, run: pl.DataFrame, until_s: float) -> list[dict[str, Any]]
         until_s: the time over which they started, in seconds.
 
     Returns:
-        ``classes`` as `predict` has them.
+        The classes, as `predict` has them.
 
     Raises:
         SpecError: a mistake in the specification; flows of a class that it does not have; flows
@@ -192,8 +186,8 @@ def judge(spec: Spec, run: pl.DataFrame, until_s: float) -> list[dict[str, Any]]
     table = io.BytesIO()
     columns.write_ipc_stream(table)
     question = json.dumps({"spec": resolved, "until_s": until_s})
-    found: list[dict[str, Any]] = json.loads(_native.judge(question, table.getvalue()))
-    return found
+    found = json.loads(_native.judge(question, table.getvalue()))
+    return tuple(map(ClassPrediction.read, found))
 
 
 def mean_bytes(sizes: Mapping[str, Any]) -> float:
@@ -233,7 +227,7 @@ def flows(spec: Spec, count: int, *, until_s: float | None = None) -> pl.DataFra
     return named.select("start_s", "size_bytes", "traffic_class", "fct_s", "slowdown")
 
 
-def plan(spec: Spec, *, most_flows: int | None = None, told: Told | None = None) -> dict[str, Any]:
+def plan(spec: Spec, *, most_flows: int | None = None, told: Told | None = None) -> Plan:
     """Find integer weights (1 to 100) that meet every SLO; those of `spec` are ignored.
 
     Args:
@@ -242,22 +236,14 @@ def plan(spec: Spec, *, most_flows: int | None = None, told: Told | None = None)
             million for verdicts, 40 million elsewhere. Never more than fit into memory.
         told: called again and again meanwhile; what it raises ends it.
 
-    Returns:
-        ``plan``: ``success``, ``verdict``, ``weights``, ``classes`` as `predict` has them (on flows
-        that the weights were not chosen on, unless all are traces),
-        ``baselines``, ``margin`` (of the worst class, as a share of its threshold), ``binding``,
-        ``algorithm_1`` and ``search`` (how each ended), ``compared`` (from which weights those
-        were chosen, all on the same flows), ``flows`` (behind the verdict), ``off_forecast`` (loads
-        and sigmas off by 20%, the worst first; ``cut_short`` says why flows say little);
-        ``warnings``, as `predict` has them; ``cost``, ``spec``.
-
     Raises:
         SpecError: a mistake, a class without an SLO, or a queue without weights.
     """
-    found: dict[str, Any] = ask("plan", told, spec=load(spec), limit=memory.limit(most_flows))
+    found = ask("plan", told, spec=load(spec), limit=memory.limit(most_flows))
     found["warnings"] += found.pop("inaccurate")
-    _warn(found)
-    return found
+    made = Plan.read(found)
+    _warn(made.warnings)
+    return made
 
 
 def provision(
@@ -267,7 +253,7 @@ def provision(
     precision: float | None = None,
     most_flows: int | None = None,
     told: Told | None = None,
-) -> dict[str, Any]:
+) -> Provision:
     """Find the least link rate with which each strategy meets every SLO.
 
     Args:
@@ -279,13 +265,6 @@ def provision(
             fit into memory; ``warnings`` say where `precision` takes more.
         told: called again and again meanwhile; what it raises ends it.
 
-    Returns:
-        ``strategies``: ``{"strategy", "capacity_bps" (None when 64 times the offered load does
-        not do), "capacity_ci95" (from where every SLO is violated for all values inside the 95%
-        intervals to where all are met for all of them; an end may be None), "load", "weights",
-        "tried"}``; ``warnings`` (fewer flows than asked for; where the model is known to be off, on
-        the slowest of these links that classes share); ``cost``, ``spec``.
-
     Raises:
         SpecError: a mistake, an unknown strategy, or a class without an SLO.
     """
@@ -294,7 +273,7 @@ def provision(
         if name not in STRATEGIES:
             known = ", ".join(STRATEGIES)
             raise SpecError("strategies", f"{name!r} is not a strategy; known: {known}")
-    found: dict[str, Any] = ask(
+    found = ask(
         "provision",
         told,
         spec=load(spec),
@@ -303,5 +282,6 @@ def provision(
         limit=memory.limit(most_flows),
     )
     found["warnings"] += found.pop("inaccurate")
-    _warn(found)
-    return found
+    provision = Provision.read(found)
+    _warn(provision.warnings)
+    return provision

@@ -16,6 +16,7 @@ from fctlab import memory
 from fctlab.errors import SpecError
 from fctlab.jobs import Job, Told, cores, do_all
 from fctlab.slo import planning
+from fctlab.slo.types import ClassPrediction
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,15 +87,14 @@ def read(text: str) -> Varied:
     return Varied(path.strip(), tuple(numbers), units.pop())
 
 
-def predicted(given: Mapping[str, Any], told: Told) -> list[dict[str, Any]]:
+def predicted(given: Mapping[str, Any], told: Told) -> tuple[ClassPrediction, ...]:
     """What `planning.predict` says of the classes.
 
     Args:
         given: ``spec``, resolved, and ``most_flows``.
         told: that it is under way.
     """
-    classes: list[dict[str, Any]] = planning.predict(**given, told=told)["classes"]
-    return classes
+    return planning.predict(**given, told=told).classes
 
 
 def sweep(
@@ -127,8 +127,6 @@ def sweep(
     """
     import polars as pl
 
-    from fctlab import formats
-
     if not 1 <= len(vary) <= 2:
         raise SpecError("vary", f"{len(vary)} values to vary; one or two can be drawn")
     count = math.prod(len(each.numbers) for each in vary)
@@ -144,19 +142,19 @@ def sweep(
     for point, classes in zip(points, found, strict=True):
         here = {each.name: number for each, number in zip(vary, point, strict=True)}
         for each in classes:
-            for sli in each["slis"]:
-                low, high = sli["ci95"] or (None, None)
+            for sli in each.slis:
+                low, high = sli.ci95
                 rows.append(
                     {
                         **here,
-                        "class": each["name"],
-                        "sli": sli["name"],
-                        "attr": sli["attr"],
-                        "value": sli["value"],
-                        "target": formats.targets(sli),
+                        "class": each.name,
+                        "sli": sli.name,
+                        "attr": sli.attr,
+                        "value": sli.value,
+                        "target": sli.compared,
                         "low": low,
                         "high": high,
-                        "verdict": each["verdict"],
+                        "verdict": each.verdict,
                     }
                 )
     return pl.DataFrame(rows, infer_schema_length=None)

@@ -30,7 +30,7 @@ def points(store: PointStore) -> pl.DataFrame:
     """
     import polars as pl
 
-    schema = {
+    schema: dict[str, type[pl.DataType]] = {
         **{name: pl.String for name in ("key", "name", "scheme")},
         "load": pl.Float64,
         **{name: pl.Int64 for name in ("seed", "flows", "unfinished")},
@@ -40,7 +40,7 @@ def points(store: PointStore) -> pl.DataFrame:
     file = store.directory / INDEX
     names = pl.DataFrame({"key": sorted(store.names())}, schema={"key": pl.String})
     try:
-        known = pl.read_parquet(file).select(schema).cast(schema)  # type: ignore[arg-type]
+        known = pl.read_parquet(file).select(pl.col(k).cast(v) for k, v in schema.items())
     except (OSError, pl.exceptions.PolarsError):
         known = pl.DataFrame(schema=schema)
     listed = known.join(names, on="key", how="semi")

@@ -18,9 +18,9 @@ def asked(given: Mapping[str, Any], told: Told) -> Found:
         given: ``specification``, resolved; ``ask``, ``"predict"`` or ``"plan"``.
         told: that it is under way.
     """
-    question = {"predict": planning.predict, "plan": planning.plan}[given["ask"]]
+    question = planning.predict if given["ask"] == "predict" else planning.plan
     start, cpu = time.monotonic(), time.process_time()
-    answer = question(given["specification"], told=told)
+    answer = question(given["specification"], told=told).to_dict()
     times = {"wall_s": time.monotonic() - start, "cpu_s": time.process_time() - cpu}
     answer.pop("spec")  # what was asked, with names of this machine's files
     answer["cost"].pop("wall_s")

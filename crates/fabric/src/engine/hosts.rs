@@ -1,7 +1,7 @@
 //! Hosts: flows hand packets to their NICs, timers run out, packets arrive and
 //! are answered.
 
-use fctlab_core::Time;
+use fctlab_core::{FctEnds, Time};
 
 use super::Engine;
 use super::events::Source;
@@ -10,7 +10,6 @@ use super::port::Fate;
 use super::probe::Probe;
 use super::slab::{PacketId, Slab};
 use crate::index::{at, at_mut, prefetch};
-use crate::measure::FctEnds;
 use crate::packet::{Flags, FlowSlot, Packet, Stamp};
 use crate::settings::{NO_LIMIT, Settings};
 use crate::taggers::View;

@@ -6,9 +6,8 @@
 //! return of the last packet's ACK is added. A window, a slow start or a
 //! discipline can only make a flow slower, so slowdown is never below 1.
 
-use fctlab_core::{Bytes, Duration, PacketFormat};
+use fctlab_core::{Bytes, Duration, FctEnds, PacketFormat};
 
-use crate::measure::FctEnds;
 use crate::network::{Fabric, Link};
 
 /// Computes ideal completion times on one fabric.

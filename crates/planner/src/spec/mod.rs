@@ -5,7 +5,7 @@ pub mod load;
 
 use std::path::Path;
 
-use fctlab_core::{Duration, Rate, SpecError, spec};
+use fctlab_core::{Duration, FctEnds, Rate, SpecError, spec};
 use fctlab_link::{Control, Link, QueueSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -44,7 +44,7 @@ pub struct NetworkSpec {
     /// Round-trip propagation time.
     pub rtt: Duration,
     /// Where a flow's completion time, and its ideal, end. Default: `ack`, as in swp.
-    #[serde(default)]
+    #[serde(default = "ack")]
     pub fct_ends: FctEnds,
     /// Whether classes may offer what the link, or what congestion control uses of it, cannot carry. Queues
     /// then grow for as long as a run lasts, and so do values. Default: no, as `traffic.overload`.
@@ -52,21 +52,11 @@ pub struct NetworkSpec {
     pub overload: bool,
 }
 
-/// Where a flow's completion time ends; the ideal ends there too.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum FctEnds {
-    /// When the ACK of the last byte is back: the ideal is RTT + size / rate.
-    #[default]
-    Ack,
-    /// When the last byte is received, half an RTT earlier.
-    Delivery,
-}
-
 fn one() -> u64 {
     1
+}
+fn ack() -> FctEnds {
+    FctEnds::Ack
 }
 fn wfq() -> QueueSpec {
     QueueSpec::Wfq(Default::default())

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure as Drawing
 
 from fctlab.jobs import Told, deaf
 from fctlab.slo import planning
+from fctlab.slo.types import Strategy
 from fctlab.studies.asked import asked, of_each
 from fctlab.studies.runs import Results
 from fctlab.studies.study import Check, Claim, Figure, Mode, Part
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 SIZES = ("google_rpc", "facebook_hadoop_bytes", "alibaba_storage")
 RATES = {3: (5.0, 10.0), 5: (3.0, 6.0)}
 """Gbps per class, by number of classes."""
-STRATEGIES: tuple[planning.Strategy, ...] = ("fifo", "static", "weights", "weights-fq")
+STRATEGIES: tuple[Strategy, ...] = ("fifo", "static", "weights", "weights-fq")
 CC = "swp-d"
 COUNT: dict[Mode, int] = {"quick": 15, "full": 150}
 PRECISION: dict[Mode, float] = {"quick": 0.5, "full": 2.0}
@@ -130,9 +131,11 @@ def least_links(
     spec: dict[str, Any], precision: float, told: Told = deaf
 ) -> dict[str, float] | None:
     """Strategy -> bits per second; nothing where one has none."""
-    found = planning.provision(spec, STRATEGIES, precision=precision, told=told)["strategies"]
-    least = {row["strategy"]: row["capacity_bps"] for row in found}
-    return None if None in least.values() else least
+    found = planning.provision(spec, STRATEGIES, precision=precision, told=told).strategies
+    least: dict[str, float] = {
+        row.strategy: row.capacity_bps for row in found if row.capacity_bps is not None
+    }
+    return least if len(least) == len(found) else None
 
 
 def scenarios(classes: int, mode: Mode, reading: Reading = TEXT) -> list[Scenario]:
@@ -300,8 +303,7 @@ def _planned(number: int, factor: float, mode: Mode) -> dict[str, Any] | None:
 @asked("plans", alone=True)
 def _plan(spec: dict[str, Any], told: Told = deaf) -> dict[str, Any]:
     """What the planner finds for a specification."""
-    plan: dict[str, Any] = planning.plan(spec, most_flows=4_000_000, told=told)["plan"]
-    return plan
+    return planning.plan(spec, most_flows=4_000_000, told=told).plan.to_dict()
 
 
 def _plans(factor: float, mode: Mode) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -20,6 +20,7 @@ import numpy as np
 
 from fctlab.jobs import Told, deaf
 from fctlab.slo import bottleneck, planning
+from fctlab.slo.types import ClassPrediction
 from fctlab.studies.asked import asked, of_each
 from fctlab.studies.runs import Results
 from fctlab.studies.study import Check, Claim, Mode, Part, Table
@@ -143,15 +144,20 @@ class Sli:
         return self.value / self.threshold - 1
 
 
-def read_slis(row: dict[str, Any], found: dict[str, Any]) -> list[Sli]:
+def read_slis(row: dict[str, Any], found: ClassPrediction) -> list[Sli]:
     """The SLIs of a class of `draw_spec` and what a run found."""
     thresholds = (float(each.split("<")[1]) for each in row["slo"].split("and"))
     slis = []
-    for sli, threshold in zip(found["slis"], thresholds, strict=True):
-        low, high = sli["ci95"]
-        high = math.inf if high is None else high
-        slis.append(Sli(sli["name"], low, sli["value"], high, threshold))
+    for sli, threshold in zip(found.slis, thresholds, strict=True):
+        low, high = sli.ci95
+        low, high = 0.0 if low is None else low, math.inf if high is None else high
+        slis.append(Sli(sli.name, low, sli.value, high, threshold))
     return slis
+
+
+def losses_of(found: Iterable[ClassPrediction]) -> list[float]:
+    """Of classes that all have an SLO."""
+    return [each.loss for each in found if each.loss is not None]
 
 
 def is_settled(slis: Sequence[Sli]) -> bool:
@@ -189,13 +195,13 @@ def judged(
         if settled or count >= most_flows:
             break
         count = min(MORE * count, most_flows)
-    losses = [float(each["loss"]) for each in packets]
+    losses = losses_of(packets)
     k = int(np.argmax(losses))
     worst = max(by_class[k], key=lambda sli: sli.loss)
     return Judgement(
         tuple(weights),
         tuple(losses),
-        tuple(float(each["loss"]) for each in model),
+        tuple(losses_of(model)),
         f"{worst.name}, {rows[k]['flowsizes']}",
         settled,
     )
@@ -241,33 +247,31 @@ def measured(
     spec: dict[str, Any], factor: float, most_flows: int, most_judged: int, told: Told = deaf
 ) -> dict[str, Any] | None:
     """What `Trial` has beside its number and factor."""
-    provisioned = planning.provision(spec, ["weights"], precision=PRECISION, told=told)[
-        "strategies"
-    ][0]
-    if provisioned["capacity_bps"] is None:
+    (found,) = planning.provision(spec, ["weights"], precision=PRECISION, told=told).strategies
+    least = found.capacity_bps
+    if least is None or found.load is None or found.weights is None:
         return None
-    least = float(provisioned["capacity_bps"])
-    offered = float(provisioned["load"]) * least
+    offered = found.load * least
     drawn = on_link(spec, max(factor * least, LEAST_LINK * offered))
-    plan = planning.plan(drawn, most_flows=most_flows, told=told)["plan"]
-    behind = [[sli["flows"] for sli in each["slis"]] for each in plan["classes"]]
+    plan = planning.plan(drawn, most_flows=most_flows, told=told).plan
+    behind = [[sli.flows for sli in each.slis] for each in plan.classes]
 
     def ask(link: dict[str, Any], weights: Sequence[float]) -> Judgement:
         return judged(link, weights, behind, most_judged, told)
 
-    match plan["verdict"]:
+    match plan.verdict:
         case "violated":
-            packet = search(functools.partial(ask, drawn), plan["weights"])
+            packet = search(functools.partial(ask, drawn), plan.weights)
         case "met":
-            packet = ask(drawn, plan["weights"])
+            packet = ask(drawn, plan.weights)
         case _:  # counts as missed, whatever packets say: one run shows how near it is
-            packet = judged(drawn, plan["weights"], behind, 0, told)
+            packet = judged(drawn, plan.weights, behind, 0, told)
     tenth = on_link(spec, max(least / TENTH, LEAST_LINK * offered))
-    smaller = search(functools.partial(ask, tenth), provisioned["weights"])
+    smaller = search(functools.partial(ask, tenth), found.weights)
     return {
         "least_bps": least,
-        "verdict": plan["verdict"],
-        "margin": plan["margin"],
+        "verdict": plan.verdict,
+        "margin": plan.margin,
         "packet": asdict(packet),
         "smaller": asdict(smaller),
     }

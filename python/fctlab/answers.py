@@ -1,0 +1,43 @@
+"""Answers as frozen types: what engines say in JSON is decoded once, by `Answer.read`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from fctlab.errors import InternalError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a function of the library found; attributes are called what ``--json`` calls them.
+
+    A field has a default only if its key may be absent.
+    """
+
+    @classmethod
+    def read(cls, value: object) -> Self:
+        """Read what `to_dict` gives, or an engine gave.
+
+        Raises:
+            InternalError: it has other keys or other types.
+        """
+        try:
+            return msgspec.convert(value, cls)
+        except msgspec.ValidationError as error:
+            raise InternalError(f"{cls.__name__}: {error}") from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``--json`` prints: dictionaries, lists, numbers and text, keys in this order."""
+        found: dict[str, Any] = _plain(msgspec.to_builtins(self))
+        return found
+
+
+def _plain(value: Any) -> Any:
+    """`value` with lists where JSON has lists."""
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, tuple | list) else value

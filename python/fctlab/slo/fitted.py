@@ -1,0 +1,138 @@
+"""What is fitted: the classes of a flow log, and the parameters of the link model."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from fctlab.answers import Answer
+
+ArrivalFamily: TypeAlias = Literal["poisson", "lognormal"]
+Point: TypeAlias = tuple[float, float]
+
+
+class SizeTable(Answer, frozen=True, kw_only=True):
+    """The flow sizes of a class of a log.
+
+    Attributes:
+        mean_bytes: their mean.
+        p50_bytes: their median.
+        p99_bytes: their 99th percentile, by nearest rank.
+        interpolation: between points, as a workload takes it.
+        points: (bytes, share of flows of at most so many).
+    """
+
+    mean_bytes: float
+    p50_bytes: float
+    p99_bytes: float
+    interpolation: Literal["step", "linear"]
+    points: tuple[Point, ...]
+
+
+class Family(Answer, frozen=True, kw_only=True):
+    """A family of distributions, fitted to gaps by maximum likelihood.
+
+    Attributes:
+        family: which.
+        mu: of the logarithm of gaps in nanoseconds; ``None`` for Poisson.
+        sigma: of the logarithm of gaps; ``None`` for Poisson.
+        aic: Akaike's criterion per gap, in seconds; the less, the better.
+        ks: Kolmogorov-Smirnov distance from the gaps.
+    """
+
+    family: ArrivalFamily
+    mu: float | None
+    sigma: float | None
+    aic: float
+    ks: float
+
+
+class Gaps(Answer, frozen=True, kw_only=True):
+    """The times between flows of a class of a log, and the family that is nearest to them.
+
+    Attributes:
+        family: see `Family`, as the next three.
+        mu: of the logarithm of gaps in nanoseconds; ``None`` for Poisson.
+        sigma: of the logarithm of gaps; ``None`` for Poisson.
+        ks: Kolmogorov-Smirnov distance from the gaps.
+        mean_gap_s: their mean.
+        points: (nanoseconds, share of gaps of at most so many).
+        others: families that are farther.
+    """
+
+    family: ArrivalFamily
+    mu: float | None
+    sigma: float | None
+    ks: float
+    mean_gap_s: float
+    points: tuple[Point, ...]
+    others: tuple[Family, ...]
+
+
+class Burstiness(Answer, frozen=True, kw_only=True):
+    """Variance over mean of the number of flows in windows (index of dispersion for counts).
+
+    Attributes:
+        window_s: length of a window.
+        measured: of the log; 1 for Poisson.
+        fitted: of flows drawn from the fitted process.
+    """
+
+    window_s: float
+    measured: float
+    fitted: float
+
+
+class Tail(Answer, frozen=True, kw_only=True):
+    """The p99 slowdown of a class alone, in the model of a link.
+
+    Attributes:
+        log: of the log's flows.
+        drawn: of flows drawn from the fitted process: least, median and largest of `draws`.
+        draws: how often.
+    """
+
+    log: float
+    drawn: tuple[float, float, float]
+    draws: int
+
+
+class FittedClass(Answer, frozen=True, kw_only=True):
+    """A traffic class of a flow log.
+
+    Attributes:
+        name: as the log calls it.
+        flows: how many.
+        span_s: from the first to the last.
+        rate_bps: bytes of all but the first, over this time.
+        sizes: of flows.
+        interarrivals: times between flows.
+        burstiness: over windows of growing length.
+        tail: what a fit is for, of the log and of the process that `interarrivals` names.
+        measured_gaps: whether the measured gaps stand for the process, as it does not hold.
+        holds: whether there is nothing to warn of.
+        warnings: lines: what misleads, and what to use instead.
+    """
+
+    name: str
+    flows: int
+    span_s: float
+    rate_bps: float
+    sizes: SizeTable
+    interarrivals: Gaps
+    burstiness: tuple[Burstiness, ...]
+    tail: Tail
+    measured_gaps: bool
+    holds: bool
+    warnings: tuple[str, ...]
+
+
+class Fit(Answer, frozen=True, kw_only=True):
+    """The classes of a flow log.
+
+    Attributes:
+        trace: the log's file.
+        classes: in order of their first flows.
+    """
+
+    trace: str
+    classes: tuple[FittedClass, ...]
