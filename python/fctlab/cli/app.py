@@ -19,6 +19,7 @@ import fctlab
 from fctlab.cli import (
     bench,
     catalog,
+    report,
     run,
     slo,
     study,
@@ -81,6 +82,7 @@ for group in (
     tuning,
     study,
     theory,
+    report,
     catalog,
     bench,
 ):

@@ -9,6 +9,7 @@ import typer
 
 import fctlab
 from fctlab.cli import progress as showing
+from fctlab.cli import report
 from fctlab.cli.options import Engine, Out, ScenarioFile, Seed, Sets, ShowProgress, Workers, items
 from fctlab.cli.terminal import AsJson, Force, say, show, show_json
 
@@ -33,21 +34,21 @@ def run(
 ) -> None:
     """Simulate one scenario, packet by packet or on the functional model."""
     loaded = _load(scenario, engine, sets)
-    with showing.of_runs(progress) as report:
+    with showing.of_runs(progress) as tell:
         result = fctlab.run(
             loaded,
             seed=seed,
             out=out,
             force=force,
-            progress=lambda seen: report("simulating", seen),
+            progress=lambda seen: tell("simulating", seen),
         )
     if as_json:
         show_json({"scenario": result.scenario, **result.report})
-        return
-    from fctlab.cli import tables
+    else:
+        from fctlab.cli import tables
 
-    show(tables.result(result))
-    _say_saved(out)
+        show(tables.result(result))
+    _finish(out)
 
 
 def compare(
@@ -75,7 +76,7 @@ def compare(
     loaded = _load(scenario, engine, sets)
     if seed is not None:
         loaded = loaded.set("seed", seed)
-    with showing.of_runs(progress) as report:
+    with showing.of_runs(progress) as tell:
         comparison = fctlab.compare(
             loaded,
             items("--schemes", schemes, str),
@@ -84,15 +85,15 @@ def compare(
             out=out,
             force=force,
             workers=workers,
-            progress=lambda cell, seen: report(cell.name, seen),
+            progress=lambda cell, seen: tell(cell.name, seen),
         )
     if as_json:
         show_json({"scenario": comparison.results[0].scenario, **comparison.report})
-        return
-    from fctlab.cli import tables
+    else:
+        from fctlab.cli import tables
 
-    show(tables.comparison(comparison))
-    _say_saved(out)
+        show(tables.comparison(comparison))
+    _finish(out)
 
 
 def _load(file: Path, engine: str | None, sets: list[str] | None) -> fctlab.Scenario:
@@ -103,6 +104,8 @@ def _load(file: Path, engine: str | None, sets: list[str] | None) -> fctlab.Scen
     return loaded.with_sets(sets or [])
 
 
-def _say_saved(out: Path | None) -> None:
+def _finish(out: Path | None) -> None:
+    """Write the page of what was saved, and say what is where."""
     if out is not None:
+        report.write(out)
         say(f"saved in {out}: flows.parquet, summary.csv, fct_cdf.png, slowdown_by_size.png, ...")

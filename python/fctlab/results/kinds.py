@@ -24,6 +24,8 @@ RECORDINGS = "recordings"
 PORT_SERIES = "port_series.parquet"
 MAPPING = "mapping.png"
 STATE = "state.png"
+PAGE = "report.html"
+"""What `fctlab report` writes beside a result of any kind."""
 RUNS = "runs"
 WHATIF = ("whatif.csv", "whatif.png")
 CLASSES = "classes.toml"
@@ -103,7 +105,7 @@ def _is_fit(directory: Path) -> bool:
     return False
 
 
-_RUN = (SCENARIO, REPORT, FLOWS, SUMMARY, FCT_CDF, SLOWDOWN, RECORDINGS, MAPPING, STATE)
+_RUN = (SCENARIO, REPORT, FLOWS, SUMMARY, FCT_CDF, SLOWDOWN, RECORDINGS, MAPPING, STATE, PAGE)
 RUN = Kind("run", _RUN, _is_run)
 COMPARISON = Kind(
     "comparison", (*_RUN, RUNS), _is_comparison, lambda directory: len(saved_runs(directory))

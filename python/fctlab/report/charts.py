@@ -1,0 +1,130 @@
+"""Charts as data: series with keys, and choices among them.
+
+A chart has many series and shows those whose keys are what is chosen. A key that a series does not
+have fits every choice. ``assets/charts.js`` draws; nothing there knows of runs or sweeps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Number = float | int | None
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis.
+
+    Attributes:
+        title: what it shows.
+        unit: behind each number, which gets an SI prefix (``100 us``); empty for plain numbers.
+        log: whether it is logarithmic.
+        words: whether its values are words rather than numbers.
+        least: what no value is below; nothing is drawn there.
+        zero: whether zero is shown.
+    """
+
+    title: str
+    unit: str = ""
+    log: bool = False
+    words: bool = False
+    least: float = 0.0
+    zero: bool = False
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Something to choose, by a native control.
+
+    Attributes:
+        name: key of series.
+        label: for people.
+        options: values and their labels; the first is chosen at first.
+        several: whether any number of them can be chosen; all are at first.
+    """
+
+    name: str
+    label: str
+    options: Sequence[tuple[str, str]]
+    several: bool = False
+
+    @property
+    def open(self) -> bool:
+        """Whether there is more than one option."""
+        return len(self.options) > 1
+
+
+@dataclass(frozen=True)
+class Series:
+    """Points of one line, or cells of one map.
+
+    Attributes:
+        keys: when it is shown.
+        x: positions; of a map, of its columns.
+        y: values; of a map, positions of its rows.
+        z: of a map, its cells, row by row.
+        low: lower ends of 95% intervals; empty for none.
+        high: upper ends.
+        open: numbers of the points that are only lower bounds.
+        notes: of each point (of a map, each cell), shown when it is pointed at.
+        label: of the line, instead of its option's.
+    """
+
+    keys: Mapping[str, str]
+    x: Sequence[Any]
+    y: Sequence[Any]
+    z: Sequence[Sequence[Number]] = ()
+    low: Sequence[Number] = ()
+    high: Sequence[Number] = ()
+    open: Sequence[int] = ()
+    notes: Sequence[Any] = ()
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """What is drawn in one place.
+
+    Attributes:
+        id: of its element.
+        title: over it.
+        caption: under it.
+        kind: ``"lines"`` with points, ``"steps"``, ``"map"``, or ``"verdicts"``, a map whose values
+            are places in `fctlab.slo.whatif.VERDICTS`.
+        x: the axis.
+        y: the axis; or by value of the choice `by`, one for each.
+        series: everything that can be shown.
+        lines: the key that tells lines apart; it has its colour in all charts of a page.
+        choices: of this chart alone.
+        by: of the choice that `y` (of a map, the title of its colours) depends on.
+        z: of a map, what its colours are; by value of `by`.
+    """
+
+    id: str
+    title: str
+    caption: str
+    kind: Literal["lines", "steps", "map", "verdicts"]
+    x: Axis | Mapping[str, Axis]
+    y: Axis | Mapping[str, Axis]
+    series: Sequence[Series]
+    lines: str = ""
+    choices: Sequence[Choice] = field(default_factory=tuple)
+    by: str = ""
+    z: Axis | Mapping[str, Axis] | None = None
+
+
+def rounded(values: Iterable[Number], digits: int = 4) -> list[Number]:
+    """Numbers with as many digits as can be seen; null for what is no finite number."""
+    return [_rounded(value, digits) for value in values]
+
+
+def _rounded(value: Number, digits: int) -> Number:
+    if value is None or not math.isfinite(value):
+        return None
+    if isinstance(value, int):
+        return value
+    short = float(f"{value:.{digits}g}")
+    return int(short) if short.is_integer() and abs(short) < 1e15 else short

@@ -1,0 +1,56 @@
+"""Tables and lines before anybody draws them: the terminal and pages show the same ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+Kind: TypeAlias = Literal["number", "name", "text"]
+"""Numbers stand to the right; numbers and names stay on one line."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column; its name may have line breaks."""
+
+    name: str
+    kind: Kind = "text"
+
+
+@dataclass
+class Table:
+    """Cells as people read them.
+
+    Attributes:
+        title: empty for none.
+        columns: from left to right.
+        rows: a text for each column.
+        ends: numbers of the rows that end a group.
+    """
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: list[tuple[str, ...]] = field(default_factory=list)
+    ends: set[int] = field(default_factory=set)
+
+    def add(self, *cells: str, ends: bool = False) -> None:
+        """Adds a row, which may end a group."""
+        if ends:
+            self.ends.add(len(self.rows))
+        self.rows.append(cells)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A sentence under a table; a soft one is of less weight."""
+
+    text: str
+    soft: bool = False
+
+
+Part: TypeAlias = Table | Line
+
+
+def numbers(*names: str) -> tuple[Column, ...]:
+    """Columns of numbers."""
+    return tuple(Column(name, "number") for name in names)

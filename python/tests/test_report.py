@@ -1,0 +1,183 @@
+"""Pages of results: what is in them, and what a browser makes of them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fctlab
+from fctlab import report
+from tests.conftest import SMALL, Program
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+DRAWN = """id => [...document.querySelectorAll(`#${id} .cartesianlayer :is(
+    .js-line, .point, .errorbar path, .xtick text, .ytick text, .hm image)`)]
+  .map(e => [e.getAttribute("d"), e.getAttribute("transform"), e.getAttribute("href"),
+             e.textContent].join(" ")).join("\\n")"""
+"""What can be seen of a chart: lines, points, intervals, cells, and the numbers at its axes."""
+
+
+def data(page: Path) -> dict[str, Any]:
+    """What the charts of a page draw."""
+    text = page.read_text(encoding="utf-8")
+    found = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)
+    assert found
+    value: dict[str, Any] = json.loads(found[1])
+    return value
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A comparison of three schemes at two loads with two seeds."""
+    out = tmp_path_factory.mktemp("report") / "compared"
+    fctlab.compare(SMALL, ["dctcp", "pfabric", "tcp"], loads=[0.3, 0.6], seeds=2, out=out)
+    report.write(out)
+    return out
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Headless Chromium: playwright's own, or the system's."""
+    sync = pytest.importorskip("playwright.sync_api", reason="pages are not opened: no playwright")
+    with sync.sync_playwright() as playwright:
+        own = Path(playwright.chromium.executable_path)
+        found = str(own) if own.exists() else next(filter(None, map(shutil.which, BROWSERS)), None)
+        if found is None:
+            pytest.skip("pages are not opened: no Chromium (make tools)")
+        opened = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+class Opened:
+    """A page in a browser, and what it complained of or asked the network for."""
+
+    def __init__(self, browser: Any, file: Path, **look: Any) -> None:
+        self.wrong: list[str] = []
+        self.tab = browser.new_page(**look)
+        self.tab.on("console", lambda told: self.wrong.append(told.text))
+        self.tab.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.tab.on("request", self._asked)
+        self.tab.goto(file.as_uri())
+        self.tab.wait_for_selector("html[data-ready]", timeout=60_000)
+
+    def _asked(self, request: Any) -> None:
+        if not request.url.startswith(("file:", "data:", "blob:")):
+            self.wrong.append(request.url)
+
+    @property
+    def charts(self) -> list[str]:
+        """Ids of the charts."""
+        found: list[str] = self.tab.eval_on_selector_all(".chart", "all => all.map(e => e.id)")
+        return found
+
+    def drawn(self, chart: str) -> str:
+        """What can be seen of a chart."""
+        found: str = self.tab.evaluate(DRAWN, chart)
+        return found
+
+    def click_everything(self) -> int:
+        """Uses every control, each of which changes a chart that follows it.
+
+        Returns:
+            How many there were.
+        """
+        controls = self.tab.query_selector_all("select[data-choice], [data-choice] input")
+        for control in controls:
+            of = control.evaluate("e => e.closest('[data-choice]').dataset.chart")
+            charts = [of] if of else self.charts
+            before = {chart: self.drawn(chart) for chart in charts}
+            assert all(before.values())
+            if control.evaluate("e => e.tagName") == "SELECT":
+                values = control.evaluate("e => [...e.options].map(o => o.value)")
+                for value in values[1:]:
+                    seen = {chart: self.drawn(chart) for chart in charts}
+                    control.select_option(value)
+                    assert seen != {chart: self.drawn(chart) for chart in charts}, value
+                control.select_option(values[0])
+            else:
+                control.click()
+                assert before != {chart: self.drawn(chart) for chart in charts}
+                control.click()
+            assert before == {chart: self.drawn(chart) for chart in charts}
+        return len(controls)
+
+
+def test_every_control_of_a_comparison_changes_what_is_drawn(browser: Any, compared: Path) -> None:
+    page = Opened(browser, compared / "report.html")
+    assert page.charts == ["side", "cdf", "sizes"]
+    # Three schemes and a load for all charts; then metric, statistic and size, as each has them.
+    assert page.click_everything() == 3 + 1 + 3 + 2 + 2
+    lines = "id => document.querySelectorAll(`#${id} .cartesianlayer .js-line`).length"
+    assert [page.tab.evaluate(lines, chart) for chart in page.charts] == [3, 3, 3]
+    page.tab.get_by_label("tcp", exact=True).click()
+    assert [page.tab.evaluate(lines, chart) for chart in page.charts] == [2, 2, 2]
+    assert page.wrong == []
+
+
+def test_a_page_is_used_with_the_keyboard_alone(browser: Any, compared: Path) -> None:
+    page = Opened(browser, compared / "report.html")
+    focused = "() => document.activeElement.className || document.activeElement.value"
+    page.tab.keyboard.press("Tab")
+    assert page.tab.evaluate(focused) == "skip"
+    box = page.tab.evaluate("() => document.activeElement.getBoundingClientRect().left")
+    assert box >= 0, "the link to skip by is seen once it has the focus"
+    page.tab.keyboard.press("Tab")
+    assert page.tab.evaluate(focused) == "dctcp"
+    assert (
+        page.tab.evaluate("() => getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    )
+    before = page.drawn("cdf")
+    page.tab.keyboard.press("Space")
+    assert page.drawn("cdf") != before
+    page.tab.keyboard.press("Space")
+    for _ in range(3):
+        page.tab.keyboard.press("Tab")
+    assert page.tab.evaluate(focused) == "0.3"
+    page.tab.keyboard.press("ArrowDown")
+    assert page.tab.evaluate(focused) == "0.6" and page.drawn("cdf") != before
+
+
+def test_a_phone_scrolls_no_page_sideways(browser: Any, compared: Path) -> None:
+    page = Opened(browser, compared / "report.html", viewport={"width": 375, "height": 700})
+    assert page.tab.evaluate("() => document.documentElement.scrollWidth") == 375
+    assert page.wrong == []
+
+
+def test_dark_mode_changes_page_and_charts(browser: Any, compared: Path) -> None:
+    looks = []
+    for scheme in ("light", "dark"):
+        page = Opened(browser, compared / "report.html", color_scheme=scheme)
+        text = "() => getComputedStyle(document.querySelector('#cdf .xtick text')).fill"
+        back = "() => getComputedStyle(document.body).backgroundColor"
+        looks.append((page.tab.evaluate(text), page.tab.evaluate(back)))
+    (light_text, light), (dark_text, dark) = looks
+    assert light_text != dark_text and light != dark
+
+
+def test_tables_need_no_script(browser: Any, compared: Path) -> None:
+    tab = browser.new_context(java_script_enabled=False).new_page()
+    tab.goto((compared / "report.html").as_uri())
+    text = tab.inner_text("body")
+    assert "The charts need JavaScript" in text and "small <= 100 KB" in text
+    assert not tab.query_selector(".plot").is_visible()
+
+
+def test_the_command_writes_the_page_beside_the_result(
+    program: Program, small: Path, tmp_path: Path
+) -> None:
+    for command in (["run", small], ["compare", small, "--schemes", "dctcp,tcp"]):
+        done = program(*command, "--out", "out", "--force")
+        assert done.returncode == 0 and "open out/report.html in a browser" in done.stderr, done
+        first = (tmp_path / "out" / "report.html").read_bytes()
+        assert len(first) < 8_000_000 and b"https://" not in first.split(b'id="library"')[0]
+        (tmp_path / "out" / "report.html").unlink()
+        assert program("report", "out").stderr == "open out/report.html in a browser\n"
+        assert (tmp_path / "out" / "report.html").read_bytes() == first
