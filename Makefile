@@ -76,7 +76,7 @@ tools:
 	@$(BIN)/python -c 'import ray' 2>/dev/null || $(BIN)/pip install --quiet ray 2>/dev/null || \
 		echo "skipped: no jobs on a Ray cluster, since Ray cannot be had for this Python"
 	@for found in chromium chromium-browser google-chrome; do command -v $$found >/dev/null && exit 0; done; \
-		$(BIN)/playwright install --with-deps chromium >/dev/null 2>&1 || \
+		timeout 300 $(BIN)/playwright install --with-deps chromium >/dev/null 2>&1 || \
 		{ test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -qq -y chromium; } >/dev/null 2>&1 || \
 		echo "skipped: pages are not opened in a browser, since Chromium cannot be had (sudo apt install chromium)"
 	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || \
