@@ -22,6 +22,7 @@ RESULT = {
     "report.json",
     "fct_cdf.png",
     "slowdown_by_size.png",
+    "report.html",
 }
 
 
