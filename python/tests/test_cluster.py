@@ -11,6 +11,7 @@ import pytest
 
 from fctlab import SpecError, cluster, sweep
 from fctlab.jobs import Job, Told, run_jobs
+from fctlab.studies import conduct
 
 from .conftest import SMALL
 
@@ -33,6 +34,17 @@ def test_a_local_cluster_finds_the_same_points(tmp_path: Path) -> None:
         found = sweep.sweep(given, out=tmp_path / "ray", executor=executor)
     assert found.computed == 4
     assert contents(tmp_path / "ray" / "store") == contents(tmp_path / "threads" / "store")
+
+
+@pytest.mark.parametrize(("name", "claim"), [("dsrtf", "dsrtf-c1"), ("bigswitch", "ascc-t3")])
+def test_a_study_on_a_cluster_finds_the_same_points(name: str, claim: str, tmp_path: Path) -> None:
+    """Of the first, cells that read a file and keep more; of the second, answers."""
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'fctlab[ray]'")
+    conduct.study(name, out=tmp_path / "threads", only=[claim], seeds=1)
+    with cluster.opened("ray") as executor:
+        conduct.study(name, out=tmp_path / "ray", only=[claim], seeds=1, executor=executor)
+    found = contents(tmp_path / "ray" / "store")
+    assert found and found == contents(tmp_path / "threads" / "store")
 
 
 def dies_at_first(given: dict[str, str], told: Told) -> int:

@@ -1,7 +1,7 @@
 """Charts as data: series with keys, and choices among them.
 
 A chart has many series and shows those whose keys are what is chosen. A key that a series does not
-have fits every choice. ``assets/charts.js`` draws; nothing there knows of runs or sweeps.
+have fits every choice. ``assets/charts.js`` draws; nothing there knows of runs.
 """
 
 from __future__ import annotations
@@ -59,24 +59,22 @@ class Choice:
 
 @dataclass(frozen=True)
 class Series:
-    """Points of one line, or cells of one map.
+    """Points of one line.
 
     Attributes:
         keys: when it is shown.
-        x: positions; of a map, of its columns.
-        y: values; of a map, positions of its rows.
-        z: of a map, its cells, row by row.
+        x: positions.
+        y: values.
         low: lower ends of 95% intervals; empty for none.
         high: upper ends.
         open: numbers of the points that are only lower bounds.
-        notes: of each point (of a map, each cell), shown when it is pointed at.
+        notes: of each point, shown when it is pointed at.
         label: of the line, instead of its option's.
     """
 
     keys: Mapping[str, str]
     x: Sequence[Any]
     y: Sequence[Any]
-    z: Sequence[Sequence[Number]] = ()
     low: Sequence[Number] = ()
     high: Sequence[Number] = ()
     open: Sequence[int] = ()
@@ -92,28 +90,25 @@ class Chart:
         id: of its element.
         title: over it.
         caption: under it.
-        kind: ``"lines"`` with points, ``"steps"``, ``"map"``, or ``"verdicts"``, a map whose values
-            are places in `fctlab.slo.whatif.VERDICTS`.
+        kind: ``"lines"`` with points, or ``"steps"``.
         x: the axis.
         y: the axis; or by value of the choice `by`, one for each.
         series: everything that can be shown.
         lines: the key that tells lines apart; it has its colour in all charts of a page.
         choices: of this chart alone.
-        by: of the choice that `y` (of a map, the title of its colours) depends on.
-        z: of a map, what its colours are; by value of `by`.
+        by: of the choice that axes depend on.
     """
 
     id: str
     title: str
     caption: str
-    kind: Literal["lines", "steps", "map", "verdicts"]
+    kind: Literal["lines", "steps"]
     x: Axis | Mapping[str, Axis]
     y: Axis | Mapping[str, Axis]
     series: Sequence[Series]
     lines: str = ""
     choices: Sequence[Choice] = field(default_factory=tuple)
     by: str = ""
-    z: Axis | Mapping[str, Axis] | None = None
 
 
 def rounded(values: Iterable[Number], digits: int = 4) -> list[Number]:

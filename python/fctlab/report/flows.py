@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from fctlab import intervals
 from fctlab.formats import count
 from fctlab.report.charts import Series, rounded
+from fctlab.results.words import MEDIUM_BYTES, SMALL_BYTES
 
 BINS_PER_DECADE = 100
 """Of a time or a slowdown: 2.3% wide."""
@@ -51,8 +52,8 @@ class Curve:
 
 def _size_class() -> pl.Expr:
     size = pl.col("size_bytes")
-    small = pl.when(size <= 100_000).then(pl.lit("small"))
-    return small.when(size <= 10_000_000).then(pl.lit("medium")).otherwise(pl.lit("large"))
+    small = pl.when(size <= SMALL_BYTES).then(pl.lit("small"))
+    return small.when(size <= MEDIUM_BYTES).then(pl.lit("medium")).otherwise(pl.lit("large"))
 
 
 def distributions(curves: Sequence[Curve], traffic: Sequence[str]) -> list[Series]:
@@ -217,7 +218,8 @@ def ends(values: Sequence[Any], halves: Sequence[Any]) -> tuple[list[Any], list[
     """Ends of intervals from their middles and half-widths; empty where there is none at all."""
     if all(half is None or math.isnan(half) for half in halves):
         return [], []
-    pairs = [(v, h if h is not None and v is not None else math.nan)
-             for v, h in zip(values, halves, strict=True)]  # fmt: skip
-    low = rounded(math.nan if v is None else v - h for v, h in pairs)
-    return low, rounded(math.nan if v is None else v + h for v, h in pairs)
+    pairs = [
+        (math.nan, math.nan) if value is None or half is None else (value, half)
+        for value, half in zip(values, halves, strict=True)
+    ]
+    return rounded(v - h for v, h in pairs), rounded(v + h for v, h in pairs)

@@ -111,12 +111,9 @@ def _inside(text: str) -> str:
 
 
 def render(template: str, **values: object) -> str:
-    """A template of this package or of another one (``loader``), filled in."""
-    return (
-        environment()
-        .get_template(template)
-        .render(**values, date=time.strftime("%Y-%m-%d"), version=_native.version())
-    )
+    """A template of this package, filled in."""
+    date, version = time.strftime("%Y-%m-%d"), _native.version()
+    return environment().get_template(template).render(**values, date=date, version=version)
 
 
 @cache

@@ -11,6 +11,8 @@ from fctlab.results.comparison import Comparison
 from fctlab.results.result import Result
 from fctlab.tables import Column, Line, Part, Table, numbers
 
+SMALL_BYTES, MEDIUM_BYTES = 100_000, 10_000_000
+"""The largest flows of two size classes, as the engine's summary has them."""
 SIZE_CLASSES = {
     "all": "all",
     "small": "small <= 100 KB",

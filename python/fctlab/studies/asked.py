@@ -135,10 +135,16 @@ def of_each(function: Callable[[T], R], values: Iterable[T]) -> list[R]:
     return found
 
 
-def missing(asking: Iterable[Callable[[], object]]) -> list[Wanted]:
-    """What functions miss; they are called, and what they return is dropped."""
-    try:
-        of_each(lambda ask: ask(), asking)
-    except Missing as found:
-        return found.wanted
-    return []
+def unanswered(
+    asking: Iterable[Callable[[], object]],
+) -> tuple[list[Callable[[], object]], list[Wanted]]:
+    """Which functions miss answers, and which answers; all are called."""
+    left: list[Callable[[], object]] = []
+    wanted: list[Wanted] = []
+    for ask in asking:
+        try:
+            ask()
+        except Missing as missing:
+            left.append(ask)
+            wanted += missing.wanted
+    return left, wanted

@@ -95,7 +95,9 @@ def study(
         results = run(cells, number)
         answers = Answers(points)
         with answers.given():
-            while wanted := asked.missing(plan.asking(results)):
+            asking = plan.asking(results)
+            while asking:
+                asking, wanted = asked.unanswered(asking)
                 work.do(map(Task, wanted))
             judged, runs = [claim.judge(results) for claim in plan.claims], results
             if settled:

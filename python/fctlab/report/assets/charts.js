@@ -3,7 +3,6 @@
 
 const DASHES = ["solid", "dash", "dashdot", "dot"];
 const MARKERS = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x"];
-const VERDICTS = { names: ["met", "undecided", "violated"], colours: ["#009E73", "#BBBBBB", "#D55E00"] };
 const PHONE = 600; // pixels
 const MANY = 60; // steps that nobody tells from a line
 
@@ -46,7 +45,7 @@ function shown(chart) {
 // An axis may depend on a choice.
 function axis(chart, which) {
   const found = chart[which];
-  if (!found || "title" in found) return found;
+  if ("title" in found) return found;
   return found[(chosen(chart, chart.by) ?? Object.keys(found))[0]];
 }
 
@@ -92,22 +91,6 @@ function line(chart, series) {
       arrayminus: series.y.map((value, i) => value - (series.low[i] ?? value)),
     },
     hovertemplate: `<b>${escaped(label)}</b><br>%{text}<extra></extra>`,
-  };
-}
-
-function map(chart, series) {
-  const verdicts = chart.kind === "verdicts";
-  const steps = VERDICTS.colours.flatMap((each, i) => [[i / 3, each], [(i + 1) / 3, each]]);
-  const found = axis(chart, "z");
-  return {
-    type: "heatmap", x: series.x, y: series.y, z: series.z, xgap: 2, ygap: 2,
-    text: series.notes, texttemplate: series.x.length * series.y.length <= 120 ? "%{text}" : "",
-    hovertemplate: "%{x}<br>%{y}<br><b>%{text}</b><extra></extra>",
-    colorscale: verdicts ? steps : "Cividis", zmin: verdicts ? -0.5 : undefined, zmax: verdicts ? 2.5 : undefined,
-    colorbar: {
-      title: { text: found.title, side: "right" }, thickness: 14, outlinewidth: 0,
-      ...(verdicts ? { tickvals: [0, 1, 2], ticktext: VERDICTS.names } : units(found)),
-    },
   };
 }
 
@@ -165,8 +148,7 @@ function layout(chart, series, width) {
 function draw(chart) {
   const node = document.querySelector(`#${CSS.escape(chart.id)} .plot`);
   const series = shown(chart);
-  const maps = chart.kind === "map" || chart.kind === "verdicts";
-  const traces = series.map((each) => (maps ? map(chart, each) : line(chart, each)));
+  const traces = series.map((each) => line(chart, each));
   const options = { displayModeBar: false, responsive: true };
   const drawn = layout(chart, series, node.clientWidth);
   if (!traces.length) {
