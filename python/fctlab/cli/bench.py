@@ -20,7 +20,7 @@ def bench(
         int | None, typer.Option(help="Instead of 20,000 (packet) or 50,000 (model).")
     ] = None,
     runs: Annotated[int, typer.Option(help="Runs of each, of which the median counts.")] = 3,
-    quick: Annotated[bool, typer.Option(help="Seconds of scale instead of minutes.")] = False,
+    quick: Annotated[bool, typer.Option(help="A short run of small fabrics (scale).")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure the engines on this machine with the reference scenario."""
