@@ -249,7 +249,8 @@ impl Port {
         limits.telemetry_rate = rate.bps();
     }
 
-    /// From now on nobody asks a choosing port when a transmission ends, and it is no event.
+    /// From now on nobody asks a choosing port when a transmission ends, and it is no event. Not for a port that
+    /// writes telemetry, which only runs do that are looked into.
     pub fn choose_late(&mut self) {
         if let Half::Choosing(choosing) = &mut self.half
             && choosing.schedule.is_none()
