@@ -29,13 +29,13 @@ from fctlab.errors import OutputError, SpecError
 from fctlab.jobs import Job, key
 from fctlab.results.drafts import PREFIX, left_behind, write_whole
 from fctlab.results.inputs import packed
+from fctlab.results.kinds import STORE_FILE
 
 if TYPE_CHECKING:
     import polars as pl
 
 FORMAT = 1
 """Of stores; one of another format is not read."""
-MANIFEST = "store.json"
 POINTS = "points"
 TIMES = "times"
 FLOWS = ".parquet"
@@ -120,7 +120,7 @@ class PointStore:
 
     def __init__(self, directory: str | PathLike[str], *, create: bool = False) -> None:
         self.directory = Path(directory)
-        manifest = self.directory / MANIFEST
+        manifest = self.directory / STORE_FILE
         if create and not manifest.exists():
             try:
                 self.directory.mkdir(parents=True, exist_ok=True)
@@ -128,7 +128,7 @@ class PointStore:
             except OSError as error:
                 raise OutputError(f"{directory}: cannot be written: {error.strerror}") from None
         if not manifest.is_file():
-            raise SpecError(str(directory), f"holds no store of points: it has no {MANIFEST}")
+            raise SpecError(str(directory), f"holds no store of points: it has no {STORE_FILE}")
         try:
             found = json.loads(manifest.read_bytes()).get("fctlab_store")
         except (OSError, ValueError, AttributeError):
