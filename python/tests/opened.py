@@ -67,9 +67,9 @@ class Opened:
                 values = control.evaluate("e => [...e.options].map(o => o.value)")
                 for value in values[1:]:
                     seen = {chart: self.drawn(chart) for chart in charts}
-                    control.select_option(value)
+                    control.select_option(value=value)
                     assert seen != {chart: self.drawn(chart) for chart in charts}, value
-                control.select_option(values[0])
+                control.select_option(value=values[0])
             else:
                 control.click()
                 assert before != {chart: self.drawn(chart) for chart in charts}

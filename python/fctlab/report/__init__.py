@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 
 from fctlab.errors import SpecError
-from fctlab.report import runs, sweeps
+from fctlab.report import plans, runs, sweeps, whatifs
 from fctlab.report.page import LONGEST_START, MARK, Page
 from fctlab.results import kinds, store
 
@@ -21,11 +21,18 @@ __all__ = ["PAGES", "Page", "page", "write"]
 PAGES: dict[kinds.Kind, Callable[[Path], Page]] = {
     kinds.RUN: runs.of_run,
     kinds.COMPARISON: runs.of_comparison,
+    kinds.PREDICTION: plans.of_prediction,
+    kinds.PLAN: plans.of_plan,
+    kinds.PROVISION: plans.of_provision,
+    kinds.WHAT_IF: whatifs.of_whatif,
     kinds.SWEEP: sweeps.of_sweep,
     kinds.POINTS: sweeps.of_store,
 }
 """By what a directory is, its page; the first that fits."""
-EXPECTED = "what --out of run, compare or sweep wrote, or a store of points"
+EXPECTED = (
+    "what --out of run, compare, sweep, predict, plan, provision or whatif wrote, "
+    "or a store of points"
+)
 
 
 def page(place: str | PathLike[str]) -> Page:
