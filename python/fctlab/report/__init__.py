@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
+from pkgutil import resolve_name
 
 from fctlab.errors import SpecError
 from fctlab.report import runs
@@ -35,6 +36,9 @@ def page(place: str | PathLike[str]) -> Page:
         return runs.of_run(Result.load(path), path)
     if kind is kinds.COMPARISON:
         return runs.of_comparison(Comparison.load(path), path)
+    if kind is kinds.STUDIES:
+        made: Page = resolve_name("fctlab.studies.report.html:saved")(path)
+        return made
     raise SpecError(str(place), "holds no result that a page can show")
 
 

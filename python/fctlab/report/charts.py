@@ -90,7 +90,7 @@ class Chart:
         id: of its element.
         title: over it.
         caption: under it.
-        kind: ``"lines"`` with points, or ``"steps"``.
+        kind: ``"lines"`` with points, ``"steps"``, or ``"points"`` beside each other.
         x: the axis.
         y: the axis; or by value of the choice `by`, one for each.
         series: everything that can be shown.
@@ -102,7 +102,7 @@ class Chart:
     id: str
     title: str
     caption: str
-    kind: Literal["lines", "steps"]
+    kind: Literal["lines", "steps", "points"]
     x: Axis | Mapping[str, Axis]
     y: Axis | Mapping[str, Axis]
     series: Sequence[Series]

@@ -14,7 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fctlab.studies.report import FLOWS, JSON, flows_per_host, markdown_table
+from fctlab.studies.report import JSON
+from fctlab.studies.report.markdown import table as markdown_table
+from fctlab.studies.report.words import FLOWS, flows_per_host
 
 
 def block(report: dict[str, Any]) -> str:

@@ -24,6 +24,8 @@ from fctlab.studies.verdict import Computed, Exact, Expectation, Finding, Within
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
+    from fctlab.studies.pictures import Picture
+
 Mode: TypeAlias = Literal["quick", "full"]
 SEEDS: dict[Mode, int] = {"quick": 5, "full": 10}
 
@@ -127,7 +129,7 @@ class Figure:
         title: what it shows.
         caption: how to read it, and what the paper's figure says.
         cells: whose runs it draws.
-        draw: draws it.
+        draw: what it shows, or a drawing of matplotlib's.
         claims: ids of the claims that it belongs to.
     """
 
@@ -135,7 +137,7 @@ class Figure:
     title: str
     caption: str
     cells: tuple[Cell, ...]
-    draw: Callable[[Results], Drawing]
+    draw: Callable[[Results], Picture | Drawing]
     claims: tuple[str, ...]
 
 

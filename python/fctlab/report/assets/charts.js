@@ -79,7 +79,7 @@ function line(chart, series) {
   ].filter(Boolean).join("<br>"));
   return {
     type: "scatter", x: series.x, y: series.y, name: escaped(label), text: notes,
-    mode: steps ? "lines" : "lines+markers",
+    mode: { steps: "lines", points: "markers" }[chart.kind] ?? "lines+markers",
     line: { color: colour(number), dash: DASHES[number % DASHES.length], width: 2, shape: steps && series.x.length < MANY ? "hv" : "linear" },
     marker: {
       size: 8, color: colour(number),
@@ -136,7 +136,7 @@ function layout(chart, series, width) {
   const small = width < PHONE;
   const [x, y] = [axis(chart, "x"), axis(chart, "y")];
   return {
-    height: small ? 340 : 420, margin: { l: 10, r: 10, t: 10, b: 10 }, hovermode: "closest",
+    height: small ? 340 : 420, scattermode: chart.kind === "points" ? "group" : "overlay", margin: { l: 10, r: 10, t: 10, b: 10 }, hovermode: "closest",
     paper_bgcolor: "transparent", plot_bgcolor: "transparent",
     font: { family: css("--font"), size: 13, color: css("--text") },
     hoverlabel: { bgcolor: css("--page"), bordercolor: css("--soft"), font: { color: css("--text") } },

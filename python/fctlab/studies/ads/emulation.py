@@ -13,13 +13,12 @@ from fctlab.studies.ads.setting import CAP, DESCRIPTIONS, MTU, TRANSPORTS, Lab, 
 from fctlab.studies.cells import Cell
 from fctlab.studies.figures import Quantity, bar_figure, slowdowns
 from fctlab.studies.judged import shown
+from fctlab.studies.pictures import Picture
 from fctlab.studies.runs import Results, Run
 from fctlab.studies.study import Claim, Figure, Part, ratio
 from fctlab.studies.verdict import Band, Computed, Number, Range, Sign
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
     from fctlab.results.result import Result
 
 SLOWDOWN_AXIS = Quantity("average slowdown")
@@ -265,7 +264,7 @@ def parameters(lab: Lab) -> tuple[Claim, Figure]:
         over, under = cell(8, slow), cell(8, fast)
         parts.append(ratio(name, over, under, Sign(1), "converges later", of=_first_100_ms))
 
-    def draw(results: Results) -> Drawing:
+    def draw(results: Results) -> Picture:
         lines = []
         for interval in INTERVALS:
             runs = results.of(cell(8, interval))
