@@ -13,7 +13,7 @@ import pytest
 
 import fctlab
 from fctlab import report
-from fctlab.studies.conduct import study
+from fctlab.studies.framework.conduct import study
 from tests.conftest import SMALL, Program
 from tests.test_study import TWO
 

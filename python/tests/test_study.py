@@ -20,16 +20,16 @@ from fctlab import cli, jobs, report, studies
 from fctlab.results import result, simulation, store
 from fctlab.results.points import PointStore
 from fctlab.results.result import Result
-from fctlab.studies import docs, figures
-from fctlab.studies.cells import Cell, Source
-from fctlab.studies.conduct import study
-from fctlab.studies.figures import Quantity
-from fctlab.studies.judged import hosts as hosts_of
-from fctlab.studies.pictures import paint, svg
-from fctlab.studies.runner import Status
-from fctlab.studies.runs import SLOWDOWN, Results, Run, metric
-from fctlab.studies.study import Check, Claim, Figure, Mode, Part, Plan, Study, ratio
-from fctlab.studies.verdict import Band, Computed, Exact, Number, Sign, Verdict
+from fctlab.studies.framework import docs, figures
+from fctlab.studies.framework.cells import Cell, Source
+from fctlab.studies.framework.conduct import study
+from fctlab.studies.framework.figures import Quantity
+from fctlab.studies.framework.judged import hosts as hosts_of
+from fctlab.studies.framework.pictures import paint, svg
+from fctlab.studies.framework.runner import Status
+from fctlab.studies.framework.runs import SLOWDOWN, Results, Run, metric
+from fctlab.studies.framework.study import Check, Claim, Figure, Mode, Part, Plan, Study, ratio
+from fctlab.studies.framework.verdict import Band, Computed, Exact, Number, Sign, Verdict
 from tests.conftest import PROGRAM, SMALL, Program
 from tests.test_store import interrupt, wait_for
 

@@ -57,8 +57,8 @@ def study(
 ) -> None:
     """Reproduce a paper: its figures, and a table claim by claim (paper / here / verdict)."""
     from fctlab.cluster import opened
-    from fctlab.studies import conduct, report
-    from fctlab.studies.report import terminal
+    from fctlab.studies.framework import conduct, report
+    from fctlab.studies.framework.report import terminal
 
     chosen = studies.load(name)
     mode: Literal["quick", "full"] = "full" if full else "quick"

@@ -37,7 +37,7 @@ def page(place: str | PathLike[str]) -> Page:
     if kind is kinds.COMPARISON:
         return runs.of_comparison(Comparison.load(path), path)
     if kind is kinds.STUDIES:
-        made: Page = resolve_name("fctlab.studies.report.html:saved")(path)
+        made: Page = resolve_name("fctlab.studies.framework.report.html:saved")(path)
         return made
     raise SpecError(str(place), "holds no result that a page can show")
 

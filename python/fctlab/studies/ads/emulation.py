@@ -7,16 +7,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import fctlab
-from fctlab.studies import figures
 from fctlab.studies.ads.factors import acks_first, trend
 from fctlab.studies.ads.setting import CAP, DESCRIPTIONS, MTU, TRANSPORTS, Lab, Scheme, Setting, ads
-from fctlab.studies.cells import Cell
-from fctlab.studies.figures import Quantity, bar_figure, slowdowns
-from fctlab.studies.judged import shown
-from fctlab.studies.pictures import Picture
-from fctlab.studies.runs import Results, Run
-from fctlab.studies.study import Claim, Figure, Part, ratio
-from fctlab.studies.verdict import Band, Computed, Number, Range, Sign
+from fctlab.studies.framework import figures
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.figures import Quantity, bar_figure, slowdowns
+from fctlab.studies.framework.judged import shown
+from fctlab.studies.framework.pictures import Picture
+from fctlab.studies.framework.runs import Results, Run
+from fctlab.studies.framework.study import Claim, Figure, Part, ratio
+from fctlab.studies.framework.verdict import Band, Computed, Number, Range, Sign
 
 if TYPE_CHECKING:
     from fctlab.results.result import Result

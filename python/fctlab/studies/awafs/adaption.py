@@ -6,15 +6,15 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from fctlab.studies import figures
 from fctlab.studies.awafs.setting import SHORT, WINDOW, Lab, awafs
-from fctlab.studies.cells import Cell
-from fctlab.studies.figures import Line
-from fctlab.studies.ns2 import scheme as in_ns2
-from fctlab.studies.pictures import Picture
-from fctlab.studies.runs import Results, Run
-from fctlab.studies.study import Check, Claim, Figure, Part, ratio
-from fctlab.studies.verdict import Band, Exact, Sign, Within
+from fctlab.studies.framework import figures
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.figures import Line
+from fctlab.studies.framework.pictures import Picture
+from fctlab.studies.framework.runs import Results, Run
+from fctlab.studies.framework.study import Check, Claim, Figure, Part, ratio
+from fctlab.studies.framework.verdict import Band, Exact, Sign, Within
+from fctlab.studies.pias.ns2 import scheme as in_ns2
 
 if TYPE_CHECKING:
     from fctlab.results.result import Result

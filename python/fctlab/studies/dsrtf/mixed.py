@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import chain
 
-from fctlab.studies import figures as drawing
-from fctlab.studies import loads
 from fctlab.studies.dsrtf.setting import (
     CLASSES,
     D_SRTF,
@@ -24,11 +22,13 @@ from fctlab.studies.dsrtf.setting import (
     Lab,
     Scheme,
 )
-from fctlab.studies.figures import Line
-from fctlab.studies.pictures import Picture
-from fctlab.studies.runs import Results, Run, metric
-from fctlab.studies.study import Claim, Figure, Part
-from fctlab.studies.verdict import Expectation, Number, Range, Sign
+from fctlab.studies.framework import figures as drawing
+from fctlab.studies.framework import loads
+from fctlab.studies.framework.figures import Line
+from fctlab.studies.framework.pictures import Picture
+from fctlab.studies.framework.runs import Results, Run, metric
+from fctlab.studies.framework.study import Claim, Figure, Part
+from fctlab.studies.framework.verdict import Expectation, Number, Range, Sign
 
 OTHERS = (PIAS_WS, PIAS_DM, L2DCT, DCTCP)
 

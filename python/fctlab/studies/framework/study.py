@@ -14,17 +14,17 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from fctlab.studies import verdict
-from fctlab.studies.cells import Cell
-from fctlab.studies.judged import Judged
-from fctlab.studies.likeness import Intended
-from fctlab.studies.runs import SLOWDOWN, Measure, Results, Run
-from fctlab.studies.verdict import Computed, Exact, Expectation, Finding, Within
+from fctlab.studies.framework import verdict
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.judged import Judged
+from fctlab.studies.framework.likeness import Intended
+from fctlab.studies.framework.runs import SLOWDOWN, Measure, Results, Run
+from fctlab.studies.framework.verdict import Computed, Exact, Expectation, Finding, Within
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-    from fctlab.studies.pictures import Picture
+    from fctlab.studies.framework.pictures import Picture
 
 Mode: TypeAlias = Literal["quick", "full"]
 SEEDS: dict[Mode, int] = {"quick": 5, "full": 10}

@@ -19,18 +19,18 @@ from fctlab.errors import SpecError
 from fctlab.report.charts import Axis, Chart, Choice, Number, Series, rounded
 from fctlab.report.page import Page, Section, macros
 from fctlab.results import kinds
-from fctlab.studies import pictures, verdict
-from fctlab.studies.pictures import MOST_MARKERS, Picture
-from fctlab.studies.report import words
-from fctlab.studies.report.markdown import FIGURES
-from fctlab.studies.report.words import Plain
+from fctlab.studies.framework import pictures, verdict
+from fctlab.studies.framework.pictures import MOST_MARKERS, Picture
+from fctlab.studies.framework.report import words
+from fctlab.studies.framework.report.markdown import FIGURES
+from fctlab.studies.framework.report.words import Plain
 from fctlab.tables import Column, Line, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-    from fctlab.studies.report import Report
-    from fctlab.studies.study import Figure
+    from fctlab.studies.framework.report import Report
+    from fctlab.studies.framework.study import Figure
 
 BESIDE = "page.json"
 LINES, PANEL = "lines", "panel"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from fctlab import formats
-from fctlab.studies.verdict import Verdict
+from fctlab.studies.framework.verdict import Verdict
 
 Plain: TypeAlias = Mapping[str, Any]
 """A report, or a part of one."""

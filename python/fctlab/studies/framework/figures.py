@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from fctlab.studies import study, verdict
-from fctlab.studies.cells import Cell
-from fctlab.studies.pictures import Panel, Picture, Series
-from fctlab.studies.runs import SLOWDOWN, Measure, Results
+from fctlab.studies.framework import study, verdict
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.pictures import Panel, Picture, Series
+from fctlab.studies.framework.runs import SLOWDOWN, Measure, Results
 
 SPANS_DECADES = 12.0
 """From this ratio of the largest to the smallest bar on, the axis is logarithmic."""

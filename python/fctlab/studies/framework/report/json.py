@@ -6,13 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from fctlab.jobs import engine
-from fctlab.studies.judged import Judged, effect, interval
+from fctlab.studies.framework.judged import Judged, effect, interval
 
 if TYPE_CHECKING:
-    from fctlab.studies.report import Report
-    from fctlab.studies.runs import Results
-    from fctlab.studies.study import Part
-    from fctlab.studies.verdict import Finding
+    from fctlab.studies.framework.report import Report
+    from fctlab.studies.framework.runs import Results
+    from fctlab.studies.framework.study import Part
+    from fctlab.studies.framework.verdict import Finding
 
 
 def plain(report: Report) -> dict[str, Any]:

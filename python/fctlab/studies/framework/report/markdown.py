@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from fctlab.studies.report import words
-from fctlab.studies.report.words import FLOWS, Plain
+from fctlab.studies.framework.report import words
+from fctlab.studies.framework.report.words import FLOWS, Plain
 
 if TYPE_CHECKING:
-    from fctlab.studies.study import Plan
+    from fctlab.studies.framework.study import Plan
 
 FIGURES = "figures"
 

@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
-from fctlab.studies import figures, study
-from fctlab.studies.cells import Cell
-from fctlab.studies.figures import Line, Quantity
-from fctlab.studies.pictures import Picture
-from fctlab.studies.runs import Results, Run
-from fctlab.studies.study import Part, ratio
-from fctlab.studies.verdict import Expectation
+from fctlab.studies.framework import figures, study
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.figures import Line, Quantity
+from fctlab.studies.framework.pictures import Picture
+from fctlab.studies.framework.runs import Results, Run
+from fctlab.studies.framework.study import Part, ratio
+from fctlab.studies.framework.verdict import Expectation
 
 ByLoad: TypeAlias = Mapping[float, Cell]
 """The cells of a scheme."""

@@ -7,8 +7,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from fctlab.studies.report import words
-from fctlab.studies.report.words import FLOWS, Plain
+from fctlab.studies.framework.report import words
+from fctlab.studies.framework.report.words import FLOWS, Plain
 
 COLOURS = {
     "computed": "white",

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from fctlab.results import store
-from fctlab.studies.judged import Judged
-from fctlab.studies.pictures import Picture, paint, png
-from fctlab.studies.report import html, json, markdown
-from fctlab.studies.report.markdown import FIGURES
-from fctlab.studies.runs import Results
-from fctlab.studies.study import Mode, Plan, Study
+from fctlab.studies.framework.judged import Judged
+from fctlab.studies.framework.pictures import Picture, paint, png
+from fctlab.studies.framework.report import html, json, markdown
+from fctlab.studies.framework.report.markdown import FIGURES
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.study import Mode, Plan, Study
 
 __all__ = ["FIGURES", "HTML", "JSON", "MARKDOWN", "Report"]
 
