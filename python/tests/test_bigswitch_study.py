@@ -8,10 +8,10 @@ import pytest
 
 from fctlab import studies
 from fctlab.studies import bigswitch as module
-from fctlab.studies import conduct
 from fctlab.studies.bigswitch import examples, tried
-from fctlab.studies.runs import Results
-from fctlab.studies.verdict import Computed, Verdict, Within, judge, weakest
+from fctlab.studies.framework import conduct
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.verdict import Computed, Verdict, Within, judge, weakest
 from fctlab.theory import bigswitch
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from fctlab import SpecError, cluster, sweep
 from fctlab.jobs import Job, Told, run_jobs
-from fctlab.studies import conduct
+from fctlab.studies.framework import conduct
 
 from .conftest import SMALL
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
+from pkgutil import resolve_name
 
 from fctlab.errors import SpecError
 from fctlab.report import runs, sweeps
@@ -18,14 +19,22 @@ from fctlab.results import kinds, store
 
 __all__ = ["PAGES", "Page", "page", "write"]
 
+
+def _of_studies(directory: Path) -> Page:
+    """Studies have a page of their own, above this package."""
+    made: Page = resolve_name("fctlab.studies.framework.report.html:saved")(directory)
+    return made
+
+
 PAGES: dict[kinds.Kind, Callable[[Path], Page]] = {
     kinds.RUN: runs.of_run,
     kinds.COMPARISON: runs.of_comparison,
     kinds.SWEEP: sweeps.of_sweep,
     kinds.POINTS: sweeps.of_store,
+    kinds.STUDIES: _of_studies,
 }
 """By what a directory is, its page; the first that fits."""
-EXPECTED = "what --out of run, compare or sweep wrote, or a store of points"
+EXPECTED = "what --out of run, compare, sweep or study wrote, or a store of points"
 
 
 def page(place: str | PathLike[str]) -> Page:
@@ -51,8 +60,6 @@ def _without_page(path: Path) -> SpecError:
         what = "no such directory"
     elif not path.is_dir():
         what = "is a file, not a directory"
-    elif found is kinds.STUDIES:
-        what = f"holds a study, which writes {kinds.PAGE} itself"
     elif found is not None:
         what = f"holds a result that has no page ({found.name})"
     else:
