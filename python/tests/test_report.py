@@ -9,8 +9,10 @@ import pytest
 
 import fctlab
 from fctlab import report
+from fctlab.studies.framework.conduct import study
 from tests.conftest import SMALL, Program
 from tests.opened import Opened
+from tests.test_study import TWO
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +82,21 @@ def test_tables_need_no_script(browser: Any, compared: Path) -> None:
     text = tab.inner_text("body")
     assert "The charts need JavaScript" in text and "small <= 100 KB" in text
     assert not tab.query_selector(".plot").is_visible()
+
+
+def test_a_study_has_charts_of_its_figures(browser: Any, tmp_path: Path) -> None:
+    study(TWO, out=tmp_path, seeds=3)
+    page = Opened(browser, tmp_path / "report.html", viewport={"width": 375, "height": 700})
+    assert page.charts == ["against", "figure-bars"]
+    assert page.click_everything() == 2 + 2  # here and paper; FIFO and SRPT
+    assert page.tab.evaluate("() => document.documentElement.scrollWidth") == 375
+    at = """id => [...document.querySelectorAll(`#${id} .point`)]
+      .map(e => Math.round(e.getBoundingClientRect().x))"""
+    assert len(set(page.tab.evaluate(at, "figure-bars"))) == 2, "beside each other"
+    assert not page.tab.query_selector("#two-2 td.beside, #two-2 .parts").is_visible()
+    page.tab.click("#two-2 summary")
+    assert page.tab.inner_text("#two-2 tr.beside td").startswith("beside")
+    assert page.wrong == []
 
 
 def test_the_command_writes_the_page_beside_the_result(

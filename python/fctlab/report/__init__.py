@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
+from pkgutil import resolve_name
 
 from fctlab.errors import SpecError
 from fctlab.report import plans, runs, sweeps, whatifs
@@ -17,6 +18,13 @@ from fctlab.report.page import LONGEST_START, MARK, Page
 from fctlab.results import kinds, store
 
 __all__ = ["PAGES", "Page", "page", "write"]
+
+
+def _of_studies(directory: Path) -> Page:
+    """Studies have a page of their own, above this package."""
+    made: Page = resolve_name("fctlab.studies.framework.report.html:saved")(directory)
+    return made
+
 
 PAGES: dict[kinds.Kind, Callable[[Path], Page]] = {
     kinds.RUN: runs.of_run,
@@ -27,10 +35,11 @@ PAGES: dict[kinds.Kind, Callable[[Path], Page]] = {
     kinds.WHAT_IF: whatifs.of_whatif,
     kinds.SWEEP: sweeps.of_sweep,
     kinds.POINTS: sweeps.of_store,
+    kinds.STUDIES: _of_studies,
 }
 """By what a directory is, its page; the first that fits."""
 EXPECTED = (
-    "what --out of run, compare, sweep, predict, plan, provision or whatif wrote, "
+    "what --out of run, compare, sweep, study, predict, plan, provision or whatif wrote, "
     "or a store of points"
 )
 
@@ -58,8 +67,6 @@ def _without_page(path: Path) -> SpecError:
         what = "no such directory"
     elif not path.is_dir():
         what = "is a file, not a directory"
-    elif found is kinds.STUDIES:
-        what = f"holds a study, which writes {kinds.PAGE} itself"
     elif found is not None:
         what = f"holds a result that has no page ({found.name})"
     else:

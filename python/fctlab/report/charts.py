@@ -113,8 +113,8 @@ class Chart:
         id: of its element.
         title: over it.
         caption: under it.
-        kind: ``"lines"`` with points, ``"steps"``, ``"dots"`` beside the words of the axis x, or
-            ``"map"``: colours over two dimensions.
+        kind: ``"lines"`` with points, ``"steps"``, ``"points"`` beside each other,
+            ``"dots"`` beside the words of the axis x, or ``"map"``: colours over two dimensions.
         x: the axis; on a grid the dimensions' axes are in its place.
         y: the axis; or by value of the choice `by`, one for each.
         series: everything that can be shown; charts with the same ones share them.
@@ -128,7 +128,7 @@ class Chart:
     id: str
     title: str
     caption: str
-    kind: Literal["lines", "steps", "dots", "map"]
+    kind: Literal["lines", "steps", "points", "dots", "map"]
     x: Axis | Mapping[str, Axis]
     y: Axis | Mapping[str, Axis]
     series: Sequence[Series]

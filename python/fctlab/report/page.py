@@ -35,11 +35,15 @@ MOST_BYTES = 8_000_000
 
 @dataclass
 class Section:
-    """A part of a page under a heading of its own."""
+    """A part of a page under a heading of its own; a folded one is shown when asked.
+
+    Parts that are markup go into the page as they are: see `macros`.
+    """
 
     title: str
-    parts: Sequence[Part] = ()
+    parts: Sequence[Part | Markup] = ()
     charts: Sequence[Chart] = ()
+    folded: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ class Page:
     kind: str
     headlines: Sequence[Headline] = ()
     advice: Sequence[str] = ()
-    facts: Sequence[tuple[str, str]] = ()
+    facts: Sequence[tuple[str, str | Markup]] = ()
     command: str = ""
     warnings: Sequence[str] = ()
     choices: Sequence[Choice] = ()
@@ -138,6 +142,11 @@ def render(template: str, **values: object) -> str:
     """A template of this package, filled in."""
     date, version = time.strftime("%Y-%m-%d"), _native.version()
     return environment().get_template(template).render(**values, date=date, version=version)
+
+
+def macros(template: str) -> Any:
+    """The macros of a template of this package, as functions that return markup."""
+    return environment().get_template(template).module
 
 
 @cache

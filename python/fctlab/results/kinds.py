@@ -41,7 +41,7 @@ STORE_FILE = "store.json"
 CLASSES = "classes.toml"
 FITTED = "by fctlab fit"
 """In the first line of `CLASSES`."""
-STUDY = ("report.json", "report.md", "report.html", "figures", "store", "inputs")
+STUDY = ("report.json", "report.md", "report.html", "page.json", "figures", "store", "inputs")
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,7 @@ function line(chart, series) {
   const notes = series.y.map((_, i) => `${x.title} ${escaped(told(x, series.x[i]))}<br>${note(chart, series, i)}`);
   return {
     type: "scatter", x: series.x, y: series.y, name: escaped(label), text: notes,
-    mode: steps ? "lines" : "lines+markers",
+    mode: { steps: "lines", points: "markers" }[chart.kind] ?? "lines+markers",
     line: { color: look, dash: DASHES[number % DASHES.length], width: 2, shape: steps && series.x.length < MANY ? "hv" : "linear" },
     marker: {
       size: 8, color: look,
@@ -242,7 +242,7 @@ function layout(chart, series, width) {
   const small = width < PHONE;
   const [x, y] = [axis(chart, "x"), axis(chart, "y")];
   return {
-    shapes: marks(chart, series),
+    shapes: marks(chart, series), scattermode: chart.kind === "points" ? "group" : "overlay",
     height: small ? 340 : 420, margin: { l: 10, r: 10, t: 10, b: 10 }, hovermode: "closest",
     paper_bgcolor: "transparent", plot_bgcolor: "transparent",
     font: { family: css("--font"), size: 13, color: css("--text") },
