@@ -130,6 +130,8 @@ def test_a_swept_specification_has_a_line_per_sli(tmp_path: Path) -> None:
     (chart,) = report.page(tmp_path / "out").charts
     assert [series.keys["sli"] for series in chart.series] == ["web tail", "web mid"]
     assert all(len(series.y) == 2 for series in chart.series)
+    (again,) = report.page(tmp_path / "out" / "store").charts
+    assert [series.y for series in again.series] == [series.y for series in chart.series]
 
 
 def test_places_of_sparse_cells() -> None:

@@ -275,7 +275,8 @@ def _charts(
             Chart(
                 "two",
                 "Over two axes",
-                "Point at a cell for its interval. > : at least, since flows had not finished.",
+                "Point at a cell for its interval. > : at least, since flows had not finished. Of "
+                "ratios, blue is less than the baseline and orange more.",
                 "map",
                 grid[0].axis,
                 axis,

@@ -40,6 +40,7 @@ def of_whatif(directory: Path) -> Page:
     for cell, point in zip(cells, found.points, strict=True):
         points[places.place(cell)] = point
     judged = any(each.verdict for point in found.points for each in point.classes)
+    charts = _slis(found, places, points)
     ranges = [(path, _ends([cell[path] for cell in cells])) for path in found.paths]
     return Page(
         title=found.spec or directory.resolve().name,
@@ -47,14 +48,25 @@ def of_whatif(directory: Path) -> Page:
         headlines=headlines(words.regions(found)),
         advice=words.after_whatif(found, str(spec)),
         facts=[*ranges, *facts(kinds.read_json(spec))],
+        command=_command(found, spec),
         choices=[_classes(found, several=True)],
         sections=[
             *([Section("Where SLOs hold", charts=[_verdicts(places, points)])] if judged else []),
-            Section("SLIs", charts=_slis(found, places, points)),
+            *([Section("SLIs", charts=charts)] if charts else []),
             Section("Results", cut(words.whatif(found), MOST_ROWS, kinds.WHATIF[0])),
         ],
         beside=" and ".join(kinds.WHATIF),
     )
+
+
+def _command(found: WhatIf, spec: Path) -> str:
+    """What asks the same again."""
+    varied = []
+    for number, name in enumerate(found.paths):
+        path, _, unit = name.removesuffix(")").partition(" (")
+        values = dict.fromkeys(f"{point.at[number]:g}{unit}" for point in found.points)
+        varied.append(f"--vary {path}={','.join(values)}")
+    return f"fctlab whatif {spec} {' '.join(varied)}"
 
 
 def _ends(values: Sequence[float]) -> str:
@@ -100,6 +112,8 @@ def _slis(found: WhatIf, places: Places, points: Sequence[Point | None]) -> list
             axes[name] = AXES[sli.attr]
             classes = [point.classes[k] if point else None for point in points]
             series.append(_series({"class": each.name, "sli": name}, classes, i))
+    if not series:
+        return []
     choice = Choice("sli", "SLI", [(name, name) for name in axes])
     grid = places.dimensions
     charts = [
