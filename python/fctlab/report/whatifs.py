@@ -149,7 +149,7 @@ def slis(places: Places, points: Sequence[Point | None]) -> list[Chart]:
         charts.append(
             Chart(
                 "over",
-                "Over both values",
+                "Over two values",
                 "Point at a cell for its interval and verdict.",
                 "map",
                 grid[0].axis,
