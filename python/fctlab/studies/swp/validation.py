@@ -240,8 +240,8 @@ def trial(number: int, mode: Mode) -> Trial | None:
     found = measured(spec, factor, MOST_FLOWS[mode], MOST_JUDGED[mode])
     if found is None:
         return None
-    packet, smaller = (Judgement.read(found.pop(key)) for key in ("packet", "smaller"))
-    return Trial(number=number, factor=factor, packet=packet, smaller=smaller, **found)
+    runs = {key: Judgement.read(found[key]) for key in ("packet", "smaller")}
+    return Trial(number=number, factor=factor, **{**found, **runs})
 
 
 @asked("plans and what packets say")
