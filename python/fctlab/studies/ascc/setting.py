@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fctlab.studies.framework.cells import Cell, Cells, Source
+from fctlab.studies.framework import lab
+from fctlab.studies.framework.cells import Cell, Source
 from fctlab.studies.framework.likeness import Intended
 from fctlab.studies.framework.loads import ByLoad
 from fctlab.studies.framework.runs import metric
@@ -165,13 +166,12 @@ INTENDED = (
 )
 
 
-class Lab:
-    """The cells of the study."""
+class Lab(lab.Lab[None]):
+    """The cells of the study, whose paper is read in one way."""
 
     def __init__(self, mode: Mode) -> None:
-        self.mode = mode
+        super().__init__(mode, None)
         self.scale = SCALES[mode]
-        self._cells = Cells()
 
     def cell(self, scheme: Scheme, workload: str, load: float, alpha: float = 1.0) -> Cell:
         """The cell of a scheme under a workload; packets are spaced by `alpha`."""
@@ -189,7 +189,7 @@ class Lab:
             "measure": {"fct_ends": "ack", "max_time": "300s"},
             "scheme": scheme.at(workload, load),
         }
-        return self._cells.cell(name, scenario, flows * (4 if workload == "datamining" else 1))
+        return self.cells.cell(name, scenario, flows * (4 if workload == "datamining" else 1))
 
     def loads(
         self,
