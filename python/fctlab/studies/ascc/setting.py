@@ -10,6 +10,7 @@ import numpy as np
 
 from fctlab.studies.framework import lab
 from fctlab.studies.framework.cells import Cell, Source
+from fctlab.studies.framework.lab import Settled
 from fctlab.studies.framework.likeness import Intended
 from fctlab.studies.framework.loads import ByLoad
 from fctlab.studies.framework.runs import metric
@@ -166,11 +167,11 @@ INTENDED = (
 )
 
 
-class Lab(lab.Lab[None]):
-    """The cells of the study, whose paper is read in one way."""
+class Lab(lab.Lab[Settled]):
+    """The cells of the study."""
 
     def __init__(self, mode: Mode) -> None:
-        super().__init__(mode, None)
+        super().__init__(mode, Settled())
         self.scale = SCALES[mode]
 
     def cell(self, scheme: Scheme, workload: str, load: float, alpha: float = 1.0) -> Cell:

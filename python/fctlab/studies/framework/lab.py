@@ -40,6 +40,11 @@ TEXT = Reading()
 """As the text has it: what is judged as the paper's."""
 
 
+@dataclass(frozen=True)
+class Settled:
+    """Settings of a study that reads its paper in one way."""
+
+
 class Lab(Generic[S]):
     """What the claims of a study are functions of.
 
