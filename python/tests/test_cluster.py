@@ -6,6 +6,7 @@ import json
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -74,7 +75,7 @@ def test_what_a_lost_node_did_is_done_elsewhere(tmp_path: Path) -> None:
     given = {"name": "t", "scenario": str(scenario), "schemes": ["dctcp", "pias"], "seeds": 4}
     sweep.sweep(given, out=tmp_path / "threads")
     # This process is on the head, which does no jobs.
-    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+    nodes: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
     try:
         alive = [nodes.add_node(num_cpus=1) for _ in range(2)]
         left = []

@@ -12,7 +12,8 @@ import pytest
 
 from fctlab import SpecError
 from fctlab.results import listed
-from fctlab.results.points import MANIFEST, Point, PointStore
+from fctlab.results.kinds import STORE_FILE
+from fctlab.results.points import Point, PointStore
 from fctlab.sweep import listing
 
 
@@ -96,10 +97,10 @@ def test_stores_are_merged_by_copying(tmp_path: Path) -> None:
 
 def test_another_version_is_refused(tmp_path: Path) -> None:
     filled(tmp_path, 1)
-    (tmp_path / MANIFEST).write_text(json.dumps({"fctlab_store": 99}))
+    (tmp_path / STORE_FILE).write_text(json.dumps({"fctlab_store": 99}))
     with pytest.raises(SpecError, match="format 99; this version reads format 1"):
         PointStore(tmp_path)
-    (tmp_path / MANIFEST).write_text("[]")
+    (tmp_path / STORE_FILE).write_text("[]")
     with pytest.raises(SpecError, match="not the manifest"):
         PointStore(tmp_path)
 

@@ -30,6 +30,7 @@ from fctlab.errors import OutputError, SpecError
 from fctlab.jobs import Job, key
 from fctlab.results.drafts import PREFIX, left_behind, write_whole
 from fctlab.results.inputs import packed
+from fctlab.results.kinds import STORE_FILE
 from fctlab.results.listed import Line, Lines
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 """Of stores; one of another format is not read."""
-MANIFEST = "store.json"
 POINTS = "points"
 TIMES = "times"
 FLOWS = ".parquet"
@@ -122,7 +122,7 @@ class PointStore:
 
     def __init__(self, directory: str | PathLike[str], *, create: bool = False) -> None:
         self.directory = Path(directory)
-        manifest = self.directory / MANIFEST
+        manifest = self.directory / STORE_FILE
         if create and not manifest.exists():
             try:
                 self.directory.mkdir(parents=True, exist_ok=True)
@@ -130,7 +130,7 @@ class PointStore:
             except OSError as error:
                 raise OutputError(f"{directory}: cannot be written: {error.strerror}") from None
         if not manifest.is_file():
-            raise SpecError(str(directory), f"holds no store of points: it has no {MANIFEST}")
+            raise SpecError(str(directory), f"holds no store of points: it has no {STORE_FILE}")
         try:
             found = json.loads(manifest.read_bytes()).get("fctlab_store")
         except (OSError, ValueError, AttributeError):

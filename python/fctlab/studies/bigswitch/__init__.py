@@ -18,7 +18,7 @@ from fctlab.studies.framework.lab import Stated, claim
 from fctlab.studies.framework.runs import Results
 from fctlab.studies.framework.study import Check, Figure, Mode, Part, Plan, Study
 from fctlab.studies.framework.verdict import Exact, Within
-from fctlab.theory import bigswitch
+from fctlab.theory.types import Metric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -27,7 +27,7 @@ GOLDEN = (1 + 5**0.5) / 2
 
 
 def _bound(
-    lab: Lab, policies: dict[str, str], bound: float, metric: bigswitch.Metric = "fpt"
+    lab: Lab, policies: dict[str, str], bound: float, metric: Metric = "fpt"
 ) -> Iterator[Part]:
     """The worst ratios of policies, and how many instances are above the bound."""
     for name, policy in policies.items():
@@ -182,7 +182,7 @@ def theorem_8(lab: Lab) -> Iterator[Part]:
     yield Part("above 3", "0", Exact(0), (), total("violations"))
 
 
-TIGHT: tuple[tuple[str, float, bigswitch.Metric, str], ...] = (
+TIGHT: tuple[tuple[str, float, Metric, str], ...] = (
     (BRR, 3, "fpt", "BRR: its true ratio lies between this and 3"),
     (LAS, 3, "fpt", "LAS: its true ratio lies between this (limit 2) and 3"),
     (ASRPT["fifo"], 2, "fpt", "ASRPT: between this (limit 1.618) and 2"),
@@ -191,7 +191,7 @@ TIGHT: tuple[tuple[str, float, bigswitch.Metric, str], ...] = (
 """Policies, their bounds, and how tight these are, which the paper leaves open."""
 
 
-def _tight(number: int, policy: str, bound: float, metric: bigswitch.Metric) -> Stated[Lab]:
+def _tight(number: int, policy: str, bound: float, metric: Metric) -> Stated[Lab]:
     """The entry about one of them."""
     text = TIGHT[number - 1][-1]
 
@@ -270,7 +270,7 @@ def _checks(lab: Lab) -> list[Check]:
     """Bound, worst measured and instances tried, per policy."""
     scale, mode = lab.scale, lab.mode
 
-    def row(policy: str, metric: bigswitch.Metric) -> Callable[[Results], str]:
+    def row(policy: str, metric: Metric) -> Callable[[Results], str]:
         def measure(_: Results) -> str:
             random, searched = (
                 tried.at_random(policy, metric, mode),
@@ -284,7 +284,7 @@ def _checks(lab: Lab) -> list[Check]:
 
         return measure
 
-    rows: list[tuple[Stated[Lab], str, str, str, bigswitch.Metric]] = [
+    rows: list[tuple[Stated[Lab], str, str, str, Metric]] = [
         (theorem_4, "BRR", "<= 3 (theorem 4)", BRR, "fpt"),
         (theorem_5, "LAS", "<= 3 (theorem 5)", LAS, "fpt"),
         *(

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -109,10 +109,10 @@ def timed(mix: Mix, load: float, seed: int, mode: Mode) -> Timed:
     for control, name in CONTROLS.items():
         found = planning.flows(specification(mix, load, seed, control), count)
         slowdowns[name] = found["slowdown"].head(first).to_numpy()
-    return Timed(*ours, done["cpu_s"] / share, share, compare(sizes[:first], slowdowns))
+    return Timed(*ours, done.cpu_s / share, share, compare(sizes[:first], slowdowns))
 
 
-def _through_ns3(drawn: pl.DataFrame, seed: int) -> tuple[dict[str, Any], NDArray[np.float64]]:
+def _through_ns3(drawn: pl.DataFrame, seed: int) -> tuple[ns3.Replay, NDArray[np.float64]]:
     """Counters, and FCTs to the ACK: ns-3's end with the last byte at the receiver."""
     import polars as pl
 
