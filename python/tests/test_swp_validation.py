@@ -82,8 +82,8 @@ def test_search_ends_where_no_class_can_give() -> None:
 
 
 def test_an_answer_may_be_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = dict.fromkeys(("weights", "losses", "model"), (0.5,))
-    run |= {"worst_sli": "small", "settled": True}
+    lists = {name: [0.5] for name in ("weights", "losses", "model")}
+    run = {**lists, "worst_sli": "small", "settled": True}
     answer = {"least_bps": 1e9, "verdict": "met", "margin": 0.1, "packet": run, "smaller": run}
     monkeypatch.setattr(validation, "measured", lambda *_: answer)
     assert validation.trial(1, "quick") == validation.trial(1, "quick")

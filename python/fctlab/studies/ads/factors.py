@@ -210,7 +210,11 @@ def by_fct(lab: Lab) -> Iterator[Part]:
 )
 def tails(lab: Lab) -> Iterator[Part]:
     """Tails of completion times."""
-    expected = {"fifo": Sign(1), "fq": Sign(1), "sjf": Band(1.0, math.inf)}
+    expected: dict[str, Expectation] = {
+        "fifo": Sign(1),
+        "fq": Sign(1),
+        "sjf": Band(1.0, math.inf),
+    }
     for transport in ("dctcp", "mintcp"):
         for scheme, best in expected.items():
             yield _over_srpt(lab, TAIL, transport, scheme, best, "SRPT best")

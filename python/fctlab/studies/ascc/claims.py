@@ -121,8 +121,9 @@ def crossing(lab: Lab) -> Iterator[Part]:
         (1.0, Band.within(0.05), "crosses (band 5%)"),
         (2.0, Number(1.09), "+9%"),
     )
-    for alpha, *expected in steps:
-        yield from _over_loads(lab, WS, MICE, PIAS_PAIR, *expected, alpha=alpha, only=lab.scale.at)
+    only = lab.scale.at
+    for alpha, expected, paper in steps:
+        yield from _over_loads(lab, WS, MICE, PIAS_PAIR, expected, paper, alpha=alpha, only=only)
 
 
 @claim(

@@ -111,7 +111,7 @@ def claim(
     text: str,
     paper: str,
     *,
-    why: Callable[[L, Results], str] | None = None,
+    why: Callable[[Any, Results], str] | None = None,
     beyond: bool = False,
     combines: bool = False,
     told: bool = False,

@@ -22,6 +22,7 @@ from fctlab.jobs import Told, deaf
 from fctlab.slo import bottleneck, planning
 from fctlab.studies.framework.asked import asked, of_each
 from fctlab.studies.framework.lab import Stated, claim
+from fctlab.studies.framework.pictures import INK
 from fctlab.studies.framework.runs import Results
 from fctlab.studies.framework.study import Figure, Mode, Part, Table
 from fctlab.studies.framework.verdict import Band, Within
@@ -367,7 +368,7 @@ def tables(lab: Lab) -> list[Table]:
 
 
 STYLES: dict[str, dict[str, Any]] = {
-    "packet": {"color": "black", "marker": "o"},
+    "packet": {"color": INK, "marker": "o"},
     "windows": {"color": "tab:blue", "marker": "s"},
     "table 2": {"color": "tab:orange", "marker": "^"},
     FROM_R: {"color": "tab:green", "marker": "v"},

@@ -20,6 +20,7 @@ from fctlab.jobs import Told, deaf
 from fctlab.slo import planning
 from fctlab.studies.framework.asked import asked, of_each
 from fctlab.studies.framework.lab import claim
+from fctlab.studies.framework.pictures import INK
 from fctlab.studies.framework.runs import Results
 from fctlab.studies.framework.study import Figure, Mode, Part
 from fctlab.studies.framework.verdict import Sign
@@ -254,7 +255,7 @@ def figures(lab: Lab) -> list[Figure]:
                 values = np.array([one[which] for one in pairs]).reshape(len(LOADS), -1)
                 ax.plot(LOADS, values.mean(axis=1), marker="o", label=which)
                 ax.fill_between(LOADS, values.min(axis=1), values.max(axis=1), alpha=0.2)
-            ax.axhline(TARGET, color="black", linestyle=":")
+            ax.axhline(TARGET, color=INK, linestyle=":")
             title = name
             if QUEUES[name]["kind"] == "wfq":
                 weight = tuned(lab, name)
