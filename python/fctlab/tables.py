@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-Kind: TypeAlias = Literal["number", "name", "text"]
-"""Numbers stand to the right; numbers and names stay on one line."""
+Kind: TypeAlias = Literal["number", "name", "text", "state"]
+"""Numbers stand to the right; only text is broken into lines. A state is ``met`` or the like."""
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from fctlab import studies
 from fctlab.studies import bigswitch as module
-from fctlab.studies import conduct
 from fctlab.studies.bigswitch import examples, tried
-from fctlab.studies.runs import Results
-from fctlab.studies.verdict import Computed, Verdict, Within, judge, weakest
+from fctlab.studies.framework import conduct
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.verdict import Computed, Verdict, Within, judge, weakest
 from fctlab.theory import bigswitch
 from fctlab.theory.types import Instance
 

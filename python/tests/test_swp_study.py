@@ -9,7 +9,7 @@ from scipy.stats import linregress
 
 from fctlab import studies
 from fctlab.peers import ns3
-from fctlab.studies import conduct
+from fctlab.studies.framework import conduct
 from fctlab.studies.swp import accuracy, capacity, compared, isolation, shaping, timing
 from fctlab.studies.swp.readings import ALL, BOTH, DELIVERY
 

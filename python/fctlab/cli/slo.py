@@ -133,7 +133,7 @@ def whatif(
     with (
         nullcontext()
         if out is None
-        else store.writing(out, None, kinds.SWEEP, reads=reads, force=force)
+        else store.writing(out, None, kinds.WHAT_IF, reads=reads, force=force)
     ) as draft:
         found = sweeping.sweep(
             spec, varied, sets=sets or [], most_flows=_positive(most_flows), tell=say

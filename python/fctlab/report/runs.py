@@ -42,8 +42,9 @@ def sizes(frame: pl.DataFrame) -> Choice:
     return Choice("size", "Flow size", options)
 
 
-def of_run(found: Result, directory: Path) -> Page:
+def of_run(directory: Path) -> Page:
     """The page of one run."""
+    found = Result.load(directory)
     report = found.report
     traffic = _traffic(found.summary)
     scheme = Choice("scheme", "Schemes", [(found.scheme, found.scheme)], several=True)
@@ -71,8 +72,9 @@ def of_run(found: Result, directory: Path) -> Page:
     )
 
 
-def of_comparison(found: Comparison, directory: Path) -> Page:
+def of_comparison(directory: Path) -> Page:
     """The page of a comparison."""
+    found = Comparison.load(directory)
     traffic = _traffic(found.summary)
     loads = [] if found.loads == [None] else [f"{load:g}" for load in found.loads]
     pairs = list(zip(found.cells, found.results, strict=True))

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from fctlab.studies.ads import emulation, factors, questions
 from fctlab.studies.ads.setting import INTENDED, Lab, Scales
-from fctlab.studies.runs import Results
-from fctlab.studies.study import Check, Mode, Plan, Study
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.study import Check, Mode, Plan, Study
 
 
 def plan(mode: Mode) -> Plan:

@@ -7,19 +7,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import fctlab
-from fctlab.studies import figures
 from fctlab.studies.ads.factors import acks_first, trend
 from fctlab.studies.ads.setting import CAP, DESCRIPTIONS, MTU, TRANSPORTS, Lab, Scheme, Setting, ads
-from fctlab.studies.cells import Cell
-from fctlab.studies.figures import Quantity, bar_figure, slowdowns
-from fctlab.studies.judged import shown
-from fctlab.studies.runs import Results, Run
-from fctlab.studies.study import Claim, Figure, Part, ratio
-from fctlab.studies.verdict import Band, Computed, Number, Range, Sign
+from fctlab.studies.framework import figures
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.figures import Quantity, bar_figure, slowdowns
+from fctlab.studies.framework.judged import shown
+from fctlab.studies.framework.pictures import Picture
+from fctlab.studies.framework.runs import Results, Run
+from fctlab.studies.framework.study import Claim, Figure, Part, ratio
+from fctlab.studies.framework.verdict import Band, Computed, Number, Range, Sign
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
     from fctlab.results.result import Result
 
 SLOWDOWN_AXIS = Quantity("average slowdown")
@@ -265,7 +264,7 @@ def parameters(lab: Lab) -> tuple[Claim, Figure]:
         over, under = cell(8, slow), cell(8, fast)
         parts.append(ratio(name, over, under, Sign(1), "converges later", of=_first_100_ms))
 
-    def draw(results: Results) -> Drawing:
+    def draw(results: Results) -> Picture:
         lines = []
         for interval in INTERVALS:
             runs = results.of(cell(8, interval))

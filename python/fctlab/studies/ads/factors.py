@@ -21,12 +21,12 @@ from fctlab.studies.ads.setting import (
     Scheme,
     Setting,
 )
-from fctlab.studies.cells import Cell
-from fctlab.studies.figures import Bars, Quantity, bar_figure
-from fctlab.studies.judged import shown
-from fctlab.studies.runs import SLOWDOWN, Results, Run
-from fctlab.studies.study import Claim, Figure, Part, ratio
-from fctlab.studies.verdict import Apart, Band, Number, Range, Sign
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.figures import Bars, Quantity, bar_figure
+from fctlab.studies.framework.judged import shown
+from fctlab.studies.framework.runs import SLOWDOWN, Results, Run
+from fctlab.studies.framework.study import Claim, Figure, Part, ratio
+from fctlab.studies.framework.verdict import Apart, Band, Number, Range, Sign
 
 
 def figure(lab: Lab) -> Figure:

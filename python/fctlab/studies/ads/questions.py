@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fctlab.studies.ads.setting import DESCRIPTIONS, WORKLOADS, Lab, Setting, ads
-from fctlab.studies.cells import Cell
-from fctlab.studies.figures import Quantity, bar_figure, slowdowns
-from fctlab.studies.study import Claim, Figure, Part, ratio
-from fctlab.studies.verdict import Band, Sign
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.figures import Quantity, bar_figure, slowdowns
+from fctlab.studies.framework.study import Claim, Figure, Part, ratio
+from fctlab.studies.framework.verdict import Band, Sign
 
 SLOWDOWN_AXIS = Quantity("average slowdown")
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import fctlab
-from fctlab.studies.cells import Cell, Cells, Source
-from fctlab.studies.likeness import RECOVERY, Intended
-from fctlab.studies.runs import metric
-from fctlab.studies.study import Mode
+from fctlab.studies.framework.cells import Cell, Cells, Source
+from fctlab.studies.framework.likeness import RECOVERY, Intended
+from fctlab.studies.framework.runs import metric
+from fctlab.studies.framework.study import Mode
 
 if TYPE_CHECKING:
     from fctlab.results.result import Result

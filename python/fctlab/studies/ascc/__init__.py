@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fctlab.studies.ascc import claims, rules
 from fctlab.studies.ascc.setting import INTENDED, Lab
-from fctlab.studies.study import Mode, Plan, Study
+from fctlab.studies.framework.study import Mode, Plan, Study
 
 
 def plan(mode: Mode) -> Plan:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fctlab.studies import loads
 from fctlab.studies.ascc.setting import (
     ASCC,
     DESCRIPTIONS,
@@ -20,11 +19,12 @@ from fctlab.studies.ascc.setting import (
     Lab,
     Scheme,
 )
-from fctlab.studies.figures import Quantity
-from fctlab.studies.judged import shown
-from fctlab.studies.runs import Results, Run, metric
-from fctlab.studies.study import Claim, Figure, Part, ratio
-from fctlab.studies.verdict import Band, Expectation, Number, Range, Sign
+from fctlab.studies.framework import loads
+from fctlab.studies.framework.figures import Quantity
+from fctlab.studies.framework.judged import shown
+from fctlab.studies.framework.runs import Results, Run, metric
+from fctlab.studies.framework.study import Claim, Figure, Part, ratio
+from fctlab.studies.framework.verdict import Band, Expectation, Number, Range, Sign
 
 Of = Callable[[Run], float]
 BOTH = ("websearch", "datamining")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from fctlab.studies import loads
 from fctlab.studies.ascc.setting import ASCC, DEPLOYABLE, SIZES, WITHOUT, Lab
-from fctlab.studies.cells import Cell
-from fctlab.studies.figures import Quantity, bar_figure
-from fctlab.studies.judged import shown
-from fctlab.studies.runs import Run
-from fctlab.studies.study import Claim, Figure, Part
-from fctlab.studies.verdict import Band, Sign
+from fctlab.studies.framework import loads
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.figures import Quantity, bar_figure
+from fctlab.studies.framework.judged import shown
+from fctlab.studies.framework.runs import Run
+from fctlab.studies.framework.study import Claim, Figure, Part
+from fctlab.studies.framework.verdict import Band, Sign
 
 WORKLOAD = "websearch"
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from fctlab.studies import ns2, published
-from fctlab.studies.cells import Cell, Cells, Source
-from fctlab.studies.likeness import Intended
-from fctlab.studies.loads import ByLoad
-from fctlab.studies.ns2 import Fabric
-from fctlab.studies.runs import metric
-from fctlab.studies.study import Mode
+from fctlab.studies.framework.cells import Cell, Cells, Source
+from fctlab.studies.framework.likeness import Intended
+from fctlab.studies.framework.loads import ByLoad
+from fctlab.studies.framework.runs import metric
+from fctlab.studies.framework.study import Mode
+from fctlab.studies.pias import ns2, published
+from fctlab.studies.pias.ns2 import Fabric
 from fctlab.tuning.thresholds import Sizes
 
 FCT = metric("avg_fct_s")

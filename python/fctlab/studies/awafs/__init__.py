@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fctlab.studies.awafs import adaption, comparison
 from fctlab.studies.awafs.setting import INTENDED, Lab
-from fctlab.studies.study import Claim, Mode, Plan, Study
+from fctlab.studies.framework.study import Claim, Mode, Plan, Study
 
 
 def plan(mode: Mode) -> Plan:

@@ -6,18 +6,17 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from fctlab.studies import figures
 from fctlab.studies.awafs.setting import SHORT, WINDOW, Lab, awafs
-from fctlab.studies.cells import Cell
-from fctlab.studies.figures import Line
-from fctlab.studies.ns2 import scheme as in_ns2
-from fctlab.studies.runs import Results, Run
-from fctlab.studies.study import Check, Claim, Figure, Part, ratio
-from fctlab.studies.verdict import Band, Exact, Sign, Within
+from fctlab.studies.framework import figures
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.figures import Line
+from fctlab.studies.framework.pictures import Picture
+from fctlab.studies.framework.runs import Results, Run
+from fctlab.studies.framework.study import Check, Claim, Figure, Part, ratio
+from fctlab.studies.framework.verdict import Band, Exact, Sign, Within
+from fctlab.studies.pias.ns2 import scheme as in_ns2
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
     from fctlab.results.result import Result
 
 WINDOWS = ("250ms", "500ms", "750ms", "1s")
@@ -284,7 +283,7 @@ def drawings(lab: Lab) -> list[Figure]:
         times = [runs[0].kept["time_s"][i] for i in inside]
         return Line(name, times, [[of(run)[i] * scale for run in runs] for i in inside])
 
-    def lists(results: Results) -> Drawing:
+    def lists(results: Results) -> Picture:
         def lines(of: Any, scale: float) -> list[Line]:
             return [series(results, c, f"window {w}", of, scale) for w, c in windows.items()]
 
@@ -293,7 +292,7 @@ def drawings(lab: Lab) -> list[Figure]:
         panels = [("entries, mean of host ports", entries), ("KB, fullest host port", memory)]
         return figures.lines(panels, "time (s)", "entries; KB")
 
-    def thresholds(results: Results) -> Drawing:
+    def thresholds(results: Results) -> Picture:
         panels = []
         for name, cell in percentiles.items():
             lines = [

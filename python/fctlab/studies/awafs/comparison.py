@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fctlab.studies import loads
 from fctlab.studies.awafs.setting import (
     AWAFS,
     DESCRIPTIONS,
@@ -22,9 +21,10 @@ from fctlab.studies.awafs.setting import (
     pias,
     timeouts,
 )
-from fctlab.studies.runs import Run
-from fctlab.studies.study import Claim, Figure, Part, ratio
-from fctlab.studies.verdict import Band, Expectation, Number, Range, Sign
+from fctlab.studies.framework import loads
+from fctlab.studies.framework.runs import Run
+from fctlab.studies.framework.study import Claim, Figure, Part, ratio
+from fctlab.studies.framework.verdict import Band, Expectation, Number, Range, Sign
 
 Of = Callable[[Run], float]
 HIGH = 0.9

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fctlab.studies import ns2, published
-from fctlab.studies.cells import Cell, Cells
-from fctlab.studies.likeness import Intended
-from fctlab.studies.loads import ByLoad
-from fctlab.studies.ns2 import Fabric
-from fctlab.studies.runs import Run, metric
-from fctlab.studies.study import Mode
+from fctlab.studies.framework.cells import Cell, Cells
+from fctlab.studies.framework.likeness import Intended
+from fctlab.studies.framework.loads import ByLoad
+from fctlab.studies.framework.runs import Run, metric
+from fctlab.studies.framework.study import Mode
+from fctlab.studies.pias import ns2, published
+from fctlab.studies.pias.ns2 import Fabric
 
 if TYPE_CHECKING:
     from fctlab.results.result import Result

@@ -11,12 +11,12 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from fctlab.studies.asked import of_each
 from fctlab.studies.bigswitch import examples, tried
 from fctlab.studies.bigswitch.tried import ASRPT, BRR, EXAMPLES, LAS, PIAS, SCALES, WEIGHTED, Scale
-from fctlab.studies.runs import Results
-from fctlab.studies.study import Check, Claim, Figure, Mode, Part, Plan, Study
-from fctlab.studies.verdict import Exact, Within
+from fctlab.studies.framework.asked import of_each
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.study import Check, Claim, Figure, Mode, Part, Plan, Study
+from fctlab.studies.framework.verdict import Exact, Within
 from fctlab.theory.types import Metric
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fctlab.studies.runs import Results
-from fctlab.studies.study import Claim, Part
-from fctlab.studies.verdict import Computed
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.study import Claim, Part
+from fctlab.studies.framework.verdict import Computed
 from fctlab.theory import bigswitch
 from fctlab.theory.draw import draw as draw_schedules
 from fctlab.theory.types import Instance

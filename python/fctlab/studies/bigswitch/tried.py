@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fctlab.jobs import Told, deaf
-from fctlab.studies.asked import asked
-from fctlab.studies.study import Mode
+from fctlab.studies.framework.asked import asked
+from fctlab.studies.framework.study import Mode
 from fctlab.theory import bigswitch, proofs
 from fctlab.theory.types import Metric
 

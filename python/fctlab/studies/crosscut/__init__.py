@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fctlab.studies import figures, loads
-from fctlab.studies.cells import Cell
 from fctlab.studies.crosscut import advice
 from fctlab.studies.crosscut.setting import (
     BASE,
@@ -24,10 +22,22 @@ from fctlab.studies.crosscut.setting import (
     Metric,
     Scheme,
 )
-from fctlab.studies.figures import Quantity, bar_figure
-from fctlab.studies.runs import Results
-from fctlab.studies.study import Advice, Check, Claim, Figure, Mode, Part, Plan, Study, Table
-from fctlab.studies.verdict import Band, Bound, Expectation, Sign
+from fctlab.studies.framework import figures, loads
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.figures import Quantity, bar_figure
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.study import (
+    Advice,
+    Check,
+    Claim,
+    Figure,
+    Mode,
+    Part,
+    Plan,
+    Study,
+    Table,
+)
+from fctlab.studies.framework.verdict import Band, Bound, Expectation, Sign
 
 IDS = tuple(f"crosscut-{i}" for i in range(1, 9))
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fctlab.studies import verdict
-from fctlab.studies.cells import Cell
 from fctlab.studies.crosscut.setting import (
     BASE,
     COMMODITY,
@@ -17,9 +15,11 @@ from fctlab.studies.crosscut.setting import (
     Lab,
     Scheme,
 )
-from fctlab.studies.loads import geometric_mean
-from fctlab.studies.runs import Results, Run
-from fctlab.studies.verdict import Estimate
+from fctlab.studies.framework import verdict
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.loads import geometric_mean
+from fctlab.studies.framework.runs import Results, Run
+from fctlab.studies.framework.verdict import Estimate
 
 # Whom the advice is for: schemes that can be had.
 GROUPS: Mapping[str, tuple[Scheme, ...]] = {

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fctlab.studies import published
-from fctlab.studies.cells import Cell, Cells
-from fctlab.studies.likeness import RECOVERY, Intended
-from fctlab.studies.ns2 import Fabric
-from fctlab.studies.runs import Run
-from fctlab.studies.study import Mode
+from fctlab.studies.framework.cells import Cell, Cells
+from fctlab.studies.framework.likeness import RECOVERY, Intended
+from fctlab.studies.framework.runs import Run
+from fctlab.studies.framework.study import Mode
+from fctlab.studies.pias import published
+from fctlab.studies.pias.ns2 import Fabric
 
 WORKLOADS = ("websearch", "datamining", "cache", "hadoop")
 LOADS = (0.5, 0.8)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from fctlab.studies.dsrtf import cases, deep, mixed, single
 from fctlab.studies.dsrtf.setting import CLASSES, D_SRTF, INTENDED, Lab
-from fctlab.studies.runs import Results
-from fctlab.studies.study import Check, Mode, Plan, Study
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.study import Check, Mode, Plan, Study
 
 
 def plan(mode: Mode) -> Plan:

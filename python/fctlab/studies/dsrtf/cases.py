@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from fctlab.studies.cells import Cell, Source
 from fctlab.studies.dsrtf.setting import (
     BASE_RTT,
     D_SRTF,
@@ -19,10 +18,11 @@ from fctlab.studies.dsrtf.setting import (
     PIAS_WS,
     Lab,
 )
-from fctlab.studies.figures import Bar, Quantity, bar_figure
-from fctlab.studies.runs import Run
-from fctlab.studies.study import Claim, Figure, Part
-from fctlab.studies.verdict import Exact
+from fctlab.studies.framework.cells import Cell, Source
+from fctlab.studies.framework.figures import Bar, Quantity, bar_figure
+from fctlab.studies.framework.runs import Run
+from fctlab.studies.framework.study import Claim, Figure, Part
+from fctlab.studies.framework.verdict import Exact
 
 if TYPE_CHECKING:
     from fctlab.results.result import Result

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from itertools import chain
 
-from fctlab.studies import loads
 from fctlab.studies.dsrtf.setting import (
     D_SRTF,
     D_SRTF_IA,
@@ -23,11 +22,12 @@ from fctlab.studies.dsrtf.setting import (
     Scheme,
     d_srtf,
 )
-from fctlab.studies.figures import Quantity, bar_figure
-from fctlab.studies.judged import shown
-from fctlab.studies.runs import Run
-from fctlab.studies.study import Claim, Figure, Part
-from fctlab.studies.verdict import Band, Expectation, Sign
+from fctlab.studies.framework import loads
+from fctlab.studies.framework.figures import Quantity, bar_figure
+from fctlab.studies.framework.judged import shown
+from fctlab.studies.framework.runs import Run
+from fctlab.studies.framework.study import Claim, Figure, Part
+from fctlab.studies.framework.verdict import Band, Expectation, Sign
 
 T0S_US = (40.0, 120.0, 360.0)
 ES = (2.0, 3.0, 5.0)

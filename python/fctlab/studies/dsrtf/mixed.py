@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import chain
-from typing import TYPE_CHECKING
 
-from fctlab.studies import figures as drawing
-from fctlab.studies import loads
 from fctlab.studies.dsrtf.setting import (
     CLASSES,
     D_SRTF,
@@ -25,13 +22,13 @@ from fctlab.studies.dsrtf.setting import (
     Lab,
     Scheme,
 )
-from fctlab.studies.figures import Line
-from fctlab.studies.runs import Results, Run, metric
-from fctlab.studies.study import Claim, Figure, Part
-from fctlab.studies.verdict import Expectation, Number, Range, Sign
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
+from fctlab.studies.framework import figures as drawing
+from fctlab.studies.framework import loads
+from fctlab.studies.framework.figures import Line
+from fctlab.studies.framework.pictures import Picture
+from fctlab.studies.framework.runs import Results, Run, metric
+from fctlab.studies.framework.study import Claim, Figure, Part
+from fctlab.studies.framework.verdict import Expectation, Number, Range, Sign
 
 OTHERS = (PIAS_WS, PIAS_DM, L2DCT, DCTCP)
 
@@ -206,7 +203,7 @@ def _distribution(lab: Lab, schemes: tuple[Scheme, ...]) -> Figure:
     load = lab.scale.deep[0]
     cells = {s.name: lab.cell(s, "mixed", load) for s in schemes}
 
-    def draw(results: Results) -> Drawing:
+    def draw(results: Results) -> Picture:
         lines = []
         for name, cell in cells.items():
             runs = [run.kept["fct_s"] for run in results.of(cell)]

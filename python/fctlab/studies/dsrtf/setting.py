@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fctlab.studies import published
-from fctlab.studies.cells import Cell, Cells, Keep
-from fctlab.studies.likeness import RECOVERY, Intended
-from fctlab.studies.loads import ByLoad
-from fctlab.studies.runs import metric
-from fctlab.studies.study import Mode
+from fctlab.studies.framework.cells import Cell, Cells, Keep
+from fctlab.studies.framework.likeness import RECOVERY, Intended
+from fctlab.studies.framework.loads import ByLoad
+from fctlab.studies.framework.runs import metric
+from fctlab.studies.framework.study import Mode
+from fctlab.studies.pias import published
 
 if TYPE_CHECKING:
     from fctlab.results.result import Result

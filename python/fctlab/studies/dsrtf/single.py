@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from fctlab.studies import loads
 from fctlab.studies.dsrtf.setting import (
     D_SRTF,
     DCTCP,
@@ -22,10 +21,11 @@ from fctlab.studies.dsrtf.setting import (
     Lab,
     Scheme,
 )
-from fctlab.studies.judged import shown
-from fctlab.studies.runs import Run
-from fctlab.studies.study import Claim, Figure, Part, ratio
-from fctlab.studies.verdict import Band, Expectation, Number, Range, Sign
+from fctlab.studies.framework import loads
+from fctlab.studies.framework.judged import shown
+from fctlab.studies.framework.runs import Run
+from fctlab.studies.framework.study import Claim, Figure, Part, ratio
+from fctlab.studies.framework.verdict import Band, Expectation, Number, Range, Sign
 
 SCHEMES = {"websearch": PIAS_WS, "datamining": PIAS_DM}
 """PIAS as it was compared: with the thresholds of the workload itself."""

@@ -7,7 +7,7 @@ whether plans hold. Every part computes by itself, so there are no cells.
 
 from __future__ import annotations
 
-from fctlab.studies.study import Mode, Plan, Study
+from fctlab.studies.framework.study import Mode, Plan, Study
 from fctlab.studies.swp import accuracy, capacity, isolation, shaping, timing, validation
 
 

@@ -20,13 +20,13 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from fctlab.jobs import Told, deaf
 from fctlab.slo import bottleneck, planning
-from fctlab.studies.asked import asked, of_each
-from fctlab.studies.runs import Results
-from fctlab.studies.study import Claim, Figure, Mode, Part, Table
+from fctlab.studies.framework.asked import asked, of_each
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.study import Claim, Figure, Mode, Part, Table
+from fctlab.studies.framework.verdict import Band, Within
 from fctlab.studies.swp import compared
 from fctlab.studies.swp.compared import BDP_BYTES, Compared, compare
 from fctlab.studies.swp.readings import IDEAL, STARTS, TEXT
-from fctlab.studies.verdict import Band, Within
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

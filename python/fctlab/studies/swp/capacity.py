@@ -18,11 +18,11 @@ from matplotlib.figure import Figure as Drawing
 from fctlab.jobs import Told, deaf
 from fctlab.slo import planning
 from fctlab.slo.types import Strategy
-from fctlab.studies.asked import asked, of_each
-from fctlab.studies.runs import Results
-from fctlab.studies.study import Check, Claim, Figure, Mode, Part
+from fctlab.studies.framework.asked import asked, of_each
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.study import Check, Claim, Figure, Mode, Part
+from fctlab.studies.framework.verdict import Band, Number, Sign, Within
 from fctlab.studies.swp.readings import ENDS, TEXT, Reading
-from fctlab.studies.verdict import Band, Number, Sign, Within
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -18,11 +18,11 @@ from matplotlib.figure import Figure as Drawing
 
 from fctlab.jobs import Told, deaf
 from fctlab.slo import planning
-from fctlab.studies.asked import asked, of_each
-from fctlab.studies.runs import Results
-from fctlab.studies.study import Claim, Figure, Mode, Part
+from fctlab.studies.framework.asked import asked, of_each
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.study import Claim, Figure, Mode, Part
+from fctlab.studies.framework.verdict import Sign
 from fctlab.studies.swp.readings import BOTH, ENDS, IDEAL, TEXT, Reading
-from fctlab.studies.verdict import Sign
 
 TARGET = 2.5
 LEAST, MOST, PRECISION = 0.002, 0.98, 1.01

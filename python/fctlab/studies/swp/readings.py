@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fctlab.studies.study import Claim, Part
+from fctlab.studies.framework.study import Claim, Part
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure as Drawing
 
-from fctlab.studies.asked import asked, of_each
-from fctlab.studies.runs import Results
-from fctlab.studies.study import Check, Claim, Figure, Mode, Part
-from fctlab.studies.verdict import Number, Sign
+from fctlab.studies.framework.asked import asked, of_each
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.study import Check, Claim, Figure, Mode, Part
+from fctlab.studies.framework.verdict import Number, Sign
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

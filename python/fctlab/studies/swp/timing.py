@@ -18,11 +18,11 @@ import numpy as np
 
 from fctlab.peers import ns3
 from fctlab.slo import bottleneck, planning
-from fctlab.studies.runs import Results
-from fctlab.studies.study import Check, Claim, Mode, Part, Table
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.study import Check, Claim, Mode, Part, Table
+from fctlab.studies.framework.verdict import Number, Sign
 from fctlab.studies.swp.accuracy import ALONE, LOADS, Mix, specification
 from fctlab.studies.swp.compared import Compared, compare
-from fctlab.studies.verdict import Number, Sign
 
 if TYPE_CHECKING:
     import polars as pl

@@ -21,11 +21,11 @@ import numpy as np
 from fctlab.jobs import Told, deaf
 from fctlab.slo import bottleneck, planning
 from fctlab.slo.types import ClassPrediction
-from fctlab.studies.asked import asked, of_each
-from fctlab.studies.runs import Results
-from fctlab.studies.study import Check, Claim, Mode, Part, Table
+from fctlab.studies.framework.asked import asked, of_each
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.study import Check, Claim, Mode, Part, Table
+from fctlab.studies.framework.verdict import Within
 from fctlab.studies.swp.capacity import draw_spec
-from fctlab.studies.verdict import Within
 
 CLASSES = 3
 CC = "dctcp-rate"

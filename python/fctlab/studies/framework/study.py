@@ -14,15 +14,17 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from fctlab.studies import verdict
-from fctlab.studies.cells import Cell
-from fctlab.studies.judged import Judged
-from fctlab.studies.likeness import Intended
-from fctlab.studies.runs import SLOWDOWN, Measure, Results, Run
-from fctlab.studies.verdict import Computed, Exact, Expectation, Finding, Within
+from fctlab.studies.framework import verdict
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.judged import Judged
+from fctlab.studies.framework.likeness import Intended
+from fctlab.studies.framework.runs import SLOWDOWN, Measure, Results, Run
+from fctlab.studies.framework.verdict import Computed, Exact, Expectation, Finding, Within
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
+
+    from fctlab.studies.framework.pictures import Picture
 
 Mode: TypeAlias = Literal["quick", "full"]
 SEEDS: dict[Mode, int] = {"quick": 5, "full": 10}
@@ -127,7 +129,7 @@ class Figure:
         title: what it shows.
         caption: how to read it, and what the paper's figure says.
         cells: whose runs it draws.
-        draw: draws it.
+        draw: what it shows, or a drawing of matplotlib's.
         claims: ids of the claims that it belongs to.
     """
 
@@ -135,7 +137,7 @@ class Figure:
     title: str
     caption: str
     cells: tuple[Cell, ...]
-    draw: Callable[[Results], Drawing]
+    draw: Callable[[Results], Picture | Drawing]
     claims: tuple[str, ...]
 
 
