@@ -79,7 +79,7 @@ def test_an_axis_that_is_drawn_along_has_no_value_to_choose(browser: Any, swept:
     load = page.tab.locator('#one [data-choice="at0"]')
     rtt = page.tab.locator('#one [data-choice="at1"]')
     assert not load.is_visible() and rtt.is_visible()
-    page.tab.locator('#one [data-choice="along"]').select_option("1")
+    page.tab.locator('#one [data-choice="along"]').select_option(index=1)
     assert load.is_visible() and not rtt.is_visible()
     cells = "() => document.querySelectorAll('#two .heatmaplayer text').length"
     assert page.tab.evaluate(cells) == 3 * 2

@@ -13,7 +13,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 
 from fctlab.errors import SpecError
-from fctlab.report import runs, sweeps
+from fctlab.report import plans, runs, sweeps, whatifs
 from fctlab.report.page import LONGEST_START, MARK, Page
 from fctlab.results import kinds, store
 
@@ -29,12 +29,19 @@ def _of_studies(directory: Path) -> Page:
 PAGES: dict[kinds.Kind, Callable[[Path], Page]] = {
     kinds.RUN: runs.of_run,
     kinds.COMPARISON: runs.of_comparison,
+    kinds.PREDICTION: plans.of_prediction,
+    kinds.PLAN: plans.of_plan,
+    kinds.PROVISION: plans.of_provision,
+    kinds.WHAT_IF: whatifs.of_whatif,
     kinds.SWEEP: sweeps.of_sweep,
     kinds.POINTS: sweeps.of_store,
     kinds.STUDIES: _of_studies,
 }
 """By what a directory is, its page; the first that fits."""
-EXPECTED = "what --out of run, compare, sweep or study wrote, or a store of points"
+EXPECTED = (
+    "what --out of run, compare, sweep, study, predict, plan, provision or whatif wrote, "
+    "or a store of points"
+)
 
 
 def page(place: str | PathLike[str]) -> Page:

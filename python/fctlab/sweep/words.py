@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from fctlab.results.kinds import SUMMARY, SWEEP_FILE
 from fctlab.sweep.grid import show
 from fctlab.sweep.saved import Decision, Saved
-from fctlab.tables import Column, Line, Part, Table, numbers
+from fctlab.tables import Column, Line, Part, Table, cut, numbers
 
 SHOWN = {"all": "avg_slowdown", "small": "p99_slowdown"}
 """By size class, what the table has of it."""
@@ -29,7 +30,7 @@ def summary(found: Saved, most_rows: int) -> list[Part]:
             cells = [show(row[axis]) for axis in found.axes]
             value = _value(row["value"], row["value_ci95"])
             table.add(*cells, row["class"], row["sli"], str(row["seeds"]), value)
-        return _cut(table, most_rows)
+        return cut(table, most_rows, SUMMARY)
     table = Table(
         found.sweep,
         (
@@ -53,19 +54,11 @@ def summary(found: Saved, most_rows: int) -> list[Part]:
                 _ratio(row, metric),
             ]
         table.add(*(show(value) for value in key), str(each["seeds"]), *values)
-    parts = _cut(table, most_rows)
+    parts = cut(table, most_rows, SUMMARY)
     if len(schemes := found.schemes) > 1:
         told = f"ratio: to {schemes[0]}, seed by seed, with its 95% interval"
         parts.append(Line(told, soft=True))
     return parts
-
-
-def _cut(table: Table, most_rows: int) -> list[Part]:
-    left = len(table.rows) - most_rows
-    if left <= 0:
-        return [table]
-    table.rows = table.rows[:most_rows]
-    return [table, Line(f"... and {left:,} more rows, which summary.csv has", soft=True)]
 
 
 def _value(value: float | None, half: float | None) -> str:
@@ -96,7 +89,7 @@ def decisions(found: Saved, most_rows: int) -> list[Part]:
     )
     for each in found.decisions:
         table.add(*_decision(found, each))
-    return _cut(table, most_rows)
+    return cut(table, most_rows, SWEEP_FILE)
 
 
 def _decision(found: Saved, each: Decision) -> list[str]:

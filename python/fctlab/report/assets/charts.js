@@ -164,7 +164,7 @@ function map(chart, series, width) {
   const number = (value) => told(y, Number((y.log ? 10 ** value : value).toPrecision(3)));
   return {
     type: "heatmap", x: across.labels, y: up.labels, z: rows(values), text: rows(text),
-    texttemplate: fits || y.states.length ? "%{text}" : "", xgap: 2, ygap: 2, hoverongaps: false, ...colours,
+    texttemplate: fits || y.states.length ? "%{text}" : "", textfont: y.states.length ? { size: 18 } : {}, xgap: 2, ygap: 2, hoverongaps: false, ...colours,
     customdata: rows(at.map((k) => note(chart, series, k))),
     hovertemplate: `${escaped(across.axis.title)} %{x}<br>${escaped(up.axis.title)} %{y}<br>%{customdata}<extra></extra>`,
     colorbar: {
@@ -216,14 +216,17 @@ function extent(series, which) {
 
 // What values are held against, and what they are compared with.
 function marks(chart, series) {
-  const line = (value, dash) => ({
-    type: "line", layer: "below", line: { color: css("--soft"), width: 1.5, dash },
+  const line = (value, dash, color = css("--soft")) => ({
+    type: "line", layer: "below", line: { color, width: 1.5, dash },
     ...(chart.kind === "dots" ? { yref: "paper", y0: 0, y1: 1, x0: value, x1: value } :
       { xref: "paper", x0: 0, x1: 1, y0: value, y1: value }),
   });
   const { centre } = axis(chart, "y");
-  const all = new Set(series.flatMap((each) => each.marks ?? []));
-  return [...(centre == null ? [] : [line(centre, "solid")]), ...[...all].map((mark) => line(mark, "dash"))];
+  const held = series.flatMap((each) => (each.marks ?? []).map((mark) => [mark, place(chart, each).look]));
+  return [
+    ...(centre == null ? [] : [line(centre, "solid")]),
+    ...held.map(([mark, look]) => line(mark, "dash", chart.kind === "dots" ? undefined : look)),
+  ];
 }
 
 function mapLayout(chart, series, width) {
@@ -231,7 +234,7 @@ function mapLayout(chart, series, width) {
   const words = (found) => ({ ...scale({ ...found.axis, words: true }, []), showgrid: false });
   return {
     ...layout(chart, [], width), height: Math.min(Math.max(120 + 34 * y.values.length, 300), 900),
-    xaxis: words(x), yaxis: words(y), showlegend: false, shapes: [],
+    xaxis: words(x), yaxis: { ...words(y), autorange: y.axis.words ? "reversed" : true }, showlegend: false, shapes: [],
   };
 }
 
@@ -267,6 +270,7 @@ function draw(chart) {
   const options = { displayModeBar: false, responsive: true };
   const drawn = look(chart, series, width);
   hide(chart);
+  node.style.minHeight = `${drawn.height}px`;
   if (!traces.length) {
     drawn.annotations = [{ text: "nothing is there of what is chosen", showarrow: false, x: 0.5, y: 0.5, xref: "paper", yref: "paper" }];
   }
