@@ -197,7 +197,7 @@ def test_advice_follows_from_the_numbers() -> None:
     results = Results(
         run(lab.cell(scheme, workload, load).id, scheme.name, workload, seed)
         for scheme in crosscut.SCHEMES
-        for workload, load in lab.settings.values()
+        for workload, load in lab.columns.values()
         for seed in (1, 2, 3)
     )
     found = advice.sentences(results, lab)

@@ -16,6 +16,10 @@
 
 mod csv;
 mod parquet;
+mod rows;
+mod table;
+
+pub use table::flows_of;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -44,6 +48,43 @@ struct Row {
     dst: u64,
     size: u64,
     class: String,
+}
+
+impl Row {
+    /// The flow that it is, of the first class.
+    fn flow(&self, hosts: u32) -> Result<Flow, String> {
+        let host = |column: &str, host: u64| match u32::try_from(host) {
+            Ok(host) if host < hosts => Ok(host),
+            _ => Err(format!(
+                "{column} {host} is not a host; hosts are 0 to {}",
+                hosts - 1
+            )),
+        };
+        let (src, dst) = (host("src", self.src)?, host("dst", self.dst)?);
+        if src == dst {
+            return Err(format!(
+                "src and dst are both {src}; a flow needs two hosts"
+            ));
+        }
+        let size = Bytes::new(self.size);
+        if !allowed(size) {
+            return Err(format!(
+                "size_bytes {} is not in [1, {}]",
+                self.size,
+                MAX_SIZE.get()
+            ));
+        }
+        Ok(Flow {
+            id: 0,
+            start: self.start,
+            src,
+            dst,
+            size,
+            class: 0,
+            query: None,
+            path_hash: 0,
+        })
+    }
 }
 
 /// A file of rows.
@@ -110,8 +151,7 @@ impl Columns {
         };
         let mut places = [0; 4];
         for (place, name) in places.iter_mut().zip(COLUMNS) {
-            let missing = || format!("has no column {name}; needed: {}", COLUMNS.join(", "));
-            *place = find(name)?.ok_or_else(missing)?;
+            *place = find(name)?.ok_or_else(|| Columns::missing(name))?;
         }
         let mut class = None;
         for name in CLASS_COLUMNS {
@@ -119,19 +159,11 @@ impl Columns {
         }
         Ok(Columns { places, class })
     }
-}
 
-/// What is wrong with a start that cannot be read.
-fn not_a_start(text: &str) -> String {
-    format!(
-        "start_s {text:?} is not a number of seconds in [0, {}]",
-        u64::MAX / 1_000_000_000_000
-    )
-}
-
-/// What is wrong with a host or size that cannot be read.
-fn not_whole(column: &str, text: &str) -> String {
-    format!("{column} {text:?} is not a whole number of at least 0")
+    /// What is wrong with a header that lacks a column.
+    fn missing(name: &str) -> String {
+        format!("has no column {name}; needed: {}", COLUMNS.join(", "))
+    }
 }
 
 /// What is wrong with an empty class.
@@ -329,54 +361,19 @@ impl Trace {
 
     /// The current row as a flow.
     fn flow(&mut self) -> Result<Flow, String> {
-        let &Row {
-            start,
-            src,
-            dst,
-            size,
-            ref class,
-        } = &self.row;
-        let host = |column: &str, host: u64| match u32::try_from(host) {
-            Ok(host) if host < self.hosts => Ok(host),
-            _ => Err(format!(
-                "{column} {host} is not a host; hosts are 0 to {}",
-                self.hosts - 1
-            )),
-        };
-        let (src, dst) = (host("src", src)?, host("dst", dst)?);
-        if src == dst {
-            return Err(format!(
-                "src and dst are both {src}; a flow needs two hosts"
-            ));
-        }
-        if !allowed(Bytes::new(size)) {
-            return Err(format!(
-                "size_bytes {size} is not in [1, {}]",
-                MAX_SIZE.get()
-            ));
-        }
-        if start < self.last_start {
+        let mut flow = self.row.flow(self.hosts)?;
+        if flow.start < self.last_start {
             return Err(format!(
                 "start_s {} is before the {} of the flow before it; starts must not decrease",
-                start.as_secs_f64(),
+                flow.start.as_secs_f64(),
                 self.last_start.as_secs_f64()
             ));
         }
-        self.last_start = start;
-        let class = match self.reader.class_column() {
-            Some(_) => self.classes.index(class)?,
-            None => 0,
-        };
-        Ok(Flow {
-            id: 0,
-            start,
-            src,
-            dst,
-            size: Bytes::new(size),
-            class,
-            query: None,
-            path_hash: 0,
-        })
+        self.last_start = flow.start;
+        if self.reader.class_column().is_some() {
+            flow.class = self.classes.index(&self.row.class)?;
+        }
+        Ok(flow)
     }
 }
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from fctlab.jobs import Told, deaf
+from fctlab.studies.framework import lab
 from fctlab.studies.framework.asked import asked
+from fctlab.studies.framework.lab import Settled
 from fctlab.studies.framework.study import Mode
 from fctlab.theory import bigswitch, proofs
 from fctlab.theory.types import Metric
@@ -36,6 +38,15 @@ SCALES: dict[Mode, Scale] = {
     "quick": Scale(20_000, 10_000, 1, 8, 240, 3, 300, 2_000, 1_000),
     "full": Scale(120_000, 20_000, 2, 10, 600, 4, 1_000, 20_000, 10_000),
 }
+
+
+class Lab(lab.Lab[Settled]):
+    """What the study's claims are functions of; there are no cells."""
+
+    def __init__(self, mode: Mode) -> None:
+        super().__init__(mode, Settled())
+        self.scale = SCALES[mode]
+
 
 SHAPES = (
     {"flows": 4, "packets": 8, "slots": 8},

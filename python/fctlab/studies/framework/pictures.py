@@ -32,7 +32,7 @@ MOST_COLUMNS = 4
 """Panels of lines beside each other."""
 MOST_MARKERS = 40
 """Points of a line that are marked one by one."""
-LOOK: dict[Any, Any] = STYLE | {
+INKED: dict[Any, Any] = {
     "text.color": INK,
     "axes.labelcolor": INK,
     "axes.edgecolor": INK,
@@ -40,6 +40,11 @@ LOOK: dict[Any, Any] = STYLE | {
     "ytick.color": INK,
     "axes.facecolor": "none",
     "figure.facecolor": "none",
+}
+"""What a drawing has that can be read on light and on dark paper."""
+LOOK: dict[Any, Any] = {
+    **STYLE,
+    **INKED,
     "grid.color": "#88888844",
     "axes.axisbelow": True,
     "svg.hashsalt": "fctlab",

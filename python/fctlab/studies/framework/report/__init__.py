@@ -12,9 +12,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from matplotlib import rc_context
+
 from fctlab.results import store
 from fctlab.studies.framework.judged import Judged
-from fctlab.studies.framework.pictures import Picture, paint, png
+from fctlab.studies.framework.pictures import INKED, Picture, paint, png
 from fctlab.studies.framework.report import html, json, markdown
 from fctlab.studies.framework.report.markdown import FIGURES
 from fctlab.studies.framework.runs import Results
@@ -55,7 +57,8 @@ class Report:
 
     def save(self, out: Path) -> None:
         """Write every file of the report into `out`, which has a folder for figures."""
-        shown = [(figure, figure.draw(self.results)) for figure in self.plan.figures]
+        with rc_context(INKED):
+            shown = [(figure, figure.draw(self.results)) for figure in self.plan.figures]
         names = {f"{figure.id}.png" for figure in self.plan.figures}
         for file in (out / FIGURES).iterdir():
             if file.suffix == ".png" and file.name not in names:
