@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from fctlab import report, sweep
+from fctlab.cli.app import app
 from fctlab.errors import SpecError
+from fctlab.report import sweeps
 from fctlab.report.grids import Places
 from fctlab.results.points import PointStore
 from fctlab.sweep import saved
@@ -197,6 +200,31 @@ def test_a_place_without_a_result(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(SpecError, match="is a file, not a directory"):
         report.page(tmp_path / "file")
+
+
+def test_what_does_not_fit_is_left_out_the_median_before_small_flows(
+    swept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Twelve cells of two schemes: values, ratios and intervals of three sizes and two statistics.
+    monkeypatch.setattr(sweeps, "MOST_NUMBERS", 12 * 2 * 12 * 3 * 2)
+    series = report.page(swept).charts[0].series
+    assert {each.keys["statistic"] for each in series} == {"p99", "avg"}
+    assert {each.keys["size"] for each in series} == {"all", "small", "medium"}
+    monkeypatch.setattr(sweeps, "MOST_NUMBERS", 12 * 2 * 12)
+    only = report.page(swept).charts[0].series
+    assert {(each.keys["statistic"], each.keys["size"]) for each in only} == {("p99", "all")}
+
+
+def test_a_sweep_too_large_for_a_page_is_done_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeps, "MOST_NUMBERS", 1)
+    (tmp_path / "small.toml").write_text(SMALL_TOML)
+    (tmp_path / "axes.toml").write_text('scenario = "small.toml"\nloads = [0.3, 0.5]\n')
+    arguments = ["sweep", str(tmp_path / "axes.toml"), "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0 and "more than a page can show" in done.output
+    assert (tmp_path / "out" / "sweep.json").exists()
 
 
 def test_the_program_writes_the_page_of_a_sweep(program: Program, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from fctlab.cli import progress as showing
 from fctlab.cli import report
 from fctlab.cli.options import Address, Executor, ShowProgress, Workers
 from fctlab.cli.terminal import AsJson, output, say, show, show_json
+from fctlab.errors import SpecError
 
 PANEL = "Simulate"
 
@@ -84,7 +85,10 @@ def sweep(
     for parts in words.summary(told, tables.MOST_ROWS), words.decisions(told, tables.MOST_ROWS):
         if parts:
             show(shown(parts))
-    report.write(place)
+    try:
+        report.write(place)
+    except SpecError as error:  # too many cells for a page: the sweep is done all the same
+        say(f"no page: {error}")
     say(
         f"{len(done.runs):,} points, {done.computed:,} computed now ({done.cpu_s:.0f} CPU s); "
         f"saved in {place}: {sweeps.SUMMARY}, {sweeps.SWEEP}; points in {done.store.directory}"
@@ -130,7 +134,6 @@ def show_point(
 @stores.command()
 def verify(store: Store) -> None:
     """Read every point, and say which are not what was written; exit code 2 if any."""
-    from fctlab.errors import SpecError
     from fctlab.results.points import PointStore
 
     points = PointStore(store)
