@@ -50,8 +50,11 @@ class Opened:
         found: str = self.tab.evaluate(DRAWN, chart)
         return found
 
-    def click_everything(self) -> int:
+    def click_everything(self, but: str = "") -> int:
         """Uses every control that is seen, each of which changes a chart that follows it.
+
+        Args:
+            but: those of this chart, where options may look the same.
 
         Returns:
             How many there were.
@@ -60,6 +63,8 @@ class Opened:
         controls = [control for control in every if control.is_visible()]
         for control in controls:
             of = control.evaluate("e => e.closest('[data-choice]').dataset.chart")
+            if but and of == but:
+                continue
             charts = [of] if of else self.charts
             before = {chart: self.drawn(chart) for chart in charts}
             assert all(before.values())

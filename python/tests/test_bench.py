@@ -47,8 +47,11 @@ def test_a_packet_hop_takes_no_more_instructions(scheme: str) -> None:
 def test_points_of_a_sweep_are_held_against_plain_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(points, "POINTS_PER_CORE", 2)
     monkeypatch.setattr(points, "FLOWS", 20)
+    monkeypatch.setattr(points, "KEPT_FLOWS", 1_000)
     found = {row["name"]: row["value"] for row in bench.measure("points", None, 1, print)}
     assert found.pop("points.sweep_of_plain") > 0.1
+    assert found.pop("points.flows_summary_s") > 0
+    assert found.pop("points.flows_summary_rss") > 10_000_000
     assert list(found) == ["points.ray_s_per_point"] * (find_spec("ray") is not None)
 
 

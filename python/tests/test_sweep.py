@@ -14,6 +14,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import fctlab
@@ -175,6 +176,15 @@ def test_flows_are_kept_where_asked(scenario: Path, tmp_path: Path) -> None:
     assert flows["key"].n_unique() == 4
     assert len(flows) == 4 * SMALL["traffic"]["flows"]
     assert not list(found.store.damaged())
+
+    def count(some: pl.LazyFrame) -> pl.LazyFrame:
+        return some.group_by("key", "size_bytes").agg(pl.len(), pl.col("fct_s").max())
+
+    each, together = found.store.of_each(count), count(flows.lazy()).collect()
+    by = ["key", "size_bytes"]
+    assert each.sort(by).equals(together.sort(by))
+    with pytest.raises(SpecError, match="no point keeps its flows"):
+        found.store.of_each(count, keys=["0" * 32])
 
 
 def test_shards_fill_one_store_with_the_same_points(scenario: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a sweep costs beyond its runs: against plain processes, and on a Ray cluster.
+"""What a sweep costs beyond its runs: against plain processes, on a Ray cluster, and to be read.
 
 Small points, so that what is the same for every point shows. All are measured side by side with
 what they are compared with, one after the other, again and again: a slow minute is everybody's.
@@ -6,6 +6,7 @@ what they are compared with, one after the other, again and again: a slow minute
 
 from __future__ import annotations
 
+import io
 import json
 import statistics
 import subprocess
@@ -18,10 +19,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
+
 from fctlab import cluster, sweep
 from fctlab.bench.engine import reference
 from fctlab.errors import InternalError
 from fctlab.jobs import cores
+from fctlab.results.points import Point, PointStore
 
 POINTS_PER_CORE = 32
 FLOWS = 500
@@ -35,15 +40,58 @@ for seed in range(int(first), int(first) + int(count)):
     fctlab.run(scenario, seed=seed)
 """
 """A person's own program: runs seeds one after the other and keeps nothing."""
+KEPT = 10
+"""Points whose flows are summarised,"""
+KEPT_FLOWS = 1_000_000
+"""and flows of each."""
+SUMMARY = """
+import json, resource, sys, time
+import polars as pl
+from fctlab.results.points import PointStore
+store = PointStore(sys.argv[1])
+start = time.perf_counter()
+values = [pl.col("fct_s").mean(), pl.col("slowdown").quantile(0.99)]
+store.of_each(lambda flows: flows.group_by("key", "size_bytes").agg(pl.len(), *values))
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(json.dumps([time.perf_counter() - start, peak * 1024]))
+"""
+"""Count, mean and p99 by point and size, in a process of its own."""
 
 
 def measure(runs: int, say: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Wall time of a sweep over that of plain processes, and of Ray over threads."""
+    """A sweep against plain processes, Ray against threads, and a question to many flows."""
     with tempfile.TemporaryDirectory() as folder:
-        return list(_measure(Path(folder), runs, say))
+        return [*_of_points(Path(folder), runs, say), *_of_flows(Path(folder) / "flows", say)]
 
 
-def _measure(folder: Path, runs: int, say: Callable[[str], None]) -> Iterator[dict[str, Any]]:
+def _of_flows(folder: Path, say: Callable[[str], None]) -> Iterator[dict[str, Any]]:
+    """Time and memory of a question to flows that are kept."""
+    say(f"a store of {KEPT * KEPT_FLOWS:,} flows")
+    store = PointStore(folder, create=True)
+    random = np.random.default_rng(1)
+    sizes = np.array([1_000, 100_000, 10_000_000])
+    for k in range(KEPT):
+        fct_s = random.exponential(1e-3, KEPT_FLOWS)
+        columns = {
+            "start_s": np.sort(random.random(KEPT_FLOWS)),
+            "size_bytes": random.choice(sizes, KEPT_FLOWS),
+            "fct_s": fct_s,
+            "slowdown": 1 + 1e3 * fct_s,
+        }
+        with io.BytesIO() as buffer:
+            pl.DataFrame(columns).write_parquet(buffer)
+            store.put(Point(f"{k:032x}", {}, {}), flows=buffer.getvalue())
+    done = subprocess.run(
+        [sys.executable, "-c", SUMMARY, folder], capture_output=True, text=True, check=True
+    )
+    took_s, peak_bytes = json.loads(done.stdout)
+    told = f"count, mean and p99 by point and size of {KEPT * KEPT_FLOWS:,} flows in {KEPT} points"
+    yield {"name": "points.flows_summary_s", "value": took_s, "unit": "s", "note": told}
+    note = "peak of that process"
+    yield {"name": "points.flows_summary_rss", "value": peak_bytes, "unit": "B", "note": note}
+
+
+def _of_points(folder: Path, runs: int, say: Callable[[str], None]) -> Iterator[dict[str, Any]]:
     many = cores()
     points = many * POINTS_PER_CORE
     scenario = folder / "scenario.json"

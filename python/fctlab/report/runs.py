@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from fctlab.formats import seconds
-from fctlab.report import flows
+from fctlab.report import flows, recordings
 from fctlab.report.charts import Axis, Chart, Choice, Series, rounded
 from fctlab.report.flows import ALL, Curve
 from fctlab.report.page import Page, Section
@@ -67,6 +67,7 @@ def of_run(directory: Path) -> Page:
         sections=[
             Section("Results", words.result(found)),
             Section("Flows", charts=_flow_charts([curves], sizes(found.summary), traffic)),
+            *recordings.section(found),
         ],
         beside=f"{kinds.FCT_CDF} and {kinds.SLOWDOWN}",
     )

@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -263,6 +263,27 @@ class PointStore:
             raise SpecError(str(self.directory), 'no point keeps its flows (keep = "flows")')
         frame = pl.scan_parquet(files, include_file_paths="key")
         return frame.with_columns(pl.col("key").str.extract(r"(\w+)\.parquet$"))
+
+    def of_each(
+        self, query: Callable[[pl.LazyFrame], pl.LazyFrame], keys: Iterable[str] | None = None
+    ) -> pl.DataFrame:
+        """What a query finds in the flows of each point, under one another.
+
+        One point's flows are in memory at a time, whatever the store has.
+
+        Args:
+            query: of a frame as `scan_flows` has it.
+            keys: of which points; of all that keep their flows unless given.
+
+        Raises:
+            SpecError: no point keeps flows.
+        """
+        import polars as pl
+
+        wanted = sorted(self.names() if keys is None else keys)
+        kept = [key for key in wanted if self.flows_file(key).exists()]
+        frames = [self.scan_flows([key]) for key in kept] or [self.scan_flows(())]
+        return pl.concat([query(frame).collect() for frame in frames])
 
     def _files(self) -> Iterator[Path]:
         points = self.directory / POINTS

@@ -79,9 +79,6 @@ class Result:
         scenario says where they ran: its fabric and packets give the ideal times, `measure` what
         counts, the scheme its name.
 
-        >>> done = Result.of_flows("scenario.toml", "linux.csv", made_by="Linux 6.1")
-        ... # doctest: +SKIP
-
         Args:
             scenario: a `Scenario`, a mapping with its tables, or a file.
             flows: a row per flow: a ``.parquet`` or ``.csv`` file, a frame of polars, or what
