@@ -21,6 +21,7 @@ __all__ = [
     "schema",
     "size_distribution",
     "sources",
+    "told",
     "version",
     "with_scheme",
 ]
@@ -75,3 +76,4 @@ def run(
     recordings_out: str | PathLike[str] | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> RunOutcome: ...
+def told(prepared: Prepared, flows: bytes) -> RunOutcome: ...

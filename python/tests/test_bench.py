@@ -4,12 +4,13 @@ import json
 import os
 import shutil
 import subprocess
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
 
 from fctlab import bench
-from fctlab.bench import engine, packet, scale
+from fctlab.bench import engine, packet, points, scale
 from fctlab.errors import SpecError
 from tests.conftest import PROGRAM
 
@@ -41,6 +42,14 @@ def test_a_packet_hop_takes_no_more_instructions(scheme: str) -> None:
         pytest.skip("valgrind is not installed")
     found = packet.instructions(scheme, engine.reference().with_scheme(scheme), say=print)
     assert found[0]["value"] < 1.02 * INSTRUCTIONS_PER_HOP[scheme]
+
+
+def test_points_of_a_sweep_are_held_against_plain_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(points, "POINTS_PER_CORE", 2)
+    monkeypatch.setattr(points, "FLOWS", 20)
+    found = {row["name"]: row["value"] for row in bench.measure("points", None, 1, print)}
+    assert found.pop("points.sweep_of_plain") > 0.1
+    assert list(found) == ["points.ray_s_per_point"] * (find_spec("ray") is not None)
 
 
 def test_scale_compares_sizes_and_disciplines() -> None:

@@ -11,11 +11,11 @@ import pytest
 
 from fctlab.jobs import Told, deaf
 from fctlab.results.points import PointStore
-from fctlab.studies.asked import Answers, Missing, asked, of_each
-from fctlab.studies.conduct import study
-from fctlab.studies.runner import Status, Task, Work
-from fctlab.studies.study import Claim, Part, Plan, Study
-from fctlab.studies.verdict import Exact
+from fctlab.studies.framework.asked import Answers, Missing, asked, of_each
+from fctlab.studies.framework.conduct import study
+from fctlab.studies.framework.runner import Status, Task, Work
+from fctlab.studies.framework.study import Claim, Part, Plan, Study
+from fctlab.studies.framework.verdict import Exact
 
 computed: list[tuple[int, int]] = []
 

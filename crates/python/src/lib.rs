@@ -35,7 +35,7 @@ mod _native {
     #[pymodule_export]
     use crate::planning::{judge, model_flows, packets, planning};
     #[pymodule_export]
-    use crate::run::{Prepared, Progress, RunOutcome, prepare, run_scenario};
+    use crate::run::{Prepared, Progress, RunOutcome, prepare, run_scenario, told};
     #[pymodule_export]
     use crate::table::Table;
 

@@ -33,6 +33,7 @@ use fctlab_core::{Bytes, Rate, Time};
 
 pub mod arrivals;
 pub mod classes;
+pub mod columns;
 pub mod demand;
 mod draw;
 mod generator;

@@ -16,8 +16,10 @@
 //! [`Rows`] in memory are for programs: text names a file.
 
 mod csv;
+mod memory;
 mod parquet;
 mod rows;
+mod table;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,10 +27,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fctlab_core::{Bytes, PacketFormat, SpecError, Time};
-
 use serde::{Deserialize, Serialize};
 
-pub use self::rows::{RowOfFlow, Rows};
+pub use self::memory::{RowOfFlow, Rows};
+pub use self::table::flows_of;
 use crate::demand::{Demand, Matrix};
 use crate::sizes::{MAX_SIZE, allowed};
 use crate::spec::DEFAULT_CLASS;
@@ -79,13 +81,50 @@ struct Row {
     class: String,
 }
 
+impl Row {
+    /// The flow that it is, of the first class.
+    fn flow(&self, hosts: u32) -> Result<Flow, String> {
+        let host = |column: &str, host: u64| match u32::try_from(host) {
+            Ok(host) if host < hosts => Ok(host),
+            _ => Err(format!(
+                "{column} {host} is not a host; hosts are 0 to {}",
+                hosts - 1
+            )),
+        };
+        let (src, dst) = (host("src", self.src)?, host("dst", self.dst)?);
+        if src == dst {
+            return Err(format!(
+                "src and dst are both {src}; a flow needs two hosts"
+            ));
+        }
+        let size = Bytes::new(self.size);
+        if !allowed(size) {
+            return Err(format!(
+                "size_bytes {} is not in [1, {}]",
+                self.size,
+                MAX_SIZE.get()
+            ));
+        }
+        Ok(Flow {
+            id: 0,
+            start: self.start,
+            src,
+            dst,
+            size,
+            class: 0,
+            query: None,
+            path_hash: 0,
+        })
+    }
+}
+
 /// Rows, one after the other.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "one per stream, which boxes it")]
 enum Reader {
     Csv(csv::Reader),
     Parquet(parquet::Reader),
-    Rows(rows::Reader),
+    Rows(memory::Reader),
 }
 
 impl Reader {
@@ -93,7 +132,7 @@ impl Reader {
     fn open(source: &TraceSource) -> Result<Self, String> {
         let file = match source {
             TraceSource::File(file) => file,
-            TraceSource::Rows(rows) => return Ok(Reader::Rows(rows::Reader::open(rows))),
+            TraceSource::Rows(rows) => return Ok(Reader::Rows(memory::Reader::open(rows))),
         };
         match file.extension() {
             Some(e) if e.eq_ignore_ascii_case("parquet") => {
@@ -151,8 +190,7 @@ impl Columns {
         };
         let mut places = [0; 4];
         for (place, name) in places.iter_mut().zip(COLUMNS) {
-            let missing = || format!("has no column {name}; needed: {}", COLUMNS.join(", "));
-            *place = find(name)?.ok_or_else(missing)?;
+            *place = find(name)?.ok_or_else(|| Columns::missing(name))?;
         }
         let mut class = None;
         for name in CLASS_COLUMNS {
@@ -160,19 +198,11 @@ impl Columns {
         }
         Ok(Columns { places, class })
     }
-}
 
-/// What is wrong with a start that cannot be read.
-fn not_a_start(text: &str) -> String {
-    format!(
-        "start_s {text:?} is not a number of seconds in [0, {}]",
-        u64::MAX / 1_000_000_000_000
-    )
-}
-
-/// What is wrong with a host or size that cannot be read.
-fn not_whole(column: &str, text: &str) -> String {
-    format!("{column} {text:?} is not a whole number of at least 0")
+    /// What is wrong with a header that lacks a column.
+    fn missing(name: &str) -> String {
+        format!("has no column {name}; needed: {}", COLUMNS.join(", "))
+    }
 }
 
 /// What is wrong with an empty class.
@@ -371,54 +401,19 @@ impl Trace {
 
     /// The current row as a flow.
     fn flow(&mut self) -> Result<Flow, String> {
-        let &Row {
-            start,
-            src,
-            dst,
-            size,
-            ref class,
-        } = &self.row;
-        let host = |column: &str, host: u64| match u32::try_from(host) {
-            Ok(host) if host < self.hosts => Ok(host),
-            _ => Err(format!(
-                "{column} {host} is not a host; hosts are 0 to {}",
-                self.hosts - 1
-            )),
-        };
-        let (src, dst) = (host("src", src)?, host("dst", dst)?);
-        if src == dst {
-            return Err(format!(
-                "src and dst are both {src}; a flow needs two hosts"
-            ));
-        }
-        if !allowed(Bytes::new(size)) {
-            return Err(format!(
-                "size_bytes {size} is not in [1, {}]",
-                MAX_SIZE.get()
-            ));
-        }
-        if start < self.last_start {
+        let mut flow = self.row.flow(self.hosts)?;
+        if flow.start < self.last_start {
             return Err(format!(
                 "start_s {} is before the {} of the flow before it; starts must not decrease",
-                start.as_secs_f64(),
+                flow.start.as_secs_f64(),
                 self.last_start.as_secs_f64()
             ));
         }
-        self.last_start = start;
-        let class = match self.reader.class_column() {
-            Some(_) => self.classes.index(class)?,
-            None => 0,
-        };
-        Ok(Flow {
-            id: 0,
-            start,
-            src,
-            dst,
-            size: Bytes::new(size),
-            class,
-            query: None,
-            path_hash: 0,
-        })
+        self.last_start = flow.start;
+        if self.reader.class_column().is_some() {
+            flow.class = self.classes.index(&self.row.class)?;
+        }
+        Ok(flow)
     }
 }
 

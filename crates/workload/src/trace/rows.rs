@@ -1,72 +1,58 @@
-//! Rows of a trace in memory.
+//! Rows of a trace in a table: numbers may be integers or floats.
 
-use std::sync::Arc;
+use arrow::array::RecordBatch;
+use fctlab_core::Time;
 
-use fctlab_core::{Bytes, Time};
+use crate::columns::{Seconds, Text, Whole};
 
-use super::Row;
+use super::{COLUMNS, Columns, Row, no_class};
 
-/// Flows to replay that are in no file.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Rows {
-    /// Names of classes, which [`RowOfFlow::class`] points into; one that no flow has is none of the trace.
-    pub classes: Vec<String>,
-    /// The flows, in order of start.
-    pub flows: Vec<RowOfFlow>,
-}
-
-/// What a row says of a flow.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RowOfFlow {
-    /// When it starts.
-    pub start: Time,
-    /// Sending host.
-    pub src: u32,
-    /// Receiving host.
-    pub dst: u32,
-    /// Payload bytes.
-    pub size: Bytes,
-    /// Its class.
-    pub class: u16,
-}
-
-/// Reads them one by one.
+/// A batch of rows.
 #[derive(Debug)]
-pub(super) struct Reader {
-    rows: Arc<Rows>,
-    /// Rows read so far.
-    read: usize,
+pub(super) struct Rows {
+    pub(super) count: usize,
+    starts: Seconds,
+    whole: [Whole; 3],
+    class: Option<(&'static str, Text)>,
 }
 
-impl Reader {
-    pub(super) fn open(rows: &Arc<Rows>) -> Self {
-        Reader {
-            rows: rows.clone(),
-            read: 0,
+impl Rows {
+    /// The rows of `batch`; the column of their classes is `class`.
+    ///
+    /// # Errors
+    /// A column that is missing, or holds something else.
+    pub(super) fn of(batch: &RecordBatch, class: Option<&'static str>) -> Result<Self, String> {
+        let whole = |i: usize| {
+            let found = Whole::of(batch, COLUMNS[i])?;
+            found.ok_or_else(|| Columns::missing(COLUMNS[i]))
+        };
+        let starts = Seconds::of(batch, COLUMNS[0])?;
+        let class = match class {
+            Some(name) => Text::of(batch, name)?.map(|text| (name, text)),
+            None => None,
+        };
+        Ok(Rows {
+            count: batch.num_rows(),
+            starts: starts.ok_or_else(|| Columns::missing(COLUMNS[0]))?,
+            whole: [whole(1)?, whole(2)?, whole(3)?],
+            class,
+        })
+    }
+
+    /// Reads row `i`.
+    ///
+    /// # Errors
+    /// The first value that is missing, or is something else.
+    pub(super) fn read(&self, i: usize, row: &mut Row) -> Result<(), String> {
+        row.start = Time::ZERO + self.starts.need(i)?;
+        row.src = self.whole[0].need(i)?;
+        row.dst = self.whole[1].need(i)?;
+        row.size = self.whole[2].need(i)?;
+        if let Some((name, class)) = &self.class {
+            let class = class.get(i).filter(|class| !class.is_empty());
+            row.class.clear();
+            row.class.push_str(class.ok_or_else(|| no_class(name))?);
         }
-    }
-
-    /// The row that was read last, from 1.
-    pub(super) fn row(&self) -> usize {
-        self.read
-    }
-
-    pub(super) fn read(&mut self, row: &mut Row) -> Result<bool, String> {
-        let Rows { classes, flows } = &*self.rows;
-        let Some(flow) = flows.get(self.read) else {
-            return Ok(false);
-        };
-        self.read += 1;
-        row.start = flow.start;
-        (row.src, row.dst) = (flow.src.into(), flow.dst.into());
-        row.size = flow.size.get();
-        let class = classes.get(usize::from(flow.class));
-        let missing = || {
-            let (class, known) = (flow.class, classes.len());
-            format!("class {class} is not one of the {known} that have names")
-        };
-        row.class.clear();
-        row.class.push_str(class.ok_or_else(missing)?);
-        Ok(true)
+        Ok(())
     }
 }

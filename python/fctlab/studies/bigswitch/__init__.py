@@ -11,13 +11,13 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from fctlab.studies.asked import of_each
 from fctlab.studies.bigswitch import examples, tried
 from fctlab.studies.bigswitch.tried import ASRPT, BRR, EXAMPLES, LAS, PIAS, SCALES, WEIGHTED, Scale
-from fctlab.studies.runs import Results
-from fctlab.studies.study import Check, Claim, Figure, Mode, Part, Plan, Study
-from fctlab.studies.verdict import Exact, Within
-from fctlab.theory import bigswitch
+from fctlab.studies.framework.asked import of_each
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.study import Check, Claim, Figure, Mode, Part, Plan, Study
+from fctlab.studies.framework.verdict import Exact, Within
+from fctlab.theory.types import Metric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -26,7 +26,7 @@ GOLDEN = (1 + 5**0.5) / 2
 
 
 def _bound(
-    claim: str, text: str, policies: dict[str, str], bound: float, metric: bigswitch.Metric
+    claim: str, text: str, policies: dict[str, str], bound: float, metric: Metric
 ) -> Callable[[Mode], Claim]:
     def make(mode: Mode) -> Claim:
         parts = []
@@ -215,7 +215,7 @@ def _questions(mode: Mode) -> list[Claim]:
     """How tight the bounds are, which the paper leaves open."""
     largest = SCALES[mode].family
 
-    def known(policy: str, metric: bigswitch.Metric) -> Callable[[], float]:
+    def known(policy: str, metric: Metric) -> Callable[[], float]:
         def worst() -> float:
             searched = tried.searched(policy, metric, mode)["value"]
             random = tried.at_random(policy, metric, mode)["worst"]
@@ -258,7 +258,7 @@ def _checks(mode: Mode) -> list[Check]:
     """Bound, worst measured and instances tried, per policy."""
     scale = SCALES[mode]
 
-    def row(policy: str, metric: bigswitch.Metric) -> Callable[[Results], str]:
+    def row(policy: str, metric: Metric) -> Callable[[Results], str]:
         def measure(_: Results) -> str:
             random, searched = (
                 tried.at_random(policy, metric, mode),
@@ -272,7 +272,7 @@ def _checks(mode: Mode) -> list[Check]:
 
         return measure
 
-    rows: list[tuple[str, str, str, bigswitch.Metric]] = [
+    rows: list[tuple[str, str, str, Metric]] = [
         ("BRR", "<= 3 (theorem 4)", BRR, "fpt"),
         ("LAS", "<= 3 (theorem 5)", LAS, "fpt"),
         *((f"ASRPT, {s.upper()}", "<= 2 (theorem 7)", p, "fpt") for s, p in ASRPT.items()),

@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fctlab.studies.runs import Results
-from fctlab.studies.study import Claim, Part
-from fctlab.studies.verdict import Computed
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.study import Claim, Part
+from fctlab.studies.framework.verdict import Computed
 from fctlab.theory import bigswitch
+from fctlab.theory.draw import draw as draw_schedules
+from fctlab.theory.types import Instance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -32,7 +34,7 @@ SCHEDULES = {
 """By figure and policy: which flow sends, packet by packet."""
 
 
-def _figure(number: int) -> dict[str, Any]:
+def _figure(number: int) -> Instance:
     """The instance of a figure, made so that what the text says of it holds."""
     return bigswitch.load(f"figure-{number}")
 
@@ -43,8 +45,8 @@ def _end_times(number: int, policies: dict[str, int]) -> tuple[Part, ...]:
     def fpt(policy: str) -> float:
         instance = _figure(number)
         if policy == "opt":
-            return float(bigswitch.optimum(instance)["value"])
-        return float(bigswitch.run(instance, policy)["metrics"]["fpt"])
+            return float(bigswitch.optimum(instance).value)
+        return float(bigswitch.run(instance, policy).metrics.fpt)
 
     def falls() -> float:
         values = [fpt(policy) for policy in policies]
@@ -63,15 +65,14 @@ def _end_times(number: int, policies: dict[str, int]) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _ends(number: int, policy: str) -> list[int]:
-    ends: list[int] = bigswitch.run(_figure(number), policy)["ends"]
-    return ends
+def _ends(number: int, policy: str) -> tuple[int, ...]:
+    return bigswitch.run(_figure(number), policy).ends
 
 
 def _order(number: int, policy: str) -> list[int]:
     """Which flow (from 1) sends, slot by slot."""
     found = bigswitch.run(_figure(number), policy, schedule=True)
-    return [s["flow"] + 1 for s in found["schedule"] for _ in range(s["slots"])]
+    return [s.flow + 1 for s in found.schedule or () for _ in range(s.slots)]
 
 
 def _says(name: str, holds: Callable[[], bool]) -> Part:
@@ -144,6 +145,6 @@ def draw(number: int) -> Callable[[Results], Drawing]:
     }
 
     def draw(_: Results) -> Drawing:
-        return bigswitch.draw(bigswitch.load(f"figure-{number}"), rows[number])
+        return draw_schedules(f"figure-{number}", rows[number])
 
     return draw

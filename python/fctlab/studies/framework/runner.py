@@ -21,8 +21,8 @@ from fctlab.results.drafts import write_whole
 from fctlab.results.points import Found, PointStore, Wanted
 from fctlab.results.simulation import simulated
 from fctlab.scenario import Prepared, Scenario
-from fctlab.studies.cells import Cell, Source
-from fctlab.studies.runs import Results, Run
+from fctlab.studies.framework.cells import Cell, Source
+from fctlab.studies.framework.runs import Results, Run
 
 STORE = "store"
 INPUTS = "inputs"

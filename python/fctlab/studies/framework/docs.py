@@ -1,8 +1,8 @@
 """Tables of ``docs/`` from reports, so that nobody types a number.
 
-``python -m fctlab.studies.docs docs/studies.md results/ads-quick`` writes the table of each
-report between the lines ``<!-- begin NAME -->`` and ``<!-- end NAME -->`` of a text, NAME being
-the study's: the command that made it, what it cost, every claim, and its first table and
+``python -m fctlab.studies.framework.docs docs/studies.md results/ads-quick`` writes the table of
+each report between the lines ``<!-- begin NAME -->`` and ``<!-- end NAME -->`` of a text, NAME
+being the study's: the command that made it, what it cost, every claim, and its first table and
 advice where it has them.
 """
 
@@ -14,7 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fctlab.studies.report import FLOWS, JSON, flows_per_host, markdown_table
+from fctlab.studies.framework.report import JSON
+from fctlab.studies.framework.report.markdown import table as markdown_table
+from fctlab.studies.framework.report.words import FLOWS, flows_per_host
 
 
 def block(report: dict[str, Any]) -> str:

@@ -13,11 +13,11 @@ from fctlab.errors import SpecError
 from fctlab.jobs import at_once
 from fctlab.results import store
 from fctlab.results.points import PointStore
-from fctlab.studies import asked, runner, settle
-from fctlab.studies.asked import Answers
-from fctlab.studies.report import FIGURES, Report
-from fctlab.studies.runner import Task, Watch, Work
-from fctlab.studies.study import SEEDS, Mode, Study
+from fctlab.studies.framework import asked, runner, settle
+from fctlab.studies.framework.asked import Answers
+from fctlab.studies.framework.report import FIGURES, Report
+from fctlab.studies.framework.runner import Task, Watch, Work
+from fctlab.studies.framework.study import SEEDS, Mode, Study
 
 MAX_SEEDS = 40
 """Where `settle` ends unless told otherwise."""
@@ -50,7 +50,7 @@ def study(
         seeds: 5 (quick) or 10 (full) unless given.
         only: the claims whose ids start so, instead of all.
         settled: give claims that are undecided more seeds until they are decided, see
-            `fctlab.studies.settle`.
+            `fctlab.studies.framework.settle`.
         max_seeds: then at most so many; 40 unless given.
         max_cpu_hours: then no more seeds once the runs have taken so many.
         workers: runs at once; one per core unless given.

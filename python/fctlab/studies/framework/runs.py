@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeAlias
 
-from fctlab.studies.cells import Cell
-from fctlab.studies.verdict import Bound
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.verdict import Bound
 
 _bounds: ContextVar[Bounds | None] = ContextVar("bounds", default=None)
 

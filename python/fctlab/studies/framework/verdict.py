@@ -113,6 +113,19 @@ class Computed:
 Expectation: TypeAlias = Number | Range | Sign | Band | Apart | Exact | Within | Computed
 
 
+def span(expected: Expectation) -> tuple[float | None, float | None] | None:
+    """From where to where the paper says that an effect lies; ``None`` for an end that is open.
+
+    Nothing where it says only which way, or gives a number in some unit.
+    """
+    match expected:
+        case Number(ratio):
+            return ratio, ratio
+        case Range(low, high) | Band(low, high):
+            return low or None, None if high == math.inf else high
+    return None
+
+
 @dataclass(frozen=True)
 class Estimate:
     """A ratio over seeds: geometric mean and the t interval of its logarithm."""

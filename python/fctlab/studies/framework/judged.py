@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fctlab.studies.verdict import CONFIDENCE, Bound, Finding, Verdict
+from fctlab.studies.framework.verdict import CONFIDENCE, Bound, Finding, Verdict
 
 if TYPE_CHECKING:
-    from fctlab.studies.runs import Results
-    from fctlab.studies.study import Claim, Part
+    from fctlab.studies.framework.runs import Results
+    from fctlab.studies.framework.study import Claim, Part
 
 
 def hosts(topology: Mapping[str, Any]) -> int | None:

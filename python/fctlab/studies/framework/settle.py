@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fctlab.studies.cells import Cell
-from fctlab.studies.judged import Judged
-from fctlab.studies.runs import Results
-from fctlab.studies.study import Claim
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.judged import Judged
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.study import Claim
 from fctlab.sweep.looks import Decided
 
 RULE = Decided(margin=0.0)

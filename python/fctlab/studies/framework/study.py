@@ -14,15 +14,17 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from fctlab.studies import verdict
-from fctlab.studies.cells import Cell
-from fctlab.studies.judged import Judged
-from fctlab.studies.likeness import Intended
-from fctlab.studies.runs import SLOWDOWN, Measure, Results, Run
-from fctlab.studies.verdict import Computed, Exact, Expectation, Finding, Within
+from fctlab.studies.framework import verdict
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.judged import Judged
+from fctlab.studies.framework.likeness import Intended
+from fctlab.studies.framework.runs import SLOWDOWN, Measure, Results, Run
+from fctlab.studies.framework.verdict import Computed, Exact, Expectation, Finding, Within
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
+
+    from fctlab.studies.framework.pictures import Picture
 
 Mode: TypeAlias = Literal["quick", "full"]
 SEEDS: dict[Mode, int] = {"quick": 5, "full": 10}
@@ -127,7 +129,7 @@ class Figure:
         title: what it shows.
         caption: how to read it, and what the paper's figure says.
         cells: whose runs it draws.
-        draw: draws it.
+        draw: what it shows, or a drawing of matplotlib's.
         claims: ids of the claims that it belongs to.
     """
 
@@ -135,7 +137,7 @@ class Figure:
     title: str
     caption: str
     cells: tuple[Cell, ...]
-    draw: Callable[[Results], Drawing]
+    draw: Callable[[Results], Picture | Drawing]
     claims: tuple[str, ...]
 
 
@@ -230,9 +232,10 @@ class Plan:
         ]
 
     def only(self, prefixes: Sequence[str]) -> Plan:
-        """The claims whose ids start with one of `prefixes`, and their figures.
+        """The claims whose ids start with one of `prefixes`.
 
-        A number at the end of a prefix is whole: ``ads-1`` does not choose ``ads-10``.
+        With them comes what is shown of their runs alone, and what belongs to no other claim. A
+        number at the end of a prefix is whole: ``ads-1`` does not choose ``ads-10``.
         """
         if not prefixes:
             return self
@@ -244,20 +247,24 @@ class Plan:
             )
 
         claims = [claim for claim in self.claims if chosen(claim.id)]
-        figures = [figure for figure in self.figures if any(map(chosen, figure.claims))]
-        tables = [table for table in self.tables if any(map(chosen, table.claims))]
-        plan = Plan(claims, figures, (), self.notes, tables, intended=self.intended)
-        needed = set(plan.cells())
-        checks = [
-            check
-            for check in self.checks
-            if needed.issuperset(check.cells)
-            and (not check.claims or any(map(chosen, check.claims)))
-        ]
+        needed = set(Plan(claims).cells())
+
+        def fits(shown: Figure | Table | Check) -> bool:
+            if all(map(chosen, shown.claims)):
+                return bool(shown.claims) or needed.issuperset(shown.cells)
+            # It takes no runs but theirs. What asks for answers may ask for others' as well.
+            free = bool(shown.cells) and needed.issuperset(shown.cells)
+            return free and any(map(chosen, shown.claims))
+
         advice = self.advice
-        if advice and not needed.issuperset(advice.cells):
-            advice = None
-        return replace(plan, checks=checks, advice=advice)
+        return replace(
+            self,
+            claims=claims,
+            figures=list(filter(fits, self.figures)),
+            tables=list(filter(fits, self.tables)),
+            checks=list(filter(fits, self.checks)),
+            advice=advice if advice and needed.issuperset(advice.cells) else None,
+        )
 
 
 @dataclass(frozen=True, eq=False)

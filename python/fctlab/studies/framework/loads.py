@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
-from fctlab.studies import figures, study
-from fctlab.studies.cells import Cell
-from fctlab.studies.figures import Line, Quantity
-from fctlab.studies.runs import Results, Run
-from fctlab.studies.study import Part, ratio
-from fctlab.studies.verdict import Expectation
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
+from fctlab.studies.framework import figures, study
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.figures import Line, Quantity
+from fctlab.studies.framework.pictures import Picture
+from fctlab.studies.framework.runs import Results, Run
+from fctlab.studies.framework.study import Part, ratio
+from fctlab.studies.framework.verdict import Expectation
 
 ByLoad: TypeAlias = Mapping[float, Cell]
 """The cells of a scheme."""
@@ -90,7 +88,7 @@ def relative(
         seeds = [results.measured(pair, lambda a, b: of(a) / of(b)) for pair in pairs]
         return Line(name, list(schemes[name]), seeds)
 
-    def draw(results: Results) -> Drawing:
+    def draw(results: Results) -> Picture:
         drawn = [
             (panel, [line(results, name, of) for name in schemes]) for panel, of in panels.items()
         ]
@@ -122,7 +120,7 @@ def absolute(
         ]
         return Line(name, list(cells), seeds)
 
-    def draw(results: Results) -> Drawing:
+    def draw(results: Results) -> Picture:
         drawn = [
             (panel, [line(results, name, cells, of) for name, cells in rows.items()])
             for panel, (rows, of) in panels.items()
