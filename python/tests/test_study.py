@@ -26,10 +26,12 @@ from fctlab.studies.framework.conduct import study
 from fctlab.studies.framework.figures import Quantity
 from fctlab.studies.framework.judged import hosts as hosts_of
 from fctlab.studies.framework.pictures import paint, svg
+from fctlab.studies.framework.report import html
 from fctlab.studies.framework.runner import Status
 from fctlab.studies.framework.runs import SLOWDOWN, Results, Run, metric
 from fctlab.studies.framework.study import Check, Claim, Figure, Mode, Part, Plan, Study, ratio
 from fctlab.studies.framework.verdict import Band, Computed, Exact, Number, Sign, Verdict
+from fctlab.tables import Table
 from tests.conftest import PROGRAM, SMALL, Program
 from tests.test_store import interrupt, wait_for
 
@@ -151,7 +153,60 @@ def test_the_page_of_a_saved_study_is_the_one_that_it_wrote(tmp_path: Path) -> N
     assert [series.x for series in bars.series] == [["all"], ["all"]]
     (tmp_path / "out" / "report.json").unlink()
     with pytest.raises(fctlab.SpecError, match="holds a study that has not ended"):
-        report.page(tmp_path / "out")
+        html.saved(tmp_path / "out")
+    assert report.page(tmp_path / "out").kind.startswith("store of points")  # so far
+
+
+def test_a_page_is_made_of_the_plain_report_and_what_is_beside() -> None:
+    part = {"part": "p", "paper": "2x", "counts": True, "here": "> 2.10x", "value": 2.1}
+    part |= {"bound": "lower", "ci95": None, "interval": "", "verdict": "agrees"}
+    rows = [[f"{n} ±0.1", "a sentence that is longer than what stays on one line"] for n in (1, 2)]
+
+    def claim(id: str, beyond: bool = False, **more: Any) -> dict[str, Any]:
+        said = {"claim": id, "paper": "", "here": "> 2.10x", "verdict": "agrees", "why": ""}
+        of = {"decided_by": part, "parts": [part], "flows_per_host": [20, 20], "seeds": 1}
+        return {"id": id, "beyond_the_paper": beyond, **said, **of, **more}
+
+    report: dict[str, Any] = {
+        "title": "T",
+        "paper": "P & Q",
+        "mode": "quick",
+        "seeds": 1,
+        "wall_s": 1.0,
+        "command": "fctlab study t",
+        "engine": "e",
+        "runs": dict.fromkeys(("runs", "flows", "packet_hops", "packet_hops_per_cpu_s"), 0),
+        "claims": [claim("t-1"), claim("t-1.a"), claim("t-2"), claim("t-x", beyond=True)],
+        "checks": [],
+        "notes": [],
+        "intended": [{"keys": ["a.b"], "cells": ["*"], "why": "so"}],
+        "tables": [{"table": "t", "title": "Tt", "header": ["n", "s"], "rows": rows}],
+        "advice": ["do <it>"],
+    }
+    report["runs"]["cpu_s"] = 0.0
+    spans = [html.Expected(id, "p", 3.0, None) for id in ("t-1", "t-1.a", "t-2", "t-x")]
+    page = html.page(report, html.Beside(folded=["t"], captions={"t": "C"}, expected=spans))
+    assert [section.title for section in page.sections] == [
+        "Claim by claim",
+        "Here and in the paper",
+        "Beyond the paper",
+        "Tt",
+        "What to choose",
+        "How it was done",
+        "What verdicts mean",
+    ]
+    (against,) = page.charts
+    here, paper = against.series
+    assert (list(here.x), list(here.open)) == (["t-1", "t-2"], [0, 1])  # at least so much
+    assert (list(paper.y), list(paper.open)) == ([3, 3], [0, 1])
+    _, table = page.sections[3].parts
+    assert page.sections[3].folded and isinstance(table, Table)
+    assert [column.kind for column in table.columns] == ["number", "text"]
+    text = page.html()
+    assert "do &lt;it&gt;" in text and "P &amp; Q" in text and "<summary>one by one" in text
+    assert text.index('id="t-1.a"') < text.index('id="t-2"'), "inside the row of t-1"
+    one = html.page(report, html.Beside(expected=spans[:1]))
+    assert one.charts == [], "one effect is told by its row"
 
 
 def test_a_row_tells_how_many_flows_per_host_were_run(tmp_path: Path) -> None:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 BESIDE = "page.json"
 LINES, PANEL = "lines", "panel"
 """Choices of a chart."""
+ONE_LINE = 48
+"""Letters of a cell that is not broken."""
 NUMBER = re.compile(r"[<>?]? ?[-+]?\d[\d.,]*[%x]?( (±|\[).*)?|-|")
 HOLLOW = "Hollow: at least, since the paper says so or flows had not finished."
 
@@ -185,7 +187,8 @@ def _table(found: Plain, beside: Beside) -> list[Line | Table]:
     columns = []
     for name, *cells in zip(found["header"], *found["rows"], strict=True):
         numbers = all(NUMBER.fullmatch(cell) for cell in cells)
-        columns.append(Column(name, "number" if numbers else "text"))
+        short = max(map(len, cells), default=0) <= ONE_LINE
+        columns.append(Column(name, "number" if numbers else "name" if short else "text"))
     rows = [tuple(row) for row in found["rows"]]
     caption = beside.captions.get(found["table"], "")
     return [*([Line(caption, soft=True)] if caption else []), Table("", tuple(columns), rows)]
@@ -253,7 +256,10 @@ def _series(keys: Mapping[str, str], series: pictures.Series, longest: int) -> S
 
 
 def _against(report: Plain, beside: Beside) -> Chart | None:
-    """Effects beside what the paper says: of each claim the part that decided, where it says."""
+    """Effects beside what the paper says: of each claim the part that decided, where it says.
+
+    Nothing where there is one such claim, which its row tells as well.
+    """
     ids: list[str] = []
     here: list[tuple[Plain, Expected]] = []
     for claim in report["claims"]:
@@ -265,7 +271,7 @@ def _against(report: Plain, beside: Beside) -> Chart | None:
         if part:
             ids.append(claim["id"])
             here.append((part, spans[part["part"]]))
-    if not ids:
+    if len(ids) < 2:
         return None
     ours = Series(
         {LINES: "here"},
