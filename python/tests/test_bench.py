@@ -5,12 +5,14 @@ import os
 import shutil
 import subprocess
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from fctlab import bench
-from fctlab.bench import engine, packet, points, scale
+from fctlab.bench import engine, packet, page, parallel, points, scale
 from fctlab.errors import SpecError
 from tests.conftest import PROGRAM
 
@@ -55,8 +57,11 @@ def test_points_of_a_sweep_are_held_against_plain_runs(monkeypatch: pytest.Monke
     assert list(found) == ["points.ray_s_per_point"] * (find_spec("ray") is not None)
 
 
-def test_scale_compares_sizes_and_disciplines() -> None:
+def test_scale_compares_sizes_and_disciplines(tmp_path: Path) -> None:
+    written = tmp_path / "scale.md"
+    written.write_text(f"before\n{page.BEGIN}old\n{page.END}\nafter\n")
     command = [PROGRAM, "bench", "scale", "--quick", "--runs", "2", "--json"]
+    command += ["--write", str(written)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ)
     rows = json.loads(done.stdout)["benchmarks"]
     found = {row["name"].removeprefix("scale."): row["value"] for row in rows}
@@ -69,6 +74,11 @@ def test_scale_compares_sizes_and_disciplines() -> None:
         assert (
             found[f"{name}.of_smallest"] == found[f"{name}.{speed}"] / found[f"hosts_144.{speed}"]
         )
+    gains = [value for name, value in found.items() if name.endswith(".gain")]
+    assert len(gains) == len(sizes) * len(parallel.DELAYS_US) * len(parallel.CORES)
+    text = written.read_text()
+    assert text.startswith(f"before\n{page.BEGIN}") and text.endswith(f"{page.END}\nafter\n")
+    assert "| 65,535 hosts, 400 Gbps, 60 s |" in text and "old" not in text
     for name in ports:
         assert found[f"{name}.of_fifo"] == found[f"{name}.{speed}"] / found[f"fifo.{speed}"]
 
@@ -92,6 +102,51 @@ def test_every_discipline_of_scale_has_the_same_flows_in_three_classes() -> None
         scheme = resolved[name]["scheme"]
         assert scheme["port"]["discipline"]["kind"] == name
         assert scheme["nic"]["discipline"]["kind"] == name
+
+
+def test_events_and_crossings_are_counted_by_window_and_partition() -> None:
+    # Two racks: host 0 is below leaf 0, host 1 below leaf 1; two spines, one for each partition.
+    rows = [
+        (1.0, "host 0 -> leaf 0", 5),
+        (1.0, "leaf 0 -> spine 1", 3),
+        (1.0, "leaf 0 -> spine 0", 2),
+        (1.0, "spine 1 -> leaf 1", 4),
+        (2.0, "leaf 1 -> host 1", 7),
+        (2.0, "spine 0 -> leaf 1", 2),
+    ]
+    series = pl.DataFrame(rows, schema=["time_s", "port", "packets"], orient="row")
+    counted = parallel.partitioned(series, 2)
+    # At 1 both partitions have 7 events; 3 of the second have crossed, so that it takes longer.
+    assert sorted(counted.most) == [(7, 3), (9, 2)]
+    assert (counted.events, counted.crossed) == (23, 5)
+
+
+def test_a_gain_by_hand() -> None:
+    counted = parallel.Counted([(100, 10), (60, 0)], events=240, crossed=20)
+    longest = 160 * 1e-6 + 10 * parallel.HANDOVER_S + 2 * parallel.BARRIER_S
+    assert parallel.gain(counted, 2, 1e-6) == pytest.approx(240e-6 / longest)
+    assert parallel.gain(counted, 8, 1e-6) < parallel.gain(counted, 2, 1e-6)
+
+
+def test_the_cost_of_a_study_by_hand(tmp_path: Path) -> None:
+    found = {
+        "packet_hops_per_cpu_s": 1e6,
+        "packet_hops_per_host_s": 3e6,
+        "flows_per_host_s": 500,
+        "flows_in_flight": 200,
+        "bytes_per_host": 1_000,
+        "bytes_per_flow_in_flight": 400,
+        "bytes_per_record": 30,
+    }
+    found = {f"scale.hosts_100.{name}": value for name, value in found.items()}
+    # 200 hosts, ten times as fast, for 3 s: as 6,000 host-seconds of the bench.
+    cost = page.cost(page.Study(hosts=200, gbps=100, seconds=3), found, 100)
+    assert cost == page.Cost(
+        packet_hops=1.8e10, core_hours=5, memory_bytes=200 * 1_800, storage_bytes=9e7
+    )
+    (tmp_path / "page.md").write_text("nothing")
+    with pytest.raises(SpecError, match="no lines"):
+        page.write(tmp_path / "page.md", [])
 
 
 @pytest.mark.parametrize(

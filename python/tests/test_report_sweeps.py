@@ -119,17 +119,39 @@ def test_a_sweep_without_axes_has_its_schemes_side_by_side(tmp_path: Path) -> No
     assert [s.y for s in chart.series[:1]] != [[None, None]]
 
 
-def test_a_swept_specification_has_a_line_per_sli(tmp_path: Path) -> None:
+def test_a_swept_specification_has_verdicts_and_slis(browser: Any, tmp_path: Path) -> None:
     (tmp_path / "slo.toml").write_text(
         '[network]\nlink = "10Gbps"\nrtt = "10us"\n[[classes]]\nname = "web"\n'
         'flowsizes = { kind = "uniform", sizes = ["1KB", "9KB"] }\nload = 0.3\nslo = "tail < 9.0"\n'
         'slis = [{ name = "tail", metric = "p99" }, { name = "mid", metric = "p50" }]\n'
     )
-    tables = {"specification": str(tmp_path / "slo.toml"), "axes": {"classes.web.load": [0.2, 0.4]}}
-    sweep.sweep(tables, out=tmp_path / "out")
-    (chart,) = report.page(tmp_path / "out").charts
-    assert [series.keys["sli"] for series in chart.series] == ["web tail", "web mid"]
-    assert all(len(series.y) == 2 for series in chart.series)
+    tables = {
+        "specification": str(tmp_path / "slo.toml"),
+        "axes": {"classes.web.load": [0.2, 0.4], "network.rtt": ["10us", "20us"]},
+        "seeds": 2,
+    }
+    out = tmp_path / "out"
+    found = sweep.sweep(tables, out=out)
+    page = report.page(out)
+    assert [chart.id for chart in page.charts] == ["verdicts", "along", "over"]
+    assert page.headlines[0].text == "Every SLO is met at 4 of 4 points."
+    tail = next(s for s in page.charts[1].series if s.keys["sli"] == "tail (slowdown)")
+    rows = found.summary.filter(sli="tail")
+    assert list(tail.y) == pytest.approx(rows["value"].to_list(), rel=1e-3)
+    low = (rows["value"] - rows["value_ci95"]).to_list()
+    assert list(tail.low) == pytest.approx(low, rel=1e-3) and tail.marks == [9.0]
+    report.write(out)
+    assert Opened(browser, out / "report.html").wrong == []
+    # The same of the store alone; SLIs alone where the points are elsewhere.
+    assert [chart.id for chart in report.page(out / "store").charts] == [
+        "verdicts",
+        "along",
+        "over",
+    ]
+    (out / "store").rename(tmp_path / "elsewhere")
+    charts = report.page(out).charts
+    assert [chart.id for chart in charts] == ["one", "two"]
+    assert [series.keys["sli"] for series in charts[0].series] == ["web tail", "web mid"]
 
 
 def test_places_of_sparse_cells() -> None:
@@ -159,6 +181,7 @@ def test_places_of_sparse_cells() -> None:
             "holds no result; a page is made of what --out of run, .* wrote, or a store",
         ),
         ("scenario.json", "{", "scenario.json: is not JSON"),
+        ("classes.toml", "# Classes, by fctlab fit.", r"holds a result that has no page \(fit\)"),
     ],
 )
 def test_what_has_no_page_is_one_error(tmp_path: Path, file: str, content: str, told: str) -> None:

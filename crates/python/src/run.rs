@@ -131,6 +131,12 @@ impl From<Told> for RunOutcome {
 #[pyclass(frozen, module = "fctlab._native")]
 pub struct Prepared(Arc<prepared::Prepared>);
 
+impl From<prepared::Prepared> for Prepared {
+    fn from(prepared: prepared::Prepared) -> Self {
+        Prepared(Arc::new(prepared))
+    }
+}
+
 #[pymethods]
 impl Prepared {
     /// Every default filled in and every preset merged, as JSON.
@@ -161,7 +167,7 @@ pub(crate) fn prepare(
     let scenario = value(json)?;
     call(py, move |_| {
         let prepared = fctlab_fabric::prepare::prepare(scenario, &sets, &folder);
-        Ok(Prepared(Arc::new(prepared.map_err(spec_error)?)))
+        Ok(Prepared::from(prepared.map_err(spec_error)?))
     })
 }
 

@@ -16,12 +16,12 @@ from fctlab.scenario import Scenario
 
 ENGINE_ALONE = """
 import importlib.util, sys
-file, flows_out = sys.argv[1:]
+file, flows_out, recordings_out = sys.argv[1:]
 spec = importlib.util.spec_from_file_location("_native", file)
 native = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(native)
 prepared = native.prepare(sys.stdin.read(), [], "")
-print(native.run(prepared, flows_out or None).report())
+print(native.run(prepared, flows_out or None, recordings_out or None).report())
 """
 
 
@@ -32,7 +32,10 @@ def reference() -> Scenario:
 
 
 def alone(
-    scenario: dict[str, Any], tool: Sequence[str] = (), flows_out: Path | None = None
+    scenario: dict[str, Any],
+    tool: Sequence[str] = (),
+    flows_out: Path | None = None,
+    recordings_out: Path | None = None,
 ) -> tuple[dict[str, Any], str]:
     """Runs a scenario.
 
@@ -40,6 +43,7 @@ def alone(
         scenario: resolved.
         tool: a command that the process runs under, such as valgrind.
         flows_out: where flow records go as Parquet; otherwise they are held until the end.
+        recordings_out: a directory for what recorders write.
 
     Returns:
         The report, and what the process wrote to stderr.
@@ -49,7 +53,8 @@ def alone(
     """
     assert _native.__file__ is not None
     python = [sys.executable, "-I", "-S", "-c", ENGINE_ALONE]
-    command = [*tool, *python, _native.__file__, str(flows_out or "")]
+    files = (str(flows_out or ""), str(recordings_out or ""))
+    command = [*tool, *python, _native.__file__, *files]
     done = subprocess.run(command, input=json.dumps(scenario), text=True, capture_output=True)
     if done.returncode != 0:
         raise InternalError(done.stderr)

@@ -1,7 +1,8 @@
 """What size costs the packet engine, and what ports that choose cost it.
 
 Speed and memory at three sizes of fabric with the same traffic per host, over the same simulated
-time from an empty network; and on the smallest fabric the same flows under each discipline.
+time from an empty network; on the smallest fabric the same flows under each discipline; and what
+many cores would make of it (:mod:`fctlab.bench.parallel`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fctlab.bench import parallel
 from fctlab.bench.engine import alone, reference
 from fctlab.scenario import Scenario
 
@@ -45,10 +47,12 @@ class Size:
     """Simulated time on each of them."""
     flows: int
     """Flows through each discipline."""
+    windows: int
+    """In which events are counted."""
 
 
-FULL = Size(hosts=tuple(FABRICS), simulated="4ms", flows=1_000)
-QUICK = Size(hosts=(144, 1_024), simulated="200us", flows=20)
+FULL = Size(hosts=tuple(FABRICS), simulated="4ms", flows=1_000, windows=20)
+QUICK = Size(hosts=(144, 1_024), simulated="200us", flows=20, windows=2)
 MANY_FLOWS = 10**9
 """More than start in any of these times."""
 ONE_PACKET = {"kind": "fixed", "size": "1KB"}
@@ -57,8 +61,12 @@ PAIR = {"kind": "star", "senders": 1, "host_rate": "10Gbps", "base_rtt": "16us"}
 
 
 def measure(size: Size, runs: int, say: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Speed and memory by hosts, speed by discipline."""
-    return [*_fabrics(size, runs, say), *_ports(size, runs, say)]
+    """Speed and memory by hosts, speed by discipline, predictions for many cores."""
+    fabrics = list(_fabrics(size, runs, say))
+    found = {row["name"]: row["value"] for row in fabrics}
+    speeds = {hosts: found[f"scale.hosts_{hosts}.packet_hops_per_cpu_s"] for hosts in size.hosts}
+    predicted = parallel.measure(fabric, speeds, size.windows, say)
+    return [*fabrics, *_ports(size, runs, say), *predicted]
 
 
 def fabric(hosts: int) -> Scenario:
@@ -91,9 +99,12 @@ def _fabrics(size: Size, runs: int, say: Callable[[str], None]) -> Iterator[dict
         counters = report["counters"]
         speed, flows = statistics.median(speeds), counters["peak_flows_in_flight"]
         first = first or speed
+        host_s = hosts * report["perf"]["simulated_s"]
         ran = f"{size.simulated} of web search at load 0.6, {counters['packet_hops']:,} packet-hops"
         rows: tuple[tuple[str, float, str, str], ...] = (
             ("packet_hops_per_cpu_s", speed, "packet-hops/s", f"{ran}; {_spread(speeds)}"),
+            ("packet_hops_per_host_s", counters["packet_hops"] / host_s, "1/s", ran),
+            ("flows_per_host_s", counters["flows_started"] / host_s, "flows/s", "started"),
             ("of_smallest", speed / first, "x", f"of the speed at {size.hosts[0]} hosts"),
             ("bytes_per_host", (idle - least) / hosts, "B", "peak where one packet is sent"),
             ("flows_in_flight", flows, "flows", "at the peak"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -23,12 +24,19 @@ def bench(
     ] = None,
     runs: Annotated[int, typer.Option(help="Runs of each, of which the median counts.")] = 3,
     quick: Annotated[bool, typer.Option(help="A short run of small fabrics (scale).")] = False,
+    write: Annotated[
+        Path | None, typer.Option(help="Put the tables into this page (scale): docs/scale.md.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure the engines on this machine with the reference scenario."""
     from fctlab import bench as benchmarks
 
     found = benchmarks.measure(area, flows, runs, say, quick)
+    if write is not None:
+        from fctlab.bench import page
+
+        page.write(write, found)
     if as_json:
         show_json({"benchmarks": found})
         return

@@ -199,7 +199,7 @@ def _off(made: Weighting) -> Chart:
         "By how much of its threshold the worst SLI is beyond it; to the left of 0 every SLO still "
         "holds. Where nothing is drawn the link is overloaded.",
         Axis("forecast", words=True, states=[words.off(row) for row in made.off_forecast]),
-        Axis("loss of the worst class, as a share of its threshold", centre=0),
+        Axis("loss of the worst class", centre=0),
         series,
     )
 

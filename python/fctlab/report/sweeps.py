@@ -8,13 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from fctlab.errors import SpecError
-from fctlab.report import runs
+from fctlab.report import runs, whatifs
 from fctlab.report.charts import Axis, Chart, Choice, Dimension, Series, rounded, slices
 from fctlab.report.flows import ALL, ends
 from fctlab.report.grids import Places
 from fctlab.report.page import Page, Section
+from fctlab.report.plans import headlines
+from fctlab.report.predicted import judged, plain_cell
 from fctlab.results import kinds
 from fctlab.results.points import PointStore
+from fctlab.slo import words as slo_words
+from fctlab.slo.types import Point, WhatIf
 from fctlab.sweep import saved, words
 from fctlab.sweep.grid import show
 from fctlab.sweep.saved import Saved
@@ -42,20 +46,49 @@ def of_store(directory: Path) -> Page:
 
 
 def _page(found: Saved, directory: Path, what: str) -> Page:
+    points = judged(found, directory) if found.kind == "specification" else []
+    if points:
+        return _of_slos(found, points, directory, what)
     charts = _scenarios(found) if found.kind == "scenario" else _specifications(found)
+    choices = [_schemes(found)] if found.schemes else []
+    drawn = [Section("What the axes do", charts=charts)] if charts else []
+    return _around(found, directory, what, choices, drawn)
+
+
+def _around(
+    found: Saved, directory: Path, what: str, choices: Sequence[Choice], drawn: Sequence[Section]
+) -> Page:
+    """A page with what every sweep has, around its charts."""
     decided = words.decisions(found, MOST_ROWS)
     return Page(
         title=found.sweep,
         kind=f"{what}, {found.kind}s",
         facts=_facts(found),
-        choices=[_schemes(found)] if found.schemes else [],
+        choices=choices,
         sections=[
             *([Section("Enough seeds?", decided)] if decided else []),
-            *([Section("What the axes do", charts=charts)] if charts else []),
+            *drawn,
             Section("Results", words.summary(found, MOST_ROWS)),
         ],
         beside=kinds.SUMMARY if (directory / kinds.SUMMARY).is_file() else "",
     )
+
+
+def _of_slos(found: Saved, points: Sequence[Point], directory: Path, what: str) -> Page:
+    """The page of swept specifications: as that of a what-if, over any number of axes."""
+    cells = [plain_cell(cell) for cell in found.cells]
+    places = Places(cells)
+    there: list[Point | None] = [None] * places.count
+    for cell, point in zip(cells, points, strict=True):
+        there[places.place(cell)] = point
+    told = slo_words.regions(WhatIf(spec=found.sweep, paths=(), points=tuple(points)))
+    drawn = []
+    if places.dimensions and told:
+        drawn.append(Section("Where SLOs hold", charts=[whatifs.verdicts(places, there)]))
+    if places.dimensions:
+        drawn.append(Section("SLIs", charts=whatifs.slis(places, there)))
+    page = _around(found, directory, what, [whatifs.classes(there, several=True)], drawn)
+    return replace(page, headlines=headlines(told))
 
 
 def _facts(found: Saved) -> list[tuple[str, str]]:
@@ -213,7 +246,7 @@ def _ratios_of(
 
 
 def _specifications(found: Saved) -> list[Chart]:
-    """SLIs against an axis and over two."""
+    """SLIs against an axis and over two, from the summary alone."""
     places = _places(found, found.axes)
     if not places.dimensions:
         return []
@@ -275,7 +308,8 @@ def _charts(
             Chart(
                 "two",
                 "Over two axes",
-                "Point at a cell for its interval. > : at least, since flows had not finished.",
+                "Point at a cell for its interval. > : at least, since flows had not finished. Of "
+                "ratios, blue is less than the baseline and orange more.",
                 "map",
                 grid[0].axis,
                 axis,

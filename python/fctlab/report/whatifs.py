@@ -40,6 +40,7 @@ def of_whatif(directory: Path) -> Page:
     for cell, point in zip(cells, found.points, strict=True):
         points[places.place(cell)] = point
     judged = any(each.verdict for point in found.points for each in point.classes)
+    charts = slis(places, points)
     ranges = [(path, _ends([cell[path] for cell in cells])) for path in found.paths]
     return Page(
         title=found.spec or directory.resolve().name,
@@ -47,14 +48,25 @@ def of_whatif(directory: Path) -> Page:
         headlines=headlines(words.regions(found)),
         advice=words.after_whatif(found, str(spec)),
         facts=[*ranges, *facts(kinds.read_json(spec))],
-        choices=[_classes(found, several=True)],
+        command=_command(found, spec),
+        choices=[classes(points, several=True)],
         sections=[
-            *([Section("Where SLOs hold", charts=[_verdicts(places, points)])] if judged else []),
-            Section("SLIs", charts=_slis(found, places, points)),
+            *([Section("Where SLOs hold", charts=[verdicts(places, points)])] if judged else []),
+            *([Section("SLIs", charts=charts)] if charts else []),
             Section("Results", cut(words.whatif(found), MOST_ROWS, kinds.WHATIF[0])),
         ],
         beside=" and ".join(kinds.WHATIF),
     )
+
+
+def _command(found: WhatIf, spec: Path) -> str:
+    """What asks the same again."""
+    varied = []
+    for number, name in enumerate(found.paths):
+        path, _, unit = name.removesuffix(")").partition(" (")
+        values = dict.fromkeys(f"{point.at[number]:g}{unit}" for point in found.points)
+        varied.append(f"--vary {path}={','.join(values)}")
+    return f"fctlab whatif {spec} {' '.join(varied)}"
 
 
 def _ends(values: Sequence[float]) -> str:
@@ -62,21 +74,30 @@ def _ends(values: Sequence[float]) -> str:
     return f"{different[0]:g} to {different[-1]:g}, {len(different)} values"
 
 
-def _classes(found: WhatIf, *, several: bool) -> Choice:
-    names = [(each.name, each.name) for each in found.points[0].classes]
+def _first(points: Sequence[Point | None]) -> Point:
+    return next(point for point in points if point is not None)
+
+
+def classes(points: Sequence[Point | None], *, several: bool) -> Choice:
+    """A choice of the classes of all points."""
+    names = [(each.name, each.name) for each in _first(points).classes]
     return Choice("class", "Classes" if several else "Class", names, several=several)
 
 
-def _verdicts(places: Places, points: Sequence[Point | None]) -> Chart:
-    """Verdicts of each class, and of all together, over the values."""
+def verdicts(places: Places, points: Sequence[Point | None]) -> Chart:
+    """Verdicts of each class, and of all together, over the values.
+
+    Args:
+        places: of the points.
+        points: at each place what is predicted there, if anything is.
+    """
     names = [each.name for point in points if point for each in point.classes]
     columns = [EVERY, *dict.fromkeys(names)]
-    classes = Dimension(Axis("class", words=True), columns, columns)
-    grid = [*places.dimensions, classes]
-    verdicts = []
+    grid = [*places.dimensions, Dimension(Axis("class", words=True), columns, columns)]
+    cells = []
     for point in points:
         found = {each.name: each.verdict for each in point.classes} if point else {}
-        verdicts += [words.worst(found.values()), *(found.get(name) for name in columns[1:])]
+        cells += [words.worst(found.values()), *(found.get(name) for name in columns[1:])]
     return Chart(
         "verdicts",
         "Verdicts",
@@ -85,21 +106,28 @@ def _verdicts(places: Places, points: Sequence[Point | None]) -> Chart:
         "map",
         grid[0].axis,
         Axis("SLO", words=True, states=words.VERDICTS),
-        [Series({}, (), verdicts)],
+        [Series({}, (), cells)],
         choices=slices(grid, 2),
         grid=grid,
     )
 
 
-def _slis(found: WhatIf, places: Places, points: Sequence[Point | None]) -> list[Chart]:
-    """SLIs along a value and, of two values, over both."""
+def slis(places: Places, points: Sequence[Point | None]) -> list[Chart]:
+    """SLIs along a value and, of two values, over both; nothing without SLIs.
+
+    Args:
+        places: of the points.
+        points: at each place what is predicted there, if anything is.
+    """
     series, axes = [], {}
-    for k, each in enumerate(found.points[0].classes):
+    for k, each in enumerate(_first(points).classes):
         for i, sli in enumerate(each.slis):
             name = f"{sli.name} ({sli.attr})"
             axes[name] = AXES[sli.attr]
-            classes = [point.classes[k] if point else None for point in points]
-            series.append(_series({"class": each.name, "sli": name}, classes, i))
+            here = [point.classes[k] if point else None for point in points]
+            series.append(_series({"class": each.name, "sli": name}, here, i))
+    if not series:
+        return []
     choice = Choice("sli", "SLI", [(name, name) for name in axes])
     grid = places.dimensions
     charts = [
@@ -121,13 +149,13 @@ def _slis(found: WhatIf, places: Places, points: Sequence[Point | None]) -> list
         charts.append(
             Chart(
                 "over",
-                "Over both values",
+                "Over two values",
                 "Point at a cell for its interval and verdict.",
                 "map",
                 grid[0].axis,
                 axes,
                 series,
-                choices=[*slices(grid, 2), _classes(found, several=False), choice],
+                choices=[*slices(grid, 2), classes(points, several=False), choice],
                 by="sli",
                 grid=grid,
             )

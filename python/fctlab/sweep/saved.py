@@ -22,7 +22,7 @@ MOST_POINTS = 20_000
 """Of a bare store: every one of them is read."""
 FIRST = ("traffic.load", "name")
 """Paths that are axes before others that say the same."""
-NO_AXES = ("seed", "base_rtt_s", "scheme.name", "cc.scheme")
+NO_AXES = ("seed", "base_rtt_s", "scheme.name")
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -171,7 +171,7 @@ def of_store(store: PointStore, name: str) -> Saved:
         message = f"holds {len(keys):,} points, none of a scenario or a specification"
         raise SpecError(str(store.directory), message)
     kind, there = max(by_kind.items(), key=lambda pair: len(pair[1]))
-    schemes = [str(flat.get("scheme.name") or flat.get("cc.scheme")) for flat, _, _ in there]
+    schemes = [str(flat.get("scheme.name", "")) for flat, _, _ in there]
     axes = axes_of([flat for flat, _, _ in there], schemes)
     cells: dict[str, int] = {}
     found_cells: list[dict[str, Any]] = []

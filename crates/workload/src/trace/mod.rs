@@ -1,4 +1,4 @@
-//! Traces: flows replayed exactly from a CSV or Parquet file (`trace = "flows.csv"`).
+//! Traces: flows replayed exactly from a CSV or Parquet file (`trace = "flows.csv"`), or from memory.
 //!
 //! Columns, in any order; others are ignored:
 //!
@@ -13,19 +13,24 @@
 //! exactly; lines that start with `#` are comments. Parquet columns may hold
 //! integers or floats. A file is read twice, row by row: once to check all of
 //! it and to learn its classes, once to replay it. Memory does not grow with it.
+//! [`Rows`] in memory are for programs: text names a file.
 
 mod csv;
+mod memory;
 mod parquet;
 mod rows;
 mod table;
 
-pub use table::flows_of;
-
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use fctlab_core::{Bytes, PacketFormat, SpecError, Time};
+use serde::{Deserialize, Serialize};
 
+pub use self::memory::{RowOfFlow, Rows};
+pub use self::table::flows_of;
 use crate::demand::{Demand, Matrix};
 use crate::sizes::{MAX_SIZE, allowed};
 use crate::spec::DEFAULT_CLASS;
@@ -39,6 +44,32 @@ const CLASS_COLUMNS: [&str; 2] = ["traffic_class", "class"];
 
 /// Flows from which on a trace has a load.
 const LEAST_FLOWS: u64 = 1_000;
+
+/// Where a trace is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, from = "PathBuf")]
+pub enum TraceSource {
+    /// A CSV or Parquet file.
+    File(PathBuf),
+    /// In memory; it has no text.
+    #[serde(skip_serializing)]
+    Rows(Arc<Rows>),
+}
+
+impl From<PathBuf> for TraceSource {
+    fn from(file: PathBuf) -> Self {
+        TraceSource::File(file)
+    }
+}
+
+impl fmt::Display for TraceSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TraceSource::File(file) => file.display().fmt(f),
+            TraceSource::Rows(_) => f.write_str("flows in memory"),
+        }
+    }
+}
 
 /// A row as it is in the file.
 #[derive(Debug, Default)]
@@ -87,17 +118,22 @@ impl Row {
     }
 }
 
-/// A file of rows.
+/// Rows, one after the other.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "one per stream, which boxes it")]
 enum Reader {
     Csv(csv::Reader),
     Parquet(parquet::Reader),
+    Rows(memory::Reader),
 }
 
 impl Reader {
-    /// Opens a file; Parquet by its extension, CSV otherwise.
-    fn open(file: &Path) -> Result<Self, String> {
+    /// Opens a trace; a file is Parquet by its extension, CSV otherwise.
+    fn open(source: &TraceSource) -> Result<Self, String> {
+        let file = match source {
+            TraceSource::File(file) => file,
+            TraceSource::Rows(rows) => return Ok(Reader::Rows(memory::Reader::open(rows))),
+        };
         match file.extension() {
             Some(e) if e.eq_ignore_ascii_case("parquet") => {
                 parquet::Reader::open(file).map(Reader::Parquet)
@@ -109,6 +145,7 @@ impl Reader {
         match self {
             Reader::Csv(r) => r.class_column(),
             Reader::Parquet(r) => r.class_column(),
+            Reader::Rows(_) => Some(CLASS_COLUMNS[0]),
         }
     }
     /// Reads the next row; false at the end of the file.
@@ -116,6 +153,7 @@ impl Reader {
         match self {
             Reader::Csv(r) => r.read(row),
             Reader::Parquet(r) => r.read(row),
+            Reader::Rows(r) => r.read(row),
         }
     }
     /// Where the row that was read last is in the file.
@@ -123,6 +161,7 @@ impl Reader {
         match self {
             Reader::Csv(r) => format!("line {}", r.line()),
             Reader::Parquet(r) => format!("row {}", r.row()),
+            Reader::Rows(r) => format!("row {}", r.row()),
         }
     }
 }
@@ -200,7 +239,7 @@ impl Classes {
 /// A checked trace, being replayed.
 #[derive(Debug)]
 pub(crate) struct Trace {
-    file: PathBuf,
+    source: TraceSource,
     reader: Reader,
     row: Row,
     hosts: u32,
@@ -275,24 +314,25 @@ impl Summary {
 }
 
 impl Trace {
-    /// Opens `file`, checks all of it and returns to its start. Flows are of
-    /// the class `class` when the file does not say.
+    /// Opens a trace, checks all of it and returns to its start. Flows are of
+    /// the class `class` when it does not say.
     ///
     /// # Errors
     /// The first mistake, with the file, its line (CSV) or row (Parquet, from
     /// 1) and what is allowed there.
     pub(crate) fn open(
-        file: &Path,
+        source: &TraceSource,
         class: Option<&str>,
         hosts: u32,
         format: &PacketFormat,
         limits: Limits,
     ) -> Result<(Self, Summary), SpecError> {
-        let reader = Reader::open(file).map_err(|message| in_file(file, &message))?;
+        let wrong = |message: String| in_source(source, &message);
+        let reader = Reader::open(source).map_err(wrong)?;
         let mut classes = Classes::default();
         match (reader.class_column(), class) {
             (Some(column), Some(_)) => {
-                let message = format!("has no meaning: {} has a column {column}", file.display());
+                let message = format!("has no meaning: {source} has a column {column}");
                 return Err(SpecError::new("class", message));
             }
             (Some(_), None) => {}
@@ -301,7 +341,7 @@ impl Trace {
                 .push(class.unwrap_or(DEFAULT_CLASS).to_owned()),
         }
         let mut trace = Trace {
-            file: file.to_owned(),
+            source: source.clone(),
             reader,
             row: Row::default(),
             hosts,
@@ -318,12 +358,12 @@ impl Trace {
             }
         }
         if trace.read == 0 {
-            return Err(in_file(file, "has no flows; at least one is needed"));
+            return Err(wrong("has no flows; at least one is needed".into()));
         }
         trace.rows = Some(trace.read);
         trace.read = 0;
         trace.last_start = Time::ZERO;
-        trace.reader = Reader::open(file).map_err(|message| in_file(file, &message))?;
+        trace.reader = Reader::open(source).map_err(wrong)?;
         Ok((trace, summary))
     }
 
@@ -352,8 +392,8 @@ impl Trace {
             } else {
                 ""
             };
-            in_file(
-                &self.file,
+            in_source(
+                &self.source,
                 &format!("{changed}{}: {message}", self.reader.place()),
             )
         })
@@ -377,9 +417,9 @@ impl Trace {
     }
 }
 
-/// An error in `file`.
-fn in_file(file: &Path, message: &str) -> SpecError {
-    SpecError::new("trace", format!("{}: {message}", file.display()))
+/// An error in a trace.
+fn in_source(source: &TraceSource, message: &str) -> SpecError {
+    SpecError::new("trace", format!("{source}: {message}"))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ const MARKERS = ["circle", "square", "triangle-up", "diamond", "triangle-down", 
 const PHONE = 600; // pixels
 const MANY = 60; // steps that nobody tells from a line
 const CELL = 44; // pixels of a map's cell that a number fits into
+const ROWS = 45; // of a map that numbers fit into
 const LOW_TO_HIGH = [[0, "#0072B2"], [0.5, "#F4F1EA"], [1, "#D55E00"]]; // around a centre
 
 const page = JSON.parse(document.getElementById("data").textContent);
@@ -147,7 +148,8 @@ function map(chart, series, width) {
     y.states.length ? (value == null ? null : y.states.indexOf(value)) : y.log ? (value > 0 ? Math.log10(value) : null) : value);
   const known = values.filter((value) => value != null);
   const [low, high] = [Math.min(...known), Math.max(...known)];
-  const fits = width / across.values.length > CELL + (width < PHONE ? 0 : 10);
+  const needed = y.states.length ? CELL / 2 : width < PHONE ? CELL : 1.25 * CELL;
+  const fits = width / across.values.length > needed && up.values.length < ROWS;
   const signs = { met: "✓", violated: "✗", undecided: "?" };
   const text = series.y.map((value, k) => value == null ? "" : y.states.length ? signs[value] ?? value :
     `${open.has(k) ? "> " : ""}${told(y, Number(value.toPrecision(3)))}`);
@@ -164,7 +166,8 @@ function map(chart, series, width) {
   const number = (value) => told(y, Number((y.log ? 10 ** value : value).toPrecision(3)));
   return {
     type: "heatmap", x: across.labels, y: up.labels, z: rows(values), text: rows(text),
-    texttemplate: fits || y.states.length ? "%{text}" : "", textfont: y.states.length ? { size: 18 } : {}, xgap: 2, ygap: 2, hoverongaps: false, ...colours,
+    texttemplate: fits ? "%{text}" : "", textfont: y.states.length ? { size: 18 } : {},
+    xgap: fits ? 2 : 0, ygap: fits ? 2 : 0, hoverongaps: false, ...colours,
     customdata: rows(at.map((k) => note(chart, series, k))),
     hovertemplate: `${escaped(across.axis.title)} %{x}<br>${escaped(up.axis.title)} %{y}<br>%{customdata}<extra></extra>`,
     colorbar: {
@@ -180,7 +183,7 @@ function units(found) {
 }
 
 // An axis; a logarithmic one gets its range and ticks here, so that few decades have several of them.
-function scale(found, values) {
+function scale(found, values, narrow = false) {
   const common = {
     title: { text: found.title, standoff: 10 }, gridcolor: css("--line"), linecolor: css("--soft"),
     zeroline: false, automargin: true, fixedrange: true,
@@ -193,7 +196,8 @@ function scale(found, values) {
   const margin = Math.max(0.05 * (high - low), 0.1);
   const decades = Array.from({ length: Math.ceil(high + margin) - Math.floor(low - margin) + 1 },
     (_, i) => Math.floor(low - margin) + i);
-  const digits = high - low < 0.7 ? [1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9] : high - low < 3 ? [1, 2, 5] : [1];
+  const several = narrow ? [1, 1.5, 2, 3, 5, 7] : [1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9];
+  const digits = high - low < 0.7 ? several : high - low < (narrow ? 1 : 3) ? [1, 2, 5] : [1];
   const tickvals = decades.flatMap((decade) => digits.map((digit) => digit * 10 ** decade));
   return {
     ...common, type: "log", range: [low - margin, high + margin], tickvals,
@@ -247,17 +251,24 @@ function layout(chart, series, width) {
     paper_bgcolor: "transparent", plot_bgcolor: "transparent",
     font: { family: css("--font"), size: 13, color: css("--text") },
     hoverlabel: { bgcolor: css("--page"), bordercolor: css("--soft"), font: { color: css("--text") } },
-    xaxis: scale(x, extent(series, "x")), yaxis: scale(y, extent(series, "y")), showlegend: Boolean(chart.lines),
+    xaxis: scale(x, extent(series, "x")), yaxis: scale(y, extent(series, "y"), small && chart.kind === "dots"), showlegend: Boolean(chart.lines),
     legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom", itemclick: false, itemdoubleclick: false },
   };
 }
 
 function dotsLayout(chart, series, width) {
   const drawn = layout(chart, series, width);
-  const words = new Set(extent(series, "x"));
+  const small = width < PHONE;
+  const there = new Set(extent(series, "x"));
+  const words = axis(chart, "x").states.filter((word) => there.has(word));
+  // On a phone a label has two lines, and needs no title beside it.
+  const labels = words.map((word) => small ? escaped(word).replace(" ", "<br>") : escaped(word));
   return {
-    ...drawn, height: Math.max(180, 110 + 30 * words.size), xaxis: drawn.yaxis,
-    yaxis: { ...drawn.xaxis, autorange: "reversed", categoryorder: "array", categoryarray: axis(chart, "x").states },
+    ...drawn, height: Math.max(180, 110 + (small ? 42 : 30) * words.length), xaxis: { ...drawn.yaxis, tickangle: 0 },
+    yaxis: {
+      ...drawn.xaxis, autorange: "reversed", categoryorder: "array", categoryarray: words,
+      tickvals: words, ticktext: labels, ...(small ? { title: { text: "" } } : {}),
+    },
   };
 }
 

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from fctlab.jobs import Told, deaf
-from fctlab.slo import bottleneck, planning
+from fctlab.slo import planning
 from fctlab.studies.framework.asked import asked, of_each
 from fctlab.studies.framework.lab import Stated, claim
 from fctlab.studies.framework.pictures import INK
@@ -41,7 +41,7 @@ MEAN, MOST = 0.10, 0.25
 called accurate; the paper has no figure."""
 LONG = 0.10
 """The same for the mean slowdown of long flows, as a share."""
-SCHEMES = dict(zip(("DCTCP", "HPCC"), bottleneck.SCHEMES.items(), strict=True))
+SCHEMES = dict(zip(("DCTCP", "HPCC"), planning.schemes().items(), strict=True))
 """Of the packet engine: the preset that has the windows of each, called like it, and table 2's."""
 
 FROM_R = "table 2, from R(t)"
@@ -141,7 +141,7 @@ def _compared(
 ) -> dict[str, dict[str, Any]]:
     """By class, what `Compared` has: packets, the model's windows, and other specifications."""
     drawn = planning.flows(spec, flows)
-    run, _ = bottleneck.replay(spec, drawn, told=told)
+    run, _ = planning.replay(spec, drawn, told=told)
     slowdowns = {"packet": run["slowdown"].to_numpy(), "windows": drawn["slowdown"].to_numpy()}
     for which, other in others.items():
         slowdowns[which] = planning.flows(other, flows)["slowdown"].to_numpy()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fctlab.peers import ns3
-from fctlab.slo import bottleneck, planning
+from fctlab.slo import planning
 from fctlab.studies.framework.lab import claim
 from fctlab.studies.framework.runs import Results
 from fctlab.studies.framework.study import Check, Mode, Part, Table
@@ -53,7 +53,6 @@ PAYLOAD_BYTES, HEADER_BYTES = 1000, 48
 NS3 = {
     "leaves": 1,
     "spines": 1,
-    "hosts_per_leaf": bottleneck.SENDERS + 1,
     "host_rate": "100Gbps",
     "fabric_rate": "100Gbps",
     "link_delay": "2500ns",
@@ -65,7 +64,7 @@ NS3 = {
     "lead": "100us",
     "msl": "50us",
 }
-"""The star of `bottleneck`: a propagation RTT of 10 us over four links, DCTCP's K of 300 KB, a
+"""The star of `planning.replay`: a propagation RTT of 10 us over four links, DCTCP's K of 300 KB, a
 BDP at once, buffers that lose nothing. ns-3 looks for a packet's connection in a list, so
 connections open late and are forgotten soon: with 1 ms and 10 ms Google's many take 3 times as
 long."""
@@ -95,7 +94,7 @@ def timed(mix: Mix, load: float, seed: int, mode: Mode) -> Timed:
     planning.ask("speed", spec=spec, flows=count)
     model_s = time.process_time() - begin
     drawn = planning.flows(spec, count)
-    _, result = bottleneck.replay(spec, drawn, SCHEME)
+    _, result = planning.replay(spec, drawn, scheme=SCHEME)
     ours = (len(drawn), model_s, result.perf["cpu_s"])
     if ns3.missing():
         return Timed(*ours, math.nan, 0.0, None)
@@ -104,7 +103,7 @@ def timed(mix: Mix, load: float, seed: int, mode: Mode) -> Timed:
     packets = np.cumsum(2 * np.ceil(sizes / PAYLOAD_BYTES) + PER_CONNECTION)
     first = max(1, int((packets <= NS3_PACKETS[mode]).sum()))
     share = float(packets[first - 1] / packets[-1])
-    done, fcts = _through_ns3(drawn.head(first), seed)
+    done, fcts = _through_ns3(result.flows.head(first))
     slowdowns = {"packet": fcts / (drawn["fct_s"] / drawn["slowdown"]).head(first).to_numpy()}
     for control, name in CONTROLS.items():
         found = planning.flows(specification(mix, load, seed, control), count)
@@ -112,17 +111,16 @@ def timed(mix: Mix, load: float, seed: int, mode: Mode) -> Timed:
     return Timed(*ours, done.cpu_s / share, share, compare(sizes[:first], slowdowns))
 
 
-def _through_ns3(drawn: pl.DataFrame, seed: int) -> tuple[ns3.Replay, NDArray[np.float64]]:
+def _through_ns3(flows: pl.DataFrame) -> tuple[ns3.Replay, NDArray[np.float64]]:
     """Counters, and FCTs to the ACK: ns-3's end with the last byte at the receiver."""
     import polars as pl
 
-    senders = np.random.default_rng(seed).integers(0, bottleneck.SENDERS, len(drawn))
+    rows = flows.select("start_s", "size_bytes", "src", "dst")
+    hosts = rows["dst"][0] + 1
     with tempfile.TemporaryDirectory(prefix="fctlab-") as folder:
         trace, out = Path(folder) / "flows.csv", Path(folder) / "fcts.csv"
-        rows = drawn.select("start_s", "size_bytes")
-        rows = rows.with_columns(src=pl.Series(senders), dst=pl.lit(bottleneck.SENDERS))
         rows.write_csv(trace)
-        done = ns3.replay(trace, out, NS3)
+        done = ns3.replay(trace, out, {**NS3, "hosts_per_leaf": hosts})
         fcts = pl.read_csv(out, schema_overrides={"fct_s": pl.Float64})["fct_s"]
     return done, fcts.to_numpy() + 5e-6
 

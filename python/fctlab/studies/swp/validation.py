@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from fctlab.jobs import Told, deaf
-from fctlab.slo import bottleneck, planning
+from fctlab.slo import planning
 from fctlab.slo.types import ClassPrediction
 from fctlab.studies.framework.asked import asked, of_each
 from fctlab.studies.framework.lab import claim
@@ -189,7 +189,7 @@ def judged(
     while True:
         drawn = planning.flows(resolved, count)
         until_s = float(drawn["start_s"][-1])
-        run, _ = bottleneck.replay(resolved, drawn, told=told)
+        run, _ = planning.replay(resolved, drawn, told=told)
         packets, model = (planning.judge(resolved, each, until_s) for each in (run, drawn))
         by_class = [read_slis(*each) for each in zip(rows, packets, strict=True)]
         slis = [sli for each in by_class for sli in each]

@@ -3,13 +3,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 from fctlab.cli.app import app
 from fctlab.errors import SpecError
-from fctlab.slo import bottleneck, planning
+from fctlab.slo import planning
 from fctlab.studies.swp import accuracy, compared
 
 FIXED = {"kind": "fixed", "size": "100KB"}
@@ -29,10 +30,15 @@ def spec(queue: Any, **classes: str) -> dict[str, Any]:
 TAIL = {"name": "tail", "metric": "p99"}
 
 
+def packets_warn_of(resolved: dict[str, Any]) -> tuple[str, ...]:
+    """What `predict` says of it beforehand."""
+    return planning.predict(resolved, engine="packet", most_flows=20).warnings
+
+
 def test_a_lone_flow_takes_the_round_trip_and_its_packets() -> None:
     resolved = spec("fifo", a="0.001")
     drawn = planning.flows(resolved, 20)
-    run, result = bottleneck.replay(resolved, drawn)
+    run, result = planning.replay(resolved, drawn)
     # 100 packets of 1000 + 48 + 42 B at 12.5 GB/s, one more of them per switch, ACKs of 60 B,
     # which carry the telemetry back, over RTT + 100 KB / 12.5 GB/s.
     alone = 10e-6 + 101 * 1090 / 12.5e9 + 2 * (60 + 42) / 12.5e9
@@ -40,13 +46,42 @@ def test_a_lone_flow_takes_the_round_trip_and_its_packets() -> None:
     assert run["slowdown"].min() == pytest.approx(alone / 18e-6, rel=1e-3)
     assert run.select("start_s", "size_bytes").equals(drawn.select("start_s", "size_bytes"))
     assert result.scenario["scheme"]["transport"]["kind"] == "hpcc"
+    # No file has had them, and the text does not name one.
+    assert result.scenario["traffic"] == {}
+    senders = np.random.default_rng(resolved["seed"]).integers(0, 128, len(drawn))
+    assert result.flows["src"].to_list() == senders.tolist()
+    assert set(result.flows["dst"]) == {128}
+
+
+def test_rows_that_are_no_flows_are_named() -> None:
+    resolved = spec("fifo", a="0.1")
+    drawn = planning.flows(resolved, 20)
+    with pytest.raises(SpecError, match=r"traffic\.trace: flows in memory: row 1: size_bytes 0 is"):
+        planning.replay(resolved, drawn.with_columns(size_bytes=0))
+    with pytest.raises(SpecError, match=r"flows\.start_s: -1 is not a number of seconds"):
+        planning.replay(resolved, drawn.with_columns(start_s=-1.0))
+    with pytest.raises(SpecError, match=r"flows\.traffic_class: .*'other' is not one of"):
+        planning.replay(resolved, drawn.with_columns(traffic_class=pl.lit("other")))
+
+
+def test_predict_says_what_the_flows_of_packets_come_to() -> None:
+    resolved = spec({"kind": "wfq", "inside": "fq"}, a="0.2", b="0.4")
+    found = planning.predict(resolved, engine="packet", most_flows=1500)
+    until_s = found.simulated_s
+    run, result = planning.replay(resolved, planning.flows(resolved, 1500, until_s=until_s))
+    assert found.classes == planning.judge(resolved, run, until_s)
+    assert found.packet_hops == result.counters["packet_hops"]
+
+
+def test_the_bdp_is_rate_times_round_trip() -> None:
+    assert planning.bdp_bytes(spec("fifo", a="0.1")) == pytest.approx(125_000)
 
 
 @pytest.mark.parametrize("first", ["a", "b"])
 def test_priority_is_that_of_the_specification_whichever_class_starts_first(first: str) -> None:
     loads = {"a": "0.3", "b": "0.6"} if first == "a" else {"b": "0.6", "a": "0.3"}
     resolved = spec("priority", **loads)
-    run, _ = bottleneck.replay(resolved, planning.flows(resolved, 2000))
+    run, _ = planning.replay(resolved, planning.flows(resolved, 2000))
     mean: Any = {n: run.filter(traffic_class=n)["slowdown"].mean() for n in ("a", "b")}
     other = "b" if first == "a" else "a"
     assert mean[first] < mean[other]
@@ -67,7 +102,7 @@ def test_wrr_takes_whole_weights() -> None:
     resolved = spec("wrr", a="0.2", b="0.4")
     resolved["classes"][1]["weight"] = 1.5
     with pytest.raises(SpecError, match=r"classes\[1\]\.weight: 1\.5 is not a whole number"):
-        bottleneck.replay(resolved, planning.flows(resolved, 100))
+        planning.replay(resolved, planning.flows(resolved, 100))
 
 
 @pytest.mark.parametrize("control", ["dctcp-rate", "hpcc"])
@@ -81,7 +116,7 @@ def test_the_model_is_near_packets_whatever_the_queue(queue: Any, control: str) 
     resolved = accuracy.specification(mix, 0.6, 1, control)
     resolved = planning.load({**resolved, "queue": queue})
     drawn = planning.flows(resolved, 10_000)
-    run, _ = bottleneck.replay(resolved, drawn)
+    run, _ = planning.replay(resolved, drawn)
     for each in mix.classes:
         of = pl.col("traffic_class") == each.name
         for sizes in (pl.col("size_bytes") <= compared.BDP_BYTES, pl.col("size_bytes") > 1e6):
@@ -123,7 +158,7 @@ def test_mistakes() -> None:
     with pytest.raises(SpecError, match="'ns-3' is not an engine; known: model, packet"):
         planning.predict(resolved, engine="ns-3", most_flows=100)  # type: ignore[arg-type]
     resolved["cc"]["scheme"] = "tcp"
-    with pytest.raises(SpecError, match=r"cc\.scheme: 'tcp' is not one of dctcp-rate, hpcc"):
+    with pytest.raises(SpecError, match=r"cc\.scheme: .tcp. is not one of dctcp-rate, hpcc"):
         planning.predict(resolved, engine="packet", most_flows=100)
 
 
@@ -153,19 +188,19 @@ def test_packets_take_the_parameters_that_both_engines_have(
     classes = [{**spec("fifo", a="0.7")["classes"][0], "flowsizes": LONG}]
     usual = planning.load({**spec("fifo", a="0.7"), "cc": cc, "classes": classes})
     changed = planning.load({**usual, "cc": {"preset": cc, **change}})
-    assert bottleneck.unused(changed) == []
+    assert "nothing of" not in " ".join(packets_warn_of(changed))
     drawn = planning.flows(usual, 200)
-    assert not bottleneck.replay(changed, drawn)[0].equals(bottleneck.replay(usual, drawn)[0])
+    assert not planning.replay(changed, drawn)[0].equals(planning.replay(usual, drawn)[0])
 
 
 def test_what_packets_do_not_take_is_named() -> None:
     changed = {**spec("fifo", a="0.5"), "cc": {"preset": "swp-d", "eta": 3.0, "thresh": "10KB"}}
     found = planning.predict(changed, engine="packet", most_flows=500)
-    assert list(found.warnings) == [
-        "packets run the scheme dctcp-rate, which has nothing of cc.thresh, cc.eta"
-    ]
+    assert found.warnings == (
+        "packets run the scheme dctcp-rate, which has nothing of cc.thresh, cc.eta",
+    )
     other = planning.load({**changed, "cc": {"preset": "hpcc", "eta": 3.0}})
-    assert bottleneck.unused(other) == ["cc.eta"]
+    assert packets_warn_of(other) == ("packets run the scheme hpcc, which has nothing of cc.eta",)
     small = planning.load({**changed, "cc": {"preset": "hpcc", "header": "41B"}})
     with pytest.raises(SpecError, match=r"cc\.header: 41B is less than the telemetry, 42B"):
-        bottleneck.replay(small, planning.flows(changed, 10))
+        planning.replay(small, planning.flows(changed, 10))
