@@ -268,8 +268,8 @@ def _against(report: Plain, beside: Beside) -> Chart | None:
             continue
         spans = {each.part: each for each in beside.expected if each.claim == claim["id"]}
         first = [claim["decided_by"], *claim["parts"]]
-        known = (p for p in first if p["value"] is not None and p["bound"] != Bound.NOT_KNOWN.value)
-        part = next((p for p in known if p["part"] in spans), None)
+        told = (p for p in first if p["value"] is not None and p["bound"] != Bound.NOT_KNOWN.value)
+        part = next((p for p in told if p["part"] in spans), None)
         if part:
             ids.append(claim["id"])
             here.append((part, spans[part["part"]]))
