@@ -207,6 +207,8 @@ def test_a_page_is_made_of_the_plain_report_and_what_is_beside() -> None:
     assert text.index('id="t-1.a"') < text.index('id="t-2"'), "inside the row of t-1"
     one = html.page(report, html.Beside(expected=spans[:1]))
     assert one.charts == [], "one effect is told by its row"
+    part["bound"] = "not known"
+    assert html.page(report, html.Beside(expected=spans)).charts == []
 
 
 def test_a_row_tells_how_many_flows_per_host_were_run(tmp_path: Path) -> None:

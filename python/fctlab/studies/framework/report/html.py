@@ -24,6 +24,7 @@ from fctlab.studies.framework.pictures import MOST_MARKERS, Picture
 from fctlab.studies.framework.report import words
 from fctlab.studies.framework.report.markdown import FIGURES
 from fctlab.studies.framework.report.words import Plain
+from fctlab.studies.framework.verdict import Bound
 from fctlab.tables import Column, Line, Table
 
 if TYPE_CHECKING:
@@ -267,7 +268,8 @@ def _against(report: Plain, beside: Beside) -> Chart | None:
             continue
         spans = {each.part: each for each in beside.expected if each.claim == claim["id"]}
         first = [claim["decided_by"], *claim["parts"]]
-        part = next((p for p in first if p["part"] in spans and p["value"] is not None), None)
+        told = (p for p in first if p["value"] is not None and p["bound"] != Bound.NOT_KNOWN.value)
+        part = next((p for p in told if p["part"] in spans), None)
         if part:
             ids.append(claim["id"])
             here.append((part, spans[part["part"]]))
