@@ -13,6 +13,7 @@ __all__ = [
     "judge",
     "map_values",
     "model_flows",
+    "packets",
     "parse",
     "planning",
     "prepare",
@@ -20,6 +21,7 @@ __all__ = [
     "schema",
     "size_distribution",
     "sources",
+    "told",
     "version",
     "with_scheme",
 ]
@@ -66,6 +68,7 @@ def map_values(packets: list[int], capacity: float, queues: int, policy_json: st
 def bigswitch(question_json: str, told: Callable[[None], object] | None = None) -> str: ...
 def planning(question_json: str, told: Callable[[None], object] | None = None) -> str: ...
 def model_flows(question_json: str) -> Table: ...
+def packets(question_json: str, flows: bytes) -> Prepared: ...
 def judge(question_json: str, flows: bytes) -> str: ...
 def run(
     prepared: Prepared,
@@ -73,3 +76,4 @@ def run(
     recordings_out: str | PathLike[str] | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> RunOutcome: ...
+def told(prepared: Prepared, flows: bytes) -> RunOutcome: ...

@@ -20,7 +20,7 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
     @classmethod
     def read(cls, value: object) -> Self:
-        """Read what `to_dict` gives, or an engine gave.
+        """Read what `whole` gives, or an engine gave.
 
         Raises:
             InternalError: it has other keys or other types.
@@ -32,6 +32,10 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
     def to_dict(self) -> dict[str, Any]:
         """What ``--json`` prints: dictionaries, lists, numbers and text, keys in this order."""
+        return self.whole()
+
+    def whole(self) -> dict[str, Any]:
+        """What `read` takes, also of an answer whose `to_dict` is another view of it."""
         found: dict[str, Any] = _plain(msgspec.to_builtins(self))
         return found
 

@@ -36,3 +36,12 @@ def sli_value(attr: str, value: float | None) -> str:
     if attr == "throughput":
         return count(value) + "bps"
     return seconds(value) if attr == "fct" else plain(value)
+
+
+RATES = {"Tbps": 1e12, "Gbps": 1e9, "Mbps": 1e6, "Kbps": 1e3, "bps": 1.0}
+
+
+def rate_bps(text: str) -> float:
+    """A rate as resolved specifications write it, such as ``"100Gbps"``, in bits per second."""
+    unit = next(unit for unit in RATES if text.endswith(unit))
+    return float(text.removesuffix(unit)) * RATES[unit]

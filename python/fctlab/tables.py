@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-Kind: TypeAlias = Literal["number", "name", "text"]
-"""Numbers stand to the right; numbers and names stay on one line."""
+Kind: TypeAlias = Literal["number", "name", "text", "state"]
+"""Numbers stand to the right; only text is broken into lines. A state is ``met`` or the like."""
 
 
 @dataclass(frozen=True)
@@ -54,3 +54,18 @@ Part: TypeAlias = Table | Line
 def numbers(*names: str) -> tuple[Column, ...]:
     """Columns of numbers."""
     return tuple(Column(name, "number") for name in names)
+
+
+def cut(table: Table, most_rows: int, whole: str) -> list[Part]:
+    """A table of at most so many rows, and where the others are.
+
+    Args:
+        table: all of it.
+        most_rows: that are kept.
+        whole: name of the file that has all rows.
+    """
+    left = len(table.rows) - most_rows
+    if left <= 0:
+        return [table]
+    short = replace(table, rows=table.rows[:most_rows])
+    return [short, Line(f"... and {left:,} more rows, which {whole} has", soft=True)]

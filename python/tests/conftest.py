@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -65,3 +66,20 @@ def program(tmp_path: Path) -> Program:
         return subprocess.run(command, cwd=tmp_path, text=True, capture_output=True, timeout=120)
 
     return run
+
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Headless Chromium: playwright's own, or the system's."""
+    sync = pytest.importorskip("playwright.sync_api", reason="pages are not opened: no playwright")
+    with sync.sync_playwright() as playwright:
+        own = Path(playwright.chromium.executable_path)
+        found = str(own) if own.exists() else next(filter(None, map(shutil.which, BROWSERS)), None)
+        if found is None:
+            pytest.skip("pages are not opened: no Chromium (make tools)")
+        opened = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield opened
+        opened.close()

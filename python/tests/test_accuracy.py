@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fctlab.slo import bottleneck, planning
+from fctlab.slo import planning
 
 FACEBOOK, WEBSEARCH = "facebook_hadoop_bytes", "websearch_bytes"
 # Bins by size: up to a BDP, up to 1 MB, above.
@@ -34,7 +34,7 @@ def spec(sizes: str, cc: str, queue: Any = "fifo", **network: str) -> dict[str, 
 def errors(resolved: dict[str, Any], flows: int) -> tuple[list[float], list[float]]:
     """Of means and of p99s of slowdowns, by size."""
     drawn = planning.flows(resolved, flows)
-    run, _ = bottleneck.replay(resolved, drawn)
+    run, _ = planning.replay(resolved, drawn)
     sizes = drawn["size_bytes"].to_numpy()
     model, packets = (each["slowdown"].to_numpy() for each in (drawn, run))
     bins = [(sizes > low) & (sizes <= high) for low, high in itertools.pairwise(EDGES)]
@@ -62,7 +62,7 @@ def test_under_fair_queueing_packets_leave_whole(queue: Any) -> None:
         other = {**own, "name": "b", "flowsizes": WEBSEARCH}
         resolved = planning.load({**resolved, "classes": [own, other]})
     drawn = planning.flows(resolved, 20_000)
-    run, _ = bottleneck.replay(resolved, drawn)
+    run, _ = planning.replay(resolved, drawn)
     of = ((drawn["traffic_class"] == "a") & (drawn["size_bytes"] <= 3000)).to_numpy()
     model, packets = (each["slowdown"].to_numpy()[of] for each in (drawn, run))
     for share in (0.5, 0.9, 0.99, 0.999):

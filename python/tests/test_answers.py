@@ -11,6 +11,7 @@ import pytest
 from fctlab import slo, tuning
 from fctlab.answers import Answer
 from fctlab.errors import InternalError
+from fctlab.theory import types
 
 PINNED = Path(__file__).parent / "pinned"
 COST = {"predict": 0.5, "predict-packet": 0.5, "plan": 0.5, "provision": 0.5}
@@ -24,6 +25,8 @@ TYPES: dict[str, type[Answer]] = {
     "calibrate": slo.Calibration,
     "mapping": tuning.Mapping,
     "thresholds": tuning.Thresholds,
+    "bigswitch-ratio": types.RandomRatios,
+    "bigswitch-worst-case": types.WorstCase,
 }
 
 
@@ -45,6 +48,20 @@ def test_what_was_read_is_printed_to_the_byte(name: str) -> None:
     read = TYPES[name].read(json.loads(text))
     assert json.dumps(read.to_dict()) == text
     assert pickle.loads(pickle.dumps(read)) == read
+
+
+def test_the_big_switch_answers_in_parts() -> None:
+    """Its commands print an instance, or the name of a policy, beside what was found."""
+    found = json.loads((PINNED / "bigswitch-opt.json").read_text())
+    assert types.Instance.read(found["instance"]).to_dict() == found["instance"]
+    best = types.Optimum.read(found["optimum"])
+    assert json.dumps(best.to_dict()) == json.dumps(found["optimum"])
+    assert best.schedule is not None and best.schedule[1] == types.Stretch(slot=6, slots=5, flow=1)
+    (_, row, *_) = json.loads((PINNED / "bigswitch-run.json").read_text())["policies"]
+    told = {key: value for key, value in row.items() if key != "policy"} | {"wall_s": 0.5}
+    ran = types.Run.read(told)
+    assert json.dumps(ran.to_dict()) == json.dumps(told)
+    assert ran.metrics.of("fpt") == 35 and ran.schedule is None
 
 
 def test_answers_are_frozen() -> None:

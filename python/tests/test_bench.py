@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import polars as pl
 import pytest
 
 from fctlab import bench
-from fctlab.bench import engine, packet, page, parallel, scale
+from fctlab.bench import engine, packet, page, parallel, points, scale
 from fctlab.errors import SpecError
 from tests.conftest import PROGRAM
 
@@ -43,6 +44,17 @@ def test_a_packet_hop_takes_no_more_instructions(scheme: str) -> None:
         pytest.skip("valgrind is not installed")
     found = packet.instructions(scheme, engine.reference().with_scheme(scheme), say=print)
     assert found[0]["value"] < 1.02 * INSTRUCTIONS_PER_HOP[scheme]
+
+
+def test_points_of_a_sweep_are_held_against_plain_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(points, "POINTS_PER_CORE", 2)
+    monkeypatch.setattr(points, "FLOWS", 20)
+    monkeypatch.setattr(points, "KEPT_FLOWS", 1_000)
+    found = {row["name"]: row["value"] for row in bench.measure("points", None, 1, print)}
+    assert found.pop("points.sweep_of_plain") > 0.1
+    assert found.pop("points.flows_summary_s") > 0
+    assert found.pop("points.flows_summary_rss") > 10_000_000
+    assert list(found) == ["points.ray_s_per_point"] * (find_spec("ray") is not None)
 
 
 def test_scale_compares_sizes_and_disciplines(tmp_path: Path) -> None:

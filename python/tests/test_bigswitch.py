@@ -10,7 +10,8 @@ import pytest
 
 from fctlab import bench
 from fctlab.errors import SpecError
-from fctlab.theory import bigswitch
+from fctlab.theory import bigswitch, proofs
+from fctlab.theory.types import Flow, Instance, Metric
 from tests.conftest import Program
 
 BURSTS = [[1], [2], [[1, 2]], [1, 3], [[2, 2]], [3]]
@@ -40,16 +41,16 @@ def instances(count: int, ports: int, weights: int) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("ports", [1, 2])
 @pytest.mark.parametrize("metric", ["fpt", "weighted_fpt"])
-def test_dynamic_and_integer_programs_agree(ports: int, metric: bigswitch.Metric) -> None:
+def test_dynamic_and_integer_programs_agree(ports: int, metric: Metric) -> None:
     for instance in instances(60, ports, 5):
         exact = bigswitch.optimum(instance, metric)
         other = bigswitch.optimum(instance, metric, method="milp")
-        assert (exact["label"], other["label"]) == ("exact", "exact")
-        assert exact["value"] == other["value"], instance
+        assert (exact.label, other.label) == ("exact", "exact")
+        assert exact.value == other.value, instance
         for method in ("bounds", "lp"):
             bound = bigswitch.optimum(instance, metric, method=method)
-            assert bound["label"] == "lower-bound"
-            assert bound["value"] <= exact["value"], (method, instance)
+            assert bound.label == "lower-bound"
+            assert bound.value <= exact.value, (method, instance)
 
 
 def test_they_agree_on_every_tiny_instance_of_two_flows() -> None:
@@ -57,7 +58,7 @@ def test_they_agree_on_every_tiny_instance_of_two_flows() -> None:
         flows = [{"packets": a}, {"packets": b, "ingress": 1, "egress": egress}]
         instance = {"ingress_ports": 2, "egress_ports": 2, "flows": flows}
         exact = bigswitch.optimum(instance)
-        assert exact["value"] == bigswitch.optimum(instance, method="milp")["value"], instance
+        assert exact.value == bigswitch.optimum(instance, method="milp").value, instance
 
 
 def test_what_is_too_large_for_an_exact_optimum_is_bounded_and_says_so() -> None:
@@ -66,10 +67,10 @@ def test_what_is_too_large_for_an_exact_optimum_is_bounded_and_says_so() -> None
     ]
     instance = {"ingress_ports": 3, "egress_ports": 2, "flows": flows}
     found = bigswitch.optimum(instance)
-    assert (found["label"], found["method"]) == ("lower-bound", "bounds")
+    assert (found.label, found.method) == ("lower-bound", "bounds")
     stronger = bigswitch.optimum(instance, method="lp")
-    best = min(bigswitch.run(instance, p)["metrics"]["fpt"] for p in ("fifo", "ideal", "sjf"))
-    assert found["value"] <= best and stronger["value"] <= best
+    best = min(bigswitch.run(instance, p).metrics.fpt for p in ("fifo", "ideal", "sjf"))
+    assert found.value <= best and stronger.value <= best
     with pytest.raises(SpecError, match="variables"):
         bigswitch.optimum({"flows": [{"arrival": 100_000, "size": 3}] * 2}, method="milp")
 
@@ -121,10 +122,55 @@ def test_policies_are_written_with_parameters() -> None:
 
 def test_a_search_gets_worse_than_chance_and_stays_below_the_bound() -> None:
     found = bigswitch.search("asrpt", steps=3000, restarts=1)
-    assert 1.3 < found["value"] <= 2 and found["violations"] == 0 and found["tried"] > 10_000
-    again = bigswitch.ratios(found["instance"], ["asrpt"])
-    assert again["optimum"]["label"] == "exact"
-    assert again["policies"][0]["ratio"] == pytest.approx(found["value"])
+    assert 1.3 < found.value <= 2 and found.violations == 0 and found.tried > 10_000
+    again = bigswitch.ratios(found.instance, ["asrpt"])
+    assert again.optimum.is_exact
+    assert again.policies[0].ratio == pytest.approx(found.value)
+
+
+def test_what_a_mapping_says_is_an_instance_that_says_the_same() -> None:
+    written = {
+        "egress_ports": 2,
+        "flows": [
+            {"packets": [[3, 2], 7], "weight": 2, "egress": 1, "name": "late"},
+            {"arrival": 5, "size": 3, "every": 2},
+        ],
+    }
+    read = bigswitch.load(written)
+    late = Flow(name="late", egress=1, weight=2, packets=((3, 2), 7))
+    flows = (late, Flow(egress=0, packets=(5, 7, 9)))
+    assert read == Instance(ingress_ports=1, egress_ports=2, flows=flows)
+    assert read.names == ["late", "f2"] and late.slots == [3, 3, 7]
+    assert bigswitch.load(read) == read == bigswitch.load(read.to_dict())
+    # Keys that say nothing are left out; those of a switch with several ports are there.
+    assert read.to_dict()["flows"][1] == {"egress": 0, "packets": [5, 7, 9]}
+    for method in ("states", "milp"):
+        found = bigswitch.optimum(read, "weighted_fpt", method=method)
+        assert found == bigswitch.optimum(written, "weighted_fpt", method=method)
+
+
+def test_where_no_instance_is_small_enough_there_is_no_ratio(program: Program) -> None:
+    found = bigswitch.random_ratios(
+        ["las"], 3, ingress=3, egress=3, flows=60, packets=3000, slots=3000
+    )
+    (row,) = found.policies
+    assert (found.tried, row.worst, row.mean, row.instance) == (0, None, None, None)
+    sizes = ("--ports", "3", "--flows", "60", "--packets", "3000", "--slots", "3000")
+    done = program("bigswitch", "ratio", "--instances", "3", "--policy", "las", *sizes)
+    assert done.returncode == 0, done.stderr
+    assert "3 were too large for it" in done.stdout
+
+
+def test_the_steps_of_proofs() -> None:
+    ranked = proofs.theorem2(50, ingress=2, egress=2, flows=4, packets=12, slots=9)
+    assert (ranked.instances, ranked.violations) == (50, 0) and ranked.pairs > 1000
+    steps = proofs.theorem8('ga{policy="ideal"}', 50, ingress=2, egress=2, flows=4, packets=9)
+    assert steps.tried == 50 and steps.different_schedules == steps.violations == 0
+    assert steps.ratio is not None and 1 <= steps.ratio.value <= 3
+    built = proofs.against("fifo", proofs.theorem3(10))
+    assert built.value > 5 and built.optimum.is_exact
+    fooled = proofs.theorem1("las", 2)
+    assert fooled.ratio == fooled.policy_fct / fooled.feasible_fct > 1.4
 
 
 def test_mistakes_in_shapes() -> None:
@@ -140,16 +186,15 @@ def test_mistakes_in_shapes() -> None:
 
 def test_a_search_keeps_to_the_sizes_it_is_given() -> None:
     found = bigswitch.search("las", steps=50, restarts=1, flows=1, packets=1, slots=1)
-    (flow,) = found["instance"]["flows"]
-    assert flow["packets"] == [1]
+    assert found.instance.flows == (Flow(packets=(1,)),)
 
 
 def test_weighted_asrpt_reaches_two() -> None:
-    instance = bigswitch.ask("family", family="heavy", n=2000)["instance"]
+    instance = proofs.family("heavy", 2000).instance
     policy = "asrpt{weighted=true}"
     found = bigswitch.ratios(instance, [policy], "weighted_fpt")
-    assert found["optimum"]["label"] == "exact"
-    assert 1.999 < found["policies"][0]["ratio"] < 2
+    assert found.optimum.is_exact
+    assert 1.999 < found.policies[0].ratio < 2
 
 
 def test_the_commands(program: Program, tmp_path: Path) -> None:
@@ -166,7 +211,7 @@ def test_the_commands(program: Program, tmp_path: Path) -> None:
     found = answer("ratio", "--instances", "500", "--policy", "las")
     assert found["tried"] == 500 and found["policies"][0]["violations"] == 0
     found = answer("worst-case", "brr", "--steps", "300", "--out", "bad.json")
-    assert bigswitch.load(tmp_path / "bad.json") == found["instance"]
+    assert bigswitch.load(tmp_path / "bad.json").to_dict() == found["instance"]
     assert answer("worst-case", "las", "--theorem", "1", "--n", "2")["ratio"] > 1.4
     assert answer("worst-case", "fifo", "--theorem", "3", "--n", "10")["value"] > 5
     done = program("bigswitch", "draw", "figure-1", "--out", "one.svg")

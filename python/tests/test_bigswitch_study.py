@@ -5,14 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from fctlab import studies
 from fctlab.studies import bigswitch as module
-from fctlab.studies import conduct
 from fctlab.studies.bigswitch import examples, tried
-from fctlab.studies.runs import Results
-from fctlab.studies.verdict import Computed, Verdict, Within, judge, weakest
+from fctlab.studies.framework import conduct
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.verdict import Computed, Verdict, Within, judge, weakest
 from fctlab.theory import bigswitch
+from fctlab.theory.types import Instance
 
 
 def test_a_bound_holds_or_not() -> None:
@@ -30,23 +32,19 @@ def test_what_is_computed_is_called_so() -> None:
     assert weakest([Verdict.COMPUTED]) is Verdict.COMPUTED
 
 
-def moved(instance: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def moved(instance: Instance) -> Iterator[Instance]:
     """The instance with one packet a slot earlier or later, in every way there is."""
-    for i, flow in enumerate(instance["flows"]):
-        slots = [
-            slot
-            for burst in flow["packets"]
-            for slot in ([burst[0]] * burst[1] if isinstance(burst, list) else [burst])
-        ]
+    for i, flow in enumerate(instance.flows):
+        slots = flow.slots
         for slot in sorted(set(slots)):
             for other in (slot - 1, slot + 1):
                 if other < 1:
                     continue
                 rest = list(slots)
                 rest.remove(slot)
-                flows = list(instance["flows"])
-                flows[i] = {**flow, "packets": sorted([*rest, other])}
-                yield {**instance, "flows": flows}
+                flows = list(instance.flows)
+                flows[i] = replace(flow, packets=tuple(sorted([*rest, other])))
+                yield replace(instance, flows=tuple(flows))
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
@@ -57,11 +55,11 @@ def test_a_figure_with_one_packet_moved_differs(
     claim = claims[f"ascc-f{number}"]
     assert claim.judge(Results([])).verdict is Verdict.COMPUTED
 
-    def schedules(instance: dict[str, Any]) -> list[Any]:
+    def schedules(instance: Instance) -> list[Any]:
         """By policy; and the optimum. A packet that waits anyway may come later for nothing."""
         policies = examples.SCHEDULES[number]
-        found = [bigswitch.run(instance, each, schedule=True)["schedule"] for each in policies]
-        return [*found, bigswitch.optimum(instance)["value"]]
+        found = [bigswitch.run(instance, each, schedule=True).schedule for each in policies]
+        return [*found, bigswitch.optimum(instance).value]
 
     instance = bigswitch.load(f"figure-{number}")
     drawn, noticed = schedules(instance), 0

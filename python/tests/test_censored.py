@@ -12,11 +12,11 @@ import polars as pl
 import pytest
 
 import fctlab
-from fctlab.studies import verdict
-from fctlab.studies.cells import Cell
-from fctlab.studies.runs import SLOWDOWN, Results, Run
-from fctlab.studies.study import Claim, Part, ratio
-from fctlab.studies.verdict import Band, Bound, Expectation, Number, Sign, Verdict
+from fctlab.studies.framework import verdict
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.runs import SLOWDOWN, Results, Run
+from fctlab.studies.framework.study import Claim, Part, ratio
+from fctlab.studies.framework.verdict import Band, Bound, Expectation, Number, Sign, Verdict
 from tests.conftest import SCENARIOS, SMALL, Program
 
 # 200 flows of the web search workload, most of them under way when the run is cut.

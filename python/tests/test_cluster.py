@@ -6,12 +6,13 @@ import json
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fctlab import SpecError, cluster, sweep
 from fctlab.jobs import Job, Told, run_jobs
-from fctlab.studies import conduct
+from fctlab.studies.framework import conduct
 
 from .conftest import SMALL
 
@@ -62,6 +63,35 @@ def test_what_a_lost_worker_did_is_done_again(tmp_path: Path) -> None:
     with cluster.opened("ray") as executor:
         assert [found for _, found in run_jobs([job], 1, executor=executor)] == [42]
     assert (tmp_path / "marker").exists()
+
+
+def test_what_a_lost_node_did_is_done_elsewhere(tmp_path: Path) -> None:
+    """One of two nodes dies after the first point, while it does another."""
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'fctlab[ray]'")
+    from ray.cluster_utils import Cluster
+
+    scenario = tmp_path / "small.json"
+    scenario.write_text(json.dumps(SMALL))
+    given = {"name": "t", "scenario": str(scenario), "schemes": ["dctcp", "pias"], "seeds": 4}
+    sweep.sweep(given, out=tmp_path / "threads")
+    # This process is on the head, which does no jobs.
+    nodes: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+    try:
+        alive = [nodes.add_node(num_cpus=1) for _ in range(2)]
+        left = []
+
+        def watch(status: sweep.Status) -> None:
+            if status.done and len(alive) == 2:
+                nodes.remove_node(alive.pop(), allow_graceful=False)
+                left.append(status.total - status.done)
+
+        with cluster.opened("ray", nodes.address) as executor:
+            found = sweep.sweep(given, out=tmp_path / "ray", executor=executor, watch=watch)
+    finally:
+        nodes.shutdown()
+    assert left and left[0] > 2, "the node was there until the end"
+    assert found.computed == 8
+    assert contents(tmp_path / "ray" / "store") == contents(tmp_path / "threads" / "store")
 
 
 def test_an_address_that_does_not_answer() -> None:

@@ -490,7 +490,7 @@ def laws() -> Iterator[Case]:
 LAWS = list(laws())
 
 APART = {
-    "Control.scheme": "which scheme packets run; see test_bottleneck",
+    "Control.scheme": "which scheme packets run; see test_packets",
     **{key: "those of scenarios" for key in keys_of(fctlab.schema()) if "SizesSpec" in key},
 }
 

@@ -47,6 +47,7 @@ CASES: dict[str, tuple[str | Path, ...]] = {
         *("compare", SCENARIOS / "swp-classes.toml", *QUICK),
         *("--schemes", "fifo,weights", "--seeds", "2"),
     ),
+    "summary": ("summary", SCENARIOS / "websearch-leafspine.toml", "theirs.csv", *QUICK),
     "sweep": ("sweep", "sweep.toml"),
     "predict": ("predict", TWO, "--most-flows", "20000"),
     "predict-packet": ("predict", TWO, "--engine", "packet", "--most-flows", "3000"),
@@ -88,6 +89,16 @@ def flow_log() -> str:
     return "\n".join(lines) + "\n"
 
 
+def their_flows() -> str:
+    """Some two hundred flows of another simulator, of which every tenth did not finish."""
+    lines = ["start_s,src,dst,size_bytes,fct_s"]
+    for i in range(200):
+        size = 100 + 977 * (i * 7919 % 1009)
+        fct = "" if i % 10 == 3 else f"{40e-6 + size * 1e-9 * (1 + i % 7):.9f}"
+        lines.append(f"{i * 5e-6:.9f},{i % 144},{(i * 31 + 1) % 144},{size},{fct}")
+    return "\n".join(lines) + "\n"
+
+
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run whose ports saw values."""
@@ -102,6 +113,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def place(tmp_path: Path, seen: Path) -> Path:
     """Where commands run, with what they read that is not shipped."""
     (tmp_path / "log.csv").write_text(flow_log())
+    (tmp_path / "theirs.csv").write_text(their_flows())
     (tmp_path / "sweep.toml").write_text(
         f'scenario = "{SCENARIOS / "websearch-leafspine.toml"}"\n'
         'schemes = ["dctcp", "pfabric"]\nloads = [0.4, 0.6]\nseeds = 2\n'

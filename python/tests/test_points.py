@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from fctlab import SpecError
-from fctlab.results.points import MANIFEST, Point, PointStore
+from fctlab.results import listed
+from fctlab.results.kinds import STORE_FILE
+from fctlab.results.points import Point, PointStore
 from fctlab.sweep import listing
 
 
@@ -95,10 +97,10 @@ def test_stores_are_merged_by_copying(tmp_path: Path) -> None:
 
 def test_another_version_is_refused(tmp_path: Path) -> None:
     filled(tmp_path, 1)
-    (tmp_path / MANIFEST).write_text(json.dumps({"fctlab_store": 99}))
+    (tmp_path / STORE_FILE).write_text(json.dumps({"fctlab_store": 99}))
     with pytest.raises(SpecError, match="format 99; this version reads format 1"):
         PointStore(tmp_path)
-    (tmp_path / MANIFEST).write_text("[]")
+    (tmp_path / STORE_FILE).write_text("[]")
     with pytest.raises(SpecError, match="not the manifest"):
         PointStore(tmp_path)
 
@@ -108,34 +110,57 @@ def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
         PointStore(tmp_path)
 
 
-def test_names_of_many_points_are_read_fast(tmp_path: Path) -> None:
+def test_many_points_are_listed_fast(tmp_path: Path) -> None:
     store = PointStore(tmp_path, create=True)
+    lines = listed.Lines(tmp_path)
     for number in range(20_000):
-        file = store.file(f"{number % 256:02x}{number:030x}")
+        key = f"{number % 256:02x}{number:030x}"
+        file = store.file(key)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(b"")
+        lines.add(listed.Line(key, seed=number))
     start = time.process_time()
-    assert len(store.names()) == 20_000
+    assert len(listing.points(store)) == 20_000
     assert time.process_time() - start < 1.0  # 100,000 in 5 s
 
 
-def test_a_listing_reads_only_points_that_are_new(tmp_path: Path) -> None:
+def without_lines(store: PointStore) -> PointStore:
+    shutil.rmtree(store.directory / listed.FOLDER)
+    return store
+
+
+def test_what_was_kept_is_listed_without_reading_it(tmp_path: Path) -> None:
     store = filled(tmp_path, 3)
+    # Another process's, which was killed while it wrote.
+    other = tmp_path / listed.FOLDER / "other.jsonl"
+    other.write_bytes(b'["cut')
+    store.file(f"{1:032x}").write_bytes(b"damaged")
     first = listing.points(store)
     assert first["seed"].to_list() == [0, 1, 2] and first["wall_s"].to_list() == [1.0] * 3
-    # What has been listed is not read again.
-    store.file(f"{1:032x}").write_bytes(b"damaged")
-    assert listing.points(store).equals(first)
     store.put(point(3), {"wall_s": 2.0, "cpu_s": 1.5, "engine": "e"})
     store.file(f"{0:032x}").unlink()
     then = listing.points(store)
     assert then["seed"].to_list() == [1, 2, 3]
     assert then.row(2, named=True)["cpu_s"] == 1.5
+    assert not (tmp_path / listing.INDEX).exists()
+
+
+def test_a_listing_reads_points_without_a_line_once(tmp_path: Path) -> None:
+    told = listing.points(filled(tmp_path, 3))
+    store = without_lines(PointStore(tmp_path))
+    first = listing.points(store)
+    assert first.equals(told)
+    # What has been listed is not read again.
+    store.file(f"{1:032x}").write_bytes(b"damaged")
+    assert listing.points(store).equals(first)
+    store.put(point(3), {"wall_s": 2.0})
+    store.file(f"{0:032x}").unlink()
+    assert listing.points(store)["seed"].to_list() == [1, 2, 3]
 
 
 @pytest.mark.parametrize("damage", [b"", b"PAR1", b"junk" * 100])
 def test_an_index_that_is_damaged_is_made_again(tmp_path: Path, damage: bytes) -> None:
-    store = filled(tmp_path, 2)
+    store = without_lines(filled(tmp_path, 2))
     first = listing.points(store)
     (tmp_path / listing.INDEX).write_bytes(damage)
     assert listing.points(store).equals(first)

@@ -13,8 +13,8 @@ import fctlab
 from fctlab import SpecError
 from fctlab.results import comparison, simulation
 from fctlab.results.points import PointStore
-from fctlab.studies import runner
-from fctlab.studies.cells import Cell
+from fctlab.studies.framework import runner
+from fctlab.studies.framework.cells import Cell
 from tests.conftest import SMALL
 
 STAR = {"kind": "star", "senders": 4, "host_rate": "10Gbps", "base_rtt": "20us"}

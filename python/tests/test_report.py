@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,24 +9,10 @@ import pytest
 
 import fctlab
 from fctlab import report
+from fctlab.studies.framework.conduct import study
 from tests.conftest import SMALL, Program
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-
-DRAWN = """id => [...document.querySelectorAll(`#${id} .cartesianlayer :is(
-    .js-line, .point, .errorbar path, .xtick text, .ytick text, .hm image)`)]
-  .map(e => [e.getAttribute("d"), e.getAttribute("transform"), e.getAttribute("href"),
-             e.textContent].join(" ")).join("\\n")"""
-"""What can be seen of a chart: lines, points, intervals, cells, and the numbers at its axes."""
-
-
-def data(page: Path) -> dict[str, Any]:
-    """What the charts of a page draw."""
-    text = page.read_text(encoding="utf-8")
-    found = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)
-    assert found
-    value: dict[str, Any] = json.loads(found[1])
-    return value
+from tests.opened import Opened
+from tests.test_study import TWO
 
 
 @pytest.fixture(scope="module")
@@ -40,74 +22,6 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     fctlab.compare(SMALL, ["dctcp", "pfabric", "tcp"], loads=[0.3, 0.6], seeds=2, out=out)
     report.write(out)
     return out
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Headless Chromium: playwright's own, or the system's."""
-    sync = pytest.importorskip("playwright.sync_api", reason="pages are not opened: no playwright")
-    with sync.sync_playwright() as playwright:
-        own = Path(playwright.chromium.executable_path)
-        found = str(own) if own.exists() else next(filter(None, map(shutil.which, BROWSERS)), None)
-        if found is None:
-            pytest.skip("pages are not opened: no Chromium (make tools)")
-        opened = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
-class Opened:
-    """A page in a browser, and what it complained of or asked the network for."""
-
-    def __init__(self, browser: Any, file: Path, **look: Any) -> None:
-        self.wrong: list[str] = []
-        self.tab = browser.new_page(**look)
-        self.tab.on("console", lambda told: self.wrong.append(told.text))
-        self.tab.on("pageerror", lambda error: self.wrong.append(str(error)))
-        self.tab.on("request", self._asked)
-        self.tab.goto(file.as_uri())
-        self.tab.wait_for_selector("html[data-ready]", timeout=60_000)
-
-    def _asked(self, request: Any) -> None:
-        if not request.url.startswith(("file:", "data:", "blob:")):
-            self.wrong.append(request.url)
-
-    @property
-    def charts(self) -> list[str]:
-        """Ids of the charts."""
-        found: list[str] = self.tab.eval_on_selector_all(".chart", "all => all.map(e => e.id)")
-        return found
-
-    def drawn(self, chart: str) -> str:
-        """What can be seen of a chart."""
-        found: str = self.tab.evaluate(DRAWN, chart)
-        return found
-
-    def click_everything(self) -> int:
-        """Uses every control, each of which changes a chart that follows it.
-
-        Returns:
-            How many there were.
-        """
-        controls = self.tab.query_selector_all("select[data-choice], [data-choice] input")
-        for control in controls:
-            of = control.evaluate("e => e.closest('[data-choice]').dataset.chart")
-            charts = [of] if of else self.charts
-            before = {chart: self.drawn(chart) for chart in charts}
-            assert all(before.values())
-            if control.evaluate("e => e.tagName") == "SELECT":
-                values = control.evaluate("e => [...e.options].map(o => o.value)")
-                for value in values[1:]:
-                    seen = {chart: self.drawn(chart) for chart in charts}
-                    control.select_option(value)
-                    assert seen != {chart: self.drawn(chart) for chart in charts}, value
-                control.select_option(values[0])
-            else:
-                control.click()
-                assert before != {chart: self.drawn(chart) for chart in charts}
-                control.click()
-            assert before == {chart: self.drawn(chart) for chart in charts}
-        return len(controls)
 
 
 def test_every_control_of_a_comparison_changes_what_is_drawn(browser: Any, compared: Path) -> None:
@@ -168,6 +82,21 @@ def test_tables_need_no_script(browser: Any, compared: Path) -> None:
     text = tab.inner_text("body")
     assert "The charts need JavaScript" in text and "small <= 100 KB" in text
     assert not tab.query_selector(".plot").is_visible()
+
+
+def test_a_study_has_charts_of_its_figures(browser: Any, tmp_path: Path) -> None:
+    study(TWO, out=tmp_path, seeds=3)
+    page = Opened(browser, tmp_path / "report.html", viewport={"width": 375, "height": 700})
+    assert page.charts == ["against", "figure-bars"]
+    assert page.click_everything() == 2 + 2  # here and paper; FIFO and SRPT
+    assert page.tab.evaluate("() => document.documentElement.scrollWidth") == 375
+    at = """id => [...document.querySelectorAll(`#${id} .point`)]
+      .map(e => Math.round(e.getBoundingClientRect().x))"""
+    assert len(set(page.tab.evaluate(at, "figure-bars"))) == 2, "beside each other"
+    assert not page.tab.query_selector("#two-2 td.beside, #two-2 .parts").is_visible()
+    page.tab.click("#two-2 summary")
+    assert page.tab.inner_text("#two-2 tr.beside td").startswith("beside")
+    assert page.wrong == []
 
 
 def test_the_command_writes_the_page_beside_the_result(

@@ -16,19 +16,22 @@ import pytest
 from typer.testing import CliRunner
 
 import fctlab
-from fctlab import cli, jobs, studies
+from fctlab import cli, jobs, report, studies
 from fctlab.results import result, simulation, store
 from fctlab.results.points import PointStore
 from fctlab.results.result import Result
-from fctlab.studies import docs, figures
-from fctlab.studies.cells import Cell, Source
-from fctlab.studies.conduct import study
-from fctlab.studies.figures import Quantity
-from fctlab.studies.judged import hosts as hosts_of
-from fctlab.studies.runner import Status
-from fctlab.studies.runs import SLOWDOWN, Results, Run, metric
-from fctlab.studies.study import Check, Claim, Figure, Mode, Part, Plan, Study, ratio
-from fctlab.studies.verdict import Band, Computed, Exact, Number, Sign, Verdict
+from fctlab.studies.framework import docs, figures
+from fctlab.studies.framework.cells import Cell, Source
+from fctlab.studies.framework.conduct import study
+from fctlab.studies.framework.figures import Quantity
+from fctlab.studies.framework.judged import hosts as hosts_of
+from fctlab.studies.framework.pictures import paint, svg
+from fctlab.studies.framework.report import html
+from fctlab.studies.framework.runner import Status
+from fctlab.studies.framework.runs import SLOWDOWN, Results, Run, metric
+from fctlab.studies.framework.study import Check, Claim, Figure, Mode, Part, Plan, Study, ratio
+from fctlab.studies.framework.verdict import Band, Computed, Exact, Number, Sign, Verdict
+from fctlab.tables import Table
 from tests.conftest import PROGRAM, SMALL, Program
 from tests.test_store import interrupt, wait_for
 
@@ -128,10 +131,84 @@ def test_a_study_judges_every_claim_and_writes_three_reports(tmp_path: Path) -> 
             assert all(part.name in text and part.name in page for part in claim.parts)
         assert f'id="{claim.id}"' in page and f"| {claim.id} |" in text
     assert "SRPT &lt; FIFO" in page and "As &lt;b&gt;expected" in page
-    assert "<svg" in page and "currentColor" in page and figures.INK not in page
+    assert 'id="figure-bars"' in page
     assert not re.search(r'(src|href)="(?!#)', page)  # it needs no other file
     assert (tmp_path / "out" / "figures" / "bars.png").read_bytes().startswith(b"\x89PNG")
     assert "(beside)" in page and found.command in page
+
+
+def test_the_page_of_a_saved_study_is_the_one_that_it_wrote(tmp_path: Path) -> None:
+    study(TWO, out=tmp_path / "out", seeds=2)
+    first = (tmp_path / "out" / "report.html").read_text()
+    (tmp_path / "out" / "report.html").unlink()
+    assert report.write(tmp_path / "out").read_text() == first
+    made = report.page(tmp_path / "out")
+    against, bars = made.charts
+    assert (against.id, bars.id) == ("against", "figure-bars")
+    # Of each claim that the paper gives a number of; itself within 5%, and 70x.
+    here, paper = against.series
+    assert list(here.x) == ["two-2", "two-10"]
+    ends = list(zip(paper.x, paper.y, strict=True))
+    assert ends == [("two-2", 0.9524), ("two-2", 1.05), ("two-10", 70)]
+    assert [series.x for series in bars.series] == [["all"], ["all"]]
+    (tmp_path / "out" / "report.json").unlink()
+    with pytest.raises(fctlab.SpecError, match="holds a study that has not ended"):
+        html.saved(tmp_path / "out")
+    assert report.page(tmp_path / "out").kind.startswith("store of points")  # so far
+
+
+def test_a_page_is_made_of_the_plain_report_and_what_is_beside() -> None:
+    part = {"part": "p", "paper": "2x", "counts": True, "here": "> 2.10x", "value": 2.1}
+    part |= {"bound": "lower", "ci95": None, "interval": "", "verdict": "agrees"}
+    rows = [[f"{n} ±0.1", "a sentence that is longer than what stays on one line"] for n in (1, 2)]
+
+    def claim(id: str, beyond: bool = False, **more: Any) -> dict[str, Any]:
+        said = {"claim": id, "paper": "", "here": "> 2.10x", "verdict": "agrees", "why": ""}
+        of = {"decided_by": part, "parts": [part], "flows_per_host": [20, 20], "seeds": 1}
+        return {"id": id, "beyond_the_paper": beyond, **said, **of, **more}
+
+    report: dict[str, Any] = {
+        "title": "T",
+        "paper": "P & Q",
+        "mode": "quick",
+        "seeds": 1,
+        "wall_s": 1.0,
+        "command": "fctlab study t",
+        "engine": "e",
+        "runs": dict.fromkeys(("runs", "flows", "packet_hops", "packet_hops_per_cpu_s"), 0),
+        "claims": [claim("t-1"), claim("t-1.a"), claim("t-2"), claim("t-x", beyond=True)],
+        "checks": [],
+        "notes": [],
+        "intended": [{"keys": ["a.b"], "cells": ["*"], "why": "so"}],
+        "tables": [{"table": "t", "title": "Tt", "header": ["n", "s"], "rows": rows}],
+        "advice": ["do <it>"],
+    }
+    report["runs"]["cpu_s"] = 0.0
+    spans = [html.Expected(id, "p", 3.0, None) for id in ("t-1", "t-1.a", "t-2", "t-x")]
+    page = html.page(report, html.Beside(folded=["t"], captions={"t": "C"}, expected=spans))
+    assert [section.title for section in page.sections] == [
+        "Claim by claim",
+        "Here and in the paper",
+        "Beyond the paper",
+        "Tt",
+        "What to choose",
+        "How it was done",
+        "What verdicts mean",
+    ]
+    (against,) = page.charts
+    here, paper = against.series
+    assert (list(here.x), list(here.open)) == (["t-1", "t-2"], [0, 1])  # at least so much
+    assert (list(paper.y), list(paper.open)) == ([3, 3], [0, 1])
+    _, table = page.sections[3].parts
+    assert page.sections[3].folded and isinstance(table, Table)
+    assert [column.kind for column in table.columns] == ["number", "text"]
+    text = page.html()
+    assert "do &lt;it&gt;" in text and "P &amp; Q" in text and "<summary>one by one" in text
+    assert text.index('id="t-1.a"') < text.index('id="t-2"'), "inside the row of t-1"
+    one = html.page(report, html.Beside(expected=spans[:1]))
+    assert one.charts == [], "one effect is told by its row"
+    part["bound"] = "not known"
+    assert html.page(report, html.Beside(expected=spans)).charts == []
 
 
 def test_a_row_tells_how_many_flows_per_host_were_run(tmp_path: Path) -> None:
@@ -145,7 +222,7 @@ def test_a_row_tells_how_many_flows_per_host_were_run(tmp_path: Path) -> None:
     ]
     column = header.split("|").index(" flows per host ")
     assert first.split("|")[column].strip() == f"{300 / number:.0f}"
-    assert "<th>flows per host</th>" in (tmp_path / "report.html").read_text()
+    assert ">flows per host</th>" in (tmp_path / "report.html").read_text()
 
 
 @pytest.mark.parametrize(
@@ -449,9 +526,8 @@ def test_bars_are_means_with_intervals_and_span_decades_on_a_log_axis() -> None:
     results = runs_of({"low": [1.0, 2.0, 3.0], "high": [30.0, 30.0, 30.0]})
     near = {"a": {"low": ((low,), SLOWDOWN)}}
     far = near | {"b": {"high": ((high,), SLOWDOWN)}}
-    drawing = figures.bars(
-        results, [("near", Quantity("ms", 1e3), near), ("far", Quantity("x"), far)], below=True
-    )
+    panels = [("near", Quantity("ms", 1e3), near), ("far", Quantity("x"), far)]
+    drawing = paint(figures.bars(results, panels, below=True))
     left, right = drawing.axes
     assert (left.get_yscale(), right.get_yscale()) == ("linear", "log")
     assert [text.get_text() for text in left.texts] == ["2000"]
@@ -464,9 +540,9 @@ def test_bars_are_means_with_intervals_and_span_decades_on_a_log_axis() -> None:
 
 def test_lines_and_svgs() -> None:
     line = figures.Line("one", [0, 1, 2], [[1, 1.5], [2, 2.5], [3, 2]])
-    drawing = figures.lines([("left", [line]), ("right", [])], "x", "y")
+    drawing = paint(figures.lines([("left", [line]), ("right", [])], "x", "y"))
     assert [len(ax.lines) for ax in drawing.axes] == [1, 0]
-    text = figures.svg(drawing, "name")
+    text = svg(drawing, "name")
     assert text.startswith("<svg") and "<metadata" not in text and "currentColor" in text
     assert 'style="width:' in text[:300] and "height=" not in text[:300]
 

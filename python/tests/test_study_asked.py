@@ -11,11 +11,12 @@ import pytest
 
 from fctlab.jobs import Told, deaf
 from fctlab.results.points import PointStore
-from fctlab.studies.asked import Answers, Missing, asked, of_each
-from fctlab.studies.conduct import study
-from fctlab.studies.runner import Status, Task, Work
-from fctlab.studies.study import Claim, Part, Plan, Study
-from fctlab.studies.verdict import Exact
+from fctlab.studies.framework.asked import Answers, Missing, asked, of_each
+from fctlab.studies.framework.conduct import study
+from fctlab.studies.framework.report import terminal
+from fctlab.studies.framework.runner import Status, Task, Work
+from fctlab.studies.framework.study import Claim, Part, Plan, Study
+from fctlab.studies.framework.verdict import Exact
 
 computed: list[tuple[int, int]] = []
 
@@ -61,6 +62,15 @@ def test_answers_are_computed_once_and_kept(tmp_path: Path) -> None:
     assert len(computed) == 4
     points = PointStore(tmp_path / "a" / "store")
     assert len(points.names()) == 4 and not list(points.damaged())
+
+
+def test_who_reads_a_report_asks_nothing_again(tmp_path: Path) -> None:
+    part = Part("it", "", Exact(17), (), chain)  # differs, so that the reason is told
+    claim = Claim("s-1", "s", "s", (part,), lambda _: f"It is {chain():g}.")
+    found = study(Study("s", "s", "s", lambda _: Plan([claim])), out=tmp_path, seeds=1)
+    computed.clear()
+    assert found.json["claims"][0]["why"].endswith("It is 16.")
+    assert terminal.table(found.json) and computed == []
 
 
 def test_all_that_is_missing_is_asked_for_at_once(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ import pytest
 
 import fctlab
 from fctlab import studies
-from fctlab.studies.cells import Source
-from fctlab.studies.likeness import Intended, unlike
-from fctlab.studies.study import Mode, Plan
+from fctlab.studies.framework.cells import Source
+from fctlab.studies.framework.likeness import Intended, unlike
+from fctlab.studies.framework.study import Mode, Plan
 
 STUDIES = ("ads", "ascc", "awafs", "crosscut", "dsrtf")
 

@@ -12,17 +12,18 @@ import pytest
 
 import fctlab
 from fctlab import studies
-from fctlab.studies import conduct, published, verdict
 from fctlab.studies.ascc import setting as ascc
 from fctlab.studies.awafs import setting as awafs
 from fctlab.studies.crosscut import advice
 from fctlab.studies.crosscut import setting as crosscut
 from fctlab.studies.dsrtf import setting as dsrtf
-from fctlab.studies.ns2 import Fabric
-from fctlab.studies.report import Report
-from fctlab.studies.runs import Results, Run
-from fctlab.studies.study import Mode
-from fctlab.studies.verdict import Verdict
+from fctlab.studies.framework import conduct, verdict
+from fctlab.studies.framework.report import Report
+from fctlab.studies.framework.runs import Results, Run
+from fctlab.studies.framework.study import Mode
+from fctlab.studies.framework.verdict import Verdict
+from fctlab.studies.pias import published
+from fctlab.studies.pias.ns2 import Fabric
 from fctlab.tuning import thresholds
 
 TINY = Fabric(2, 2, 2)
@@ -162,9 +163,10 @@ def test_crosscut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for table in tables.values():
         assert [row[0] for row in table["rows"]] == [s.name for s in crosscut.SCHEMES]
         assert all(len(row) == len(table["header"]) for row in table["rows"])
-    assert report.advice and all("nan" not in sentence for sentence in report.advice)
+    given = report.json["advice"]
+    assert given and all("nan" not in sentence for sentence in given)
     text = (tmp_path / "report.md").read_text()
-    assert "## What to choose" in text and report.advice[0] in text
+    assert "## What to choose" in text and given[0] in text
 
 
 def blank() -> dict[str, Any]:
@@ -195,7 +197,7 @@ def test_advice_follows_from_the_numbers() -> None:
     results = Results(
         run(lab.cell(scheme, workload, load).id, scheme.name, workload, seed)
         for scheme in crosscut.SCHEMES
-        for workload, load in lab.settings.values()
+        for workload, load in lab.columns.values()
         for seed in (1, 2, 3)
     )
     found = advice.sentences(results, lab)

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import fctlab
-from fctlab.studies.cells import Cell
-from fctlab.studies.conduct import study
-from fctlab.studies.judged import Judged
-from fctlab.studies.runs import Results, Run
-from fctlab.studies.settle import FIRST, settle
-from fctlab.studies.study import Claim, ratio
-from fctlab.studies.verdict import Band, Expectation, Sign, Verdict
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.conduct import study
+from fctlab.studies.framework.judged import Judged
+from fctlab.studies.framework.runs import Results, Run
+from fctlab.studies.framework.settle import FIRST, settle
+from fctlab.studies.framework.study import Claim, ratio
+from fctlab.studies.framework.verdict import Band, Expectation, Sign, Verdict
 from tests.test_study import TWO
 
 ONE, OTHER = Cell("one", {}), Cell("other", {})

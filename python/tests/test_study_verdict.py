@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from fctlab.studies.verdict import (
+from fctlab.studies.framework.verdict import (
     Band,
     Estimate,
     Exact,

@@ -10,18 +10,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import polars as pl
 import pytest
 
 import fctlab
 from fctlab import SpecError, sweep
 from fctlab.results.points import PointStore
-from fctlab.sweep import dry_run, grid, looks
+from fctlab.sweep import dry_run, grid
 
 from .conftest import SCENARIOS, SMALL, Program
 
@@ -178,6 +177,15 @@ def test_flows_are_kept_where_asked(scenario: Path, tmp_path: Path) -> None:
     assert len(flows) == 4 * SMALL["traffic"]["flows"]
     assert not list(found.store.damaged())
 
+    def count(some: pl.LazyFrame) -> pl.LazyFrame:
+        return some.group_by("key", "size_bytes").agg(pl.len(), pl.col("fct_s").max())
+
+    each, together = found.store.of_each(count), count(flows.lazy()).collect()
+    by = ["key", "size_bytes"]
+    assert each.sort(by).equals(together.sort(by))
+    with pytest.raises(SpecError, match="no point keeps its flows"):
+        found.store.of_each(count, keys=["0" * 32])
+
 
 def test_shards_fill_one_store_with_the_same_points(scenario: Path, tmp_path: Path) -> None:
     sweep.sweep(tables(scenario), out=tmp_path / "whole")
@@ -299,15 +307,6 @@ def test_a_full_disk_loses_nothing(scenario: Path, tmp_path: Path) -> None:
 # Rules
 
 
-def test_looks_are_at_fixed_numbers() -> None:
-    def first(rule: looks.Rule) -> list[int]:
-        each: Iterator[int] = rule.looks()
-        return [next(each) for _ in range(4)]
-
-    assert first(looks.Narrow(0.05)) == [10, 15, 23, 35]
-    assert first(looks.Decided(0.01)) == [5, 10, 20, 40]
-
-
 def test_a_narrow_rule_stops_where_it_is_narrow(scenario: Path, tmp_path: Path) -> None:
     until = {"metric": "all.avg_slowdown", "against": "dctcp", "ci": "15%"}
     value = tables(scenario, until=until, loads=[0.5], max_seeds=60)
@@ -336,54 +335,6 @@ def test_what_stays_open_has_a_price(scenario: Path, tmp_path: Path) -> None:
     assert decision.seeds_needed > 12
     assert decision.cpu_hours_needed is not None
     assert decision.cpu_hours_needed > 0
-
-
-SWEEPS = 2000
-
-
-def outcome(
-    rule: looks.Rule, values: np.ndarray[Any, Any], most: int
-) -> tuple[str, looks.Estimate]:
-    """Where a sweep over these values stops."""
-    draws: list[float] = values.tolist()
-    verdict, found = "open", looks.estimate(draws[:2], 0.95)
-    for look, seeds in enumerate(rule.looks(), start=1):
-        if seeds > most:
-            break
-        verdict, found = rule.judge(draws[:seeds], look)
-        if verdict != "open":
-            break
-    return verdict, found
-
-
-@pytest.mark.parametrize("effect", [0.0, math.log1p(0.01), -math.log1p(0.01)])
-def test_decisions_are_rarely_wrong(effect: float) -> None:
-    draw = np.random.default_rng(7)
-    wrong = 0
-    for _ in range(SWEEPS):
-        verdict, _ = outcome(looks.Decided(0.01), draw.normal(effect, 0.03, 640), 640)
-        # At the border "no effect" is true as well as its sign; without one a sign is wrong.
-        wrong += verdict == {0.0: "?"}.get(effect, "lower" if effect > 0 else "higher")
-        wrong += effect == 0 and verdict in ("higher", "lower")
-    assert wrong <= 0.05 * SWEEPS
-
-
-def test_just_beyond_the_border_no_effect_is_rarely_told() -> None:
-    draw = np.random.default_rng(8)
-    effect = math.log1p(0.01) * 1.0001
-    told = [
-        outcome(looks.Decided(0.01), draw.normal(effect, 0.03, 640), 640)[0] for _ in range(SWEEPS)
-    ]
-    assert told.count("no effect") + told.count("lower") <= 0.05 * SWEEPS
-
-
-def test_narrow_intervals_rarely_miss() -> None:
-    draw = np.random.default_rng(9)
-    missed = 0
-    for _ in range(SWEEPS):
-        _, found = outcome(looks.Narrow(0.05), draw.normal(0.2, 0.12, 400), 400)
-        missed += abs(found.mean - 0.2) > found.half_width
-    assert missed <= 0.07 * SWEEPS
 
 
 # The program

@@ -9,9 +9,9 @@ from scipy.stats import linregress
 
 from fctlab import studies
 from fctlab.peers import ns3
-from fctlab.studies import conduct
+from fctlab.studies.framework import conduct
 from fctlab.studies.swp import accuracy, capacity, compared, isolation, shaping, timing
-from fctlab.studies.swp.readings import ALL, BOTH, DELIVERY
+from fctlab.studies.swp.readings import ALL, BOTH, DELIVERY, Lab
 
 
 def test_every_claim_is_a_row() -> None:
@@ -99,7 +99,7 @@ def test_the_rise_of_an_inflation_has_an_interval() -> None:
 
 def test_isolation_measures_both_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(isolation.FLOWS, "quick", 20_000)
-    found = isolation.measured("CC + PQ", 40, 1, "quick")
+    found = isolation.measured(Lab("quick"), "CC + PQ", 40, 1)
     assert 1 <= found["foreground"] < found["background"]
 
 
@@ -107,7 +107,7 @@ def test_a_weight_that_does_not_do_is_none(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(isolation.FLOWS, "quick", 20_000)
     monkeypatch.setattr(isolation, "TARGET", 1.0)
     name = "CC + TC weights"
-    assert isolation.tuned(name, "quick") is None
+    assert isolation.tuned(Lab("quick"), name) is None
 
 
 def test_the_least_weight_is_found_to_its_precision() -> None:
@@ -135,7 +135,7 @@ def test_readings_are_other_specifications(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(capacity, "least_links", least)
     for reading in ALL:
-        assert capacity.scenario(3, 1, 0.5, reading) is None
+        assert capacity.scenario(Lab("quick").read(reading), 3, 1) is None
     text, one_way, ideal, both = asked
     assert text == capacity.draw_spec(3, 1)
     assert one_way == {**text, "network": {**text["network"], "fct_ends": "delivery"}}
@@ -150,7 +150,7 @@ def test_both_ends_have_the_same_parts_and_rules() -> None:
         rules = [[(p.name, p.expected, p.counts) for p in each.parts] for each in (text, one_way)]
         assert rules[0] == rules[1]
         assert (text.beyond, one_way.beyond) == (False, True)
-    assert BOTH.says in claims["swp-1-ideal-delivery"].text
+    assert BOTH.words in claims["swp-1-ideal-delivery"].text
 
 
 def test_the_share_that_is_broken_counts_plans_that_are_met(
@@ -161,10 +161,10 @@ def test_the_share_that_is_broken_counts_plans_that_are_met(
         return {"success": success, "off_forecast": [row]}
 
     plans = {1: made(True, ["a", "b"]), 2: made(True, ["a"]), 3: made(False, ["b"])}
-    monkeypatch.setattr(capacity, "_planned", lambda number, *_: plans[number])
-    assert capacity._broken_share("quick") == 0.5
+    monkeypatch.setattr(capacity, "_planned", lambda _, number, __: plans[number])
+    assert capacity._broken_share(Lab("quick")) == 0.5
     monkeypatch.setattr(capacity, "_planned", lambda *_: None)
-    assert np.isnan(capacity._broken_share("quick"))
+    assert np.isnan(capacity._broken_share(Lab("quick")))
 
 
 def test_bins_and_errors_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:

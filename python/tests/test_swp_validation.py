@@ -81,6 +81,14 @@ def test_search_ends_where_no_class_can_give() -> None:
     assert len(asked) == 1
 
 
+def test_an_answer_may_be_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    lists = {name: [0.5] for name in ("weights", "losses", "model")}
+    run = {**lists, "worst_sli": "small", "settled": True}
+    answer = {"least_bps": 1e9, "verdict": "met", "margin": 0.1, "packet": run, "smaller": run}
+    monkeypatch.setattr(validation, "measured", lambda *_: answer)
+    assert validation.trial(1, "quick") == validation.trial(1, "quick")
+
+
 def test_shares_by_hand() -> None:
     def trial(verdict: validation.Verdict, packet: float, smaller: float) -> Trial:
         return Trial(1, 5e10, 1.0, verdict, 0.1, answer([packet]), answer([smaller]))

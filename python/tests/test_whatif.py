@@ -69,4 +69,5 @@ def test_command(tmp_path: Path) -> None:
     arguments = ["--vary", "classes.a.load=0.1,0.2", "--most-flows", "50000"]
     done = CliRunner().invoke(app, ["whatif", str(file), *arguments, "--out", str(tmp_path / "o")])
     assert done.exit_code == 0, done.output
-    assert {f.name for f in (tmp_path / "o").iterdir()} == {"whatif.csv", "whatif.png"}
+    files = {"whatif.csv", "whatif.png", "whatif.json", "specification.json", "report.html"}
+    assert {f.name for f in (tmp_path / "o").iterdir()} == files

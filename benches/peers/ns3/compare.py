@@ -15,12 +15,11 @@ from typing import Any
 
 import tomllib
 
+import fctlab
 from fctlab.peers import ns3
 
 HERE = Path(__file__).resolve().parent
 SCENARIO = HERE / "scenario.toml"
-
-SIZE_CLASSES = {"small": 100_000, "medium": 10_000_000, "large": float("inf")}
 
 
 def install_ns3() -> None:
@@ -55,7 +54,7 @@ def run_fctlab(flows: int, seed: int, out: Path) -> dict[str, Any]:
     }
 
 
-def run_ns3(program: Path | None, trace: Path, out: Path) -> dict[str, Any]:
+def run_ns3(program: Path | None, trace: Path, out: Path) -> ns3.Replay:
     """Replay the trace with the scenario's parameters; write one row per flow to `out`."""
     scenario = tomllib.loads(SCENARIO.read_text())
     topology, scheme = scenario["topology"], scenario["scheme"]
@@ -69,69 +68,51 @@ def run_ns3(program: Path | None, trace: Path, out: Path) -> dict[str, Any]:
     return ns3.replay(trace, out, parameters, program)
 
 
-def compare_fct(flows_file: Path, ns3_file: Path) -> list[dict[str, Any]]:
-    """Mean and 99th percentile (nearest rank) of the flows that finished in both, by size."""
-    import polars as pl
-
-    ours = pl.read_parquet(flows_file).sort("start_s", maintain_order=True)
-    theirs = pl.read_csv(ns3_file, schema_overrides={"fct_s": pl.Float64})
-    flows = ours.select("size_bytes", "finished", fctlab="fct_s").with_columns(ns3=theirs["fct_s"])
-    flows = flows.filter(pl.col("finished") & pl.col("ns3").is_not_null())
+def compare_fct(ours: fctlab.Result, theirs: fctlab.Result) -> list[dict[str, Any]]:
+    """Mean and 99th percentile of each size class: one summary, whoever made the flows."""
     rows = []
-    lower = 0.0
-    for name, upper in SIZE_CLASSES.items():
-        size = pl.col("size_bytes")
-        chosen = flows.filter((size > lower) & (size <= upper))
-        lower = upper
-        if chosen.is_empty():
+    pairs = zip(
+        ours.summary.iter_rows(named=True), theirs.summary.iter_rows(named=True), strict=True
+    )
+    for mine, other in pairs:
+        if mine["class"] == "all" or not mine["flows"]:
             continue
-        for label, statistic in (("avg", mean), ("p99", p99)):
-            fctlab_s, ns3_s = statistic(chosen["fctlab"]), statistic(chosen["ns3"])
+        for statistic in ("avg", "p99"):
+            name = f"{statistic}_fct_s"
+            known = not (mine[f"{name}_lower_bound"] or other[f"{name}_lower_bound"])
             rows.append(
                 {
-                    "class": name,
-                    "flows": len(chosen),
-                    "statistic": label,
-                    "fctlab_s": fctlab_s,
-                    "ns3_s": ns3_s,
-                    "difference": fctlab_s / ns3_s - 1,
+                    "class": mine["class"],
+                    "flows": mine["flows"],
+                    "statistic": statistic,
+                    "fctlab_s": mine[name],
+                    "ns3_s": other[name],
+                    "difference": mine[name] / other[name] - 1 if known else None,
                 }
             )
     return rows
 
 
-def mean(values: Any) -> float:
-    """Arithmetic mean of a series."""
-    return float(values.mean())
-
-
-def p99(values: Any) -> float:
-    """99th percentile of a series, nearest rank."""
-    rank = -(-99 * len(values) // 100)
-    return float(values.sort()[rank - 1])
-
-
 def compare(program: Path | None, flows: int, seed: int) -> dict[str, Any]:
     """Run both; fctlab first, because its flows are the trace."""
-    import polars as pl
-
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     with tempfile.TemporaryDirectory() as directory:
         out = Path(directory)
-        flows_file, trace, ns3_file = out / "flows.parquet", out / "trace.csv", out / "ns3.csv"
-        fctlab = run_fctlab(flows, seed, out)
-        table = pl.read_parquet(flows_file).sort("start_s", maintain_order=True)
-        table.select("start_s", "src", "dst", "size_bytes").write_csv(trace)
-        theirs = run_ns3(program, trace, ns3_file)
-        fct = compare_fct(flows_file, ns3_file)
-    ratio = fctlab["packet_hops_per_cpu_s"] / theirs["packet_hops_per_cpu_s"]
-    counts = {"fctlab": fctlab, "ns3": theirs}
+        trace, ns3_file = out / "trace.csv", out / "ns3.csv"
+        ours = run_fctlab(flows, seed, out)
+        result = fctlab.Result.load(out)
+        result.flows.select("start_s", "src", "dst", "size_bytes").write_csv(trace)
+        theirs = run_ns3(program, trace, ns3_file).to_dict()
+        told = fctlab.Result.of_flows(result.scenario, ns3_file, made_by="ns-3")
+        fct = compare_fct(result, told)
+    ratio = ours["packet_hops_per_cpu_s"] / theirs["packet_hops_per_cpu_s"]
+    counts = {"fctlab": ours, "ns3": theirs}
     return {"flows": flows, "seed": seed, **counts, "ratio": ratio, "fct": fct}
 
 
 def show(result: dict[str, Any]) -> None:
     """Print the tables for people."""
-    fctlab, theirs = result["fctlab"], result["ns3"]
+    ours, theirs = result["fctlab"], result["ns3"]
     print(f"{'':24}{'fctlab':>14}{'ns-3':>14}{'fctlab / ns-3':>16}")
     for key, form in (
         ("finished", ",.0f"),
@@ -141,13 +122,14 @@ def show(result: dict[str, Any]) -> None:
         ("cpu_s", ",.2f"),
         ("packet_hops_per_cpu_s", ",.0f"),
     ):
-        ratio = f"{fctlab[key] / theirs[key]:.3g}" if theirs[key] else ""
-        print(f"{key:24}{fctlab[key]:>14{form}}{theirs[key]:>14{form}}{ratio:>16}")
+        ratio = f"{ours[key] / theirs[key]:.3g}" if theirs[key] else ""
+        print(f"{key:24}{ours[key]:>14{form}}{theirs[key]:>14{form}}{ratio:>16}")
     print(f"\n{'FCT, us':16}{'flows':>8}{'fctlab':>14}{'ns-3':>14}{'difference':>16}")
     for row in result["fct"]:
         name = f"{row['class']} {row['statistic']}"
         times = f"{row['fctlab_s'] * 1e6:>14,.1f}{row['ns3_s'] * 1e6:>14,.1f}"
-        print(f"{name:16}{row['flows']:>8}{times}{row['difference']:>+16.1%}")
+        difference = "not known" if row["difference"] is None else f"{row['difference']:+.1%}"
+        print(f"{name:16}{row['flows']:>8}{times}{difference:>16}")
 
 
 def main() -> None:

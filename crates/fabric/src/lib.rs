@@ -19,12 +19,15 @@
 //! file of its own behind a one-line registry. When a flow is done its
 //! [`records`] and [`ideal`](network::ideal) completion time make the [`summary`];
 //! [`recorders`] see inside while it runs, as a [`probe`](engine::probe) of the engine.
-//! [`model`] runs the scenario without packets. Before that, [`offered`] computes the load of the
+//! [`model`] runs the scenario without packets, and [`elsewhere`] reads flows that another simulator
+//! or a testbed has made: they end in the same [`collect`]ion. Before that, [`offered`] computes the load of the
 //! links, and [`warnings`] names parts that do not meet.
 //!
 //! Modules name each other in one direction; CONTRIBUTING.md has the order.
 
+pub mod collect;
 pub mod disciplines;
+pub mod elsewhere;
 pub mod engine;
 pub mod index;
 pub mod measure;

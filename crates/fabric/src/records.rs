@@ -39,9 +39,25 @@ pub enum Unfinished {
     WaitingForData,
     /// All data had arrived, the last ACK had not.
     WaitingForAck,
+    /// Whoever made the flow does not say.
+    Untold,
 }
 
 impl Unfinished {
+    const ALL: [Unfinished; 6] = [
+        Unfinished::Sending,
+        Unfinished::WaitingForTimeout,
+        Unfinished::Probing,
+        Unfinished::WaitingForData,
+        Unfinished::WaitingForAck,
+        Unfinished::Untold,
+    ];
+
+    /// The one that `flows.parquet` calls so.
+    pub fn named(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|each| each.as_str() == text)
+    }
+
     fn as_str(self) -> &'static str {
         match self {
             Unfinished::Sending => "sending",
@@ -49,6 +65,7 @@ impl Unfinished {
             Unfinished::Probing => "probing",
             Unfinished::WaitingForData => "waiting for data",
             Unfinished::WaitingForAck => "waiting for ack",
+            Unfinished::Untold => "not told",
         }
     }
 }

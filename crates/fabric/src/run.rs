@@ -1,24 +1,21 @@
 //! Running a scenario: what goes in, what comes out.
 
-use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use fctlab_core::{SpecError, Time};
+use fctlab_core::Time;
 use serde_json::{Map, Value, json};
 
+use crate::collect::{Collected, Collector};
 use crate::engine;
 use crate::engine::probe::Blind;
-use crate::measure::Extra;
 use crate::model;
 use crate::outcome::{Counters, Outcome, Perf, Progress, RunError};
 use crate::prepared::{End, Ended, Observer, Prepared};
 use crate::recorders::Recorders;
-use crate::recorders::queries::Queries;
-use crate::records::{Record, Records};
-use crate::scenario::{EngineSpec, Scenario};
-use crate::summary::{Summary, SummaryRow};
+use crate::records::Record;
+use crate::scenario::EngineSpec;
 
 /// What the caller wants of a run besides its scenario.
 #[derive(Default)]
@@ -43,35 +40,17 @@ pub fn run(prepared: &Prepared, mut options: RunOptions<'_>) -> Result<Outcome, 
         scenario,
         fabric,
         settings,
-        classes,
         ..
     } = prepared;
-    let window = settings.window;
-    let mut recorders =
-        Recorders::new(scenario, fabric, window, options.recordings_out.as_deref())?;
-    let io = |path: &Option<PathBuf>, source| RunError::Io {
-        path: path.clone().unwrap_or_default(),
-        source,
-    };
-    let file = options.flows_out.as_ref().map(File::create).transpose();
-    let file = file.map_err(|e| io(&options.flows_out, e))?;
-    let mut records = Records::new(classes.clone(), scenario.scheme.shaper.is_some(), file)
-        .map_err(|e| io(&options.flows_out, e))?;
-    let mut summary = Summary::default();
-    let mut queries = scenario
-        .measure
-        .extras
-        .contains(&Extra::Queries)
-        .then(Queries::default);
-    let mut last_start = Time::ZERO;
-    let mut sink = |record: &Record| {
-        last_start = last_start.max(record.flow.start);
-        summary.push(record);
-        if let Some(queries) = &mut queries {
-            queries.push(record);
-        }
-        records.push(record)
-    };
+    let mut recorders = Recorders::new(
+        scenario,
+        fabric,
+        settings.window,
+        options.recordings_out.as_deref(),
+    )?;
+    let shaped = scenario.scheme.shaper.is_some();
+    let mut collector = Collector::new(prepared, shaped, options.flows_out)?;
+    let mut sink = |record: &Record| collector.push(record);
     let mut idle = |_: &Progress| ControlFlow::Continue(());
     let observer: &mut dyn FnMut(&Progress) -> ControlFlow<()> = match &mut options.observer {
         Some(observer) => observer,
@@ -101,16 +80,17 @@ pub fn run(prepared: &Prepared, mut options: RunOptions<'_>) -> Result<Outcome, 
             let (finished, started) = (counters.flows_finished, counters.flows_started);
             return Err(RunError::Interrupted { finished, started });
         }
-        End::Failed(error) => return Err(io(&options.flows_out, error)),
+        End::Failed(error) => return Err(collector.failed(error)),
     }
-    let flows = records.finish().map_err(|e| io(&options.flows_out, e))?;
-    let summary = summary.rows(&scenario.scheme.name, classes);
-    if summary[0].flows == 0 {
-        return Err(nothing_measured(scenario, window, &counters, last_start).into());
-    }
+    let Collected {
+        flows,
+        summary,
+        measured,
+        queries,
+    } = collector.finish()?;
     let found = recorders.finish(now)?;
     let mut extras = Map::new();
-    extras.insert("measured".into(), measured(window, &summary[0]));
+    extras.insert("measured".into(), measured);
     if now >= settings.end_at
         && let Some(cut) = cut(now, prepared.expected_flows, &counters)
     {
@@ -118,7 +98,7 @@ pub fn run(prepared: &Prepared, mut options: RunOptions<'_>) -> Result<Outcome, 
     }
     extras.extend(found.extras);
     if let Some(queries) = queries {
-        extras.insert("queries".into(), queries.report());
+        extras.insert("queries".into(), queries);
     }
     Ok(Outcome {
         summary,
@@ -135,54 +115,6 @@ pub fn run(prepared: &Prepared, mut options: RunOptions<'_>) -> Result<Outcome, 
         flows,
         recordings: found.files,
         extras,
-    })
-}
-
-/// Why no flow counts.
-fn nothing_measured(
-    scenario: &Scenario,
-    (from, until): (Time, Time),
-    counters: &Counters,
-    last_start: Time,
-) -> SpecError {
-    let measure = &scenario.measure;
-    let flows = counters.flows_started;
-    let start = last_start.since(Time::ZERO).rounded();
-    match (flows, measure.max_time) {
-        (0, Some(end)) => {
-            let message = format!("{end}: no flow has started by then, so that none is measured");
-            SpecError::new("measure.max_time", message)
-        }
-        (0, None) => SpecError::new("traffic", "no flow starts, so that none is measured"),
-        _ if last_start < from => {
-            let message = format!(
-                "{}: no flow is measured; the last of {flows} starts at {start}",
-                measure.warmup
-            );
-            SpecError::new("measure.warmup", message)
-        }
-        _ => {
-            let key = if measure.window.is_some() {
-                "window"
-            } else {
-                "cooldown"
-            };
-            let until = until.since(Time::ZERO).rounded();
-            let from = from.since(Time::ZERO).rounded();
-            let message =
-                format!("no flow is measured: none of {flows} starts from {from} to {until}");
-            SpecError::new(key, message).under("measure")
-        }
-    }
-}
-
-/// The measured window as resolved, and the flows that started in it.
-fn measured((from, until): (Time, Time), all: &SummaryRow) -> Value {
-    json!({
-        "from_s": from.as_secs_f64(),
-        "until_s": (until != Time::NEVER).then(|| until.as_secs_f64()),
-        "flows": all.flows,
-        "unfinished": all.unfinished,
     })
 }
 

@@ -2,7 +2,8 @@
 
 use fctlab_core::random::Seed;
 use fctlab_core::units::PathScale;
-use fctlab_core::{FctEnds, PacketFormat, Time};
+use fctlab_core::{Duration, FctEnds, PacketFormat, Rate, Time};
+use fctlab_workload::{Flow, Spacing};
 
 use crate::measure::Stop;
 use crate::taggers::Tagger;
@@ -49,6 +50,14 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// When the packets of `flow` after the first are available, `packets` in all, at a host whose
+    /// link has `rate`.
+    pub fn available(&self, flow: &Flow, packets: u32, rate: Rate) -> Spacing {
+        let alone = rate.transmission_time(self.format.wire_bytes(flow.size));
+        let span = Duration::from_ps((alone.ps() as f64 * self.spacing) as u64);
+        Spacing::new(self.seed, flow, packets, span)
+    }
+
     /// Whether packets are paced, shaped or spaced, or carry telemetry.
     pub fn is_rare(&self) -> bool {
         self.spaced || self.telemetry || self.spacing != 0.0

@@ -72,7 +72,7 @@ impl ClassTraffic {
             Source::Trace(file) => {
                 layout.rack_of = vec![0; usize::from(u16::MAX)];
                 layout.sink = None;
-                spec.trace = Some(file.clone());
+                spec.trace = Some(file.clone().into());
             }
         }
         spec.resolve(Path::new(""))?;

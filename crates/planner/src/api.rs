@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use fctlab_core::{Rate, SpecError, edit, spec};
 use fctlab_link::{Control, QueueSpec};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::accuracy;
@@ -14,6 +14,7 @@ use crate::evaluate::{Candidate, Meter};
 use crate::flows::{Flows, MOST_FLOWS, span};
 use crate::limit::Limit;
 use crate::look::MOST_SEEN;
+use crate::packets;
 use crate::plan::plan;
 use crate::predict::{Length, Verdict, predict};
 use crate::provision::{Strategy, provision};
@@ -37,6 +38,8 @@ enum Question {
         limit: Limit,
         #[serde(default)]
         fixed: bool,
+        #[serde(default)]
+        engine: Engine,
     },
     Plan {
         spec: Value,
@@ -54,8 +57,21 @@ enum Question {
         spec: Value,
         flows: u64,
     },
+    Bdp {
+        spec: Value,
+    },
+    Schemes {},
     Catalog {},
     Schema {},
+}
+
+/// What runs the flows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Engine {
+    #[default]
+    Model,
+    Packet,
 }
 
 /// Answers a question; `meter` counts, and stops it from outside.
@@ -73,7 +89,7 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
             "flows": meter.flows.load(Ordering::Relaxed),
         })
     };
-    // Beside what was found: the load that it was found at, and what to beware of.
+    // Beside what was found: the load that it was found at, and what to beware of in the model.
     let with_load = |spec: &Spec, mut found: Value| {
         let load = Load::of(spec, &spec.classes()?);
         let warnings = found["warnings"].take();
@@ -84,7 +100,9 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
             .into_iter()
             .chain(warnings.cloned());
         found["warnings"] = warnings.collect();
-        found["inaccurate"] = json!(accuracy::warnings(spec, &load, spec.network.link));
+        if found["inaccurate"].is_null() {
+            found["inaccurate"] = json!(accuracy::warnings(spec, &load, spec.network.link));
+        }
         found["load"] = json!(load);
         Ok(found)
     };
@@ -99,7 +117,12 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
             }
             Ok(json!(Spec::read(spec, &base_dir)?))
         }
-        Question::Predict { spec, limit, fixed } => {
+        Question::Predict {
+            spec,
+            limit,
+            fixed,
+            engine,
+        } => {
             let spec = read(&spec)?;
             let classes = spec.classes()?;
             if classes.iter().all(|class| class.slis.is_empty()) {
@@ -108,6 +131,7 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
                 return Err(SpecError::new("classes", message));
             }
             let candidate = Candidate::of(&spec, &classes);
+            let whole = limit;
             let limit = limit.beside_traces(&classes, 1)?;
             let most = limit.flows(MOST_FLOWS, &classes, 1);
             let length = if fixed {
@@ -118,14 +142,22 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
             let (found, flows) = predict(&candidate, spec.seed, length, meter)?;
             let open = found.iter().any(|c| c.verdict == Some(Verdict::Undecided));
             let warning = limit.warning(flows.len(), MOST_FLOWS, &classes, 1);
-            let found = json!({
+            let mut found = json!({
                 "warnings": Vec::from_iter(warning.filter(|_| open)),
                 "spec": spec,
                 "classes": found,
                 "flows": flows.len(),
                 "simulated_s": flows.until().as_secs_f64(),
-                "cost": cost(),
+                "engine": engine,
             });
+            if engine == Engine::Packet {
+                whole.check_packets(flows.len())?;
+                let packets = packets::judged(&spec, &candidate, &flows, meter)?;
+                found["classes"] = json!(packets.classes);
+                found["packet_hops"] = packets.packet_hops.into();
+                found["inaccurate"] = packets.warnings.into();
+            }
+            found["cost"] = cost();
             with_load(&spec, found)
         }
         Question::Plan { spec, limit } => {
@@ -184,6 +216,8 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
             Candidate::of(&spec, &classes).run(&flows, meter);
             Ok(json!({"flows": flows.len(), "cost": cost()}))
         }
+        Question::Bdp { spec } => Ok(json!(read(&spec)?.link().bdp_bytes())),
+        Question::Schemes {} => Ok(packets::schemes()),
         Question::Catalog {} => Ok(json!({
             "congestion controls": Control::catalog(),
             "queues": QueueSpec::catalog(),

@@ -9,7 +9,8 @@
 //! 4. [`optimize`]: weights: baselines, algorithm 1, and a search that balances
 //!    the classes' losses on common random numbers, over the device's grid too.
 //! 5. [`plan`] and [`provision`]: what the commands print.
-//! 6. [`api`]: all of it with JSON on both sides, for the binding; [`tables`]: single flows.
+//! 6. [`packets`]: the same flows packet by packet, judged likewise.
+//! 7. [`api`]: all of it with JSON on both sides, for the binding; [`tables`]: single flows.
 //!
 //! [`flows`] are made once per question and shared by all candidates: two weights,
 //! or two capacities, differ only in what the link does with the same flows.
@@ -21,6 +22,7 @@ pub mod flows;
 pub mod limit;
 mod look;
 pub mod optimize;
+pub mod packets;
 pub mod plan;
 pub mod predict;
 pub mod provision;

@@ -11,6 +11,9 @@ const LISTED: u64 = 48;
 /// Of a value behind an SLI, in lists that double.
 const KEPT: u64 = 32;
 
+/// Of a flow that runs packet by packet, with its record.
+const OF_PACKETS: u64 = 400;
+
 /// As a question has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -63,6 +66,25 @@ impl Limit {
         })
     }
 
+    /// Checks that `flows` may run packet by packet.
+    ///
+    /// # Errors
+    /// They do not fit into memory; its message says how many would.
+    pub fn check_packets(&self, flows: u64) -> Result<(), SpecError> {
+        let fits = self.free_bytes.map(|free| free / OF_PACKETS);
+        if fits.is_none_or(|fits| flows <= fits) {
+            return Ok(());
+        }
+        let gb = |bytes: u64| bytes as f64 / 1e9;
+        let message = format!(
+            "{flows} flows of packets take some {:.1} GB of memory; {:.1} GB are free, which is enough for {}",
+            gb(flows * OF_PACKETS),
+            gb(self.free_bytes.unwrap_or_default()),
+            fits.unwrap_or_default()
+        );
+        Err(SpecError::new("most_flows", message))
+    }
+
     /// What to say of `flows` that did not decide, where memory is why there are no more.
     pub fn warning(
         &self,
@@ -113,6 +135,14 @@ mod tests {
         // 48 bytes of a flow and 32 of its value.
         assert_eq!(flows(limit(None, Some(80_000_000))), 1_000_000);
         assert_eq!(flows(limit(Some(1000), Some(80_000_000))), 1000);
+        // 400 of one that runs packet by packet.
+        assert_eq!(limit(None, None).check_packets(u64::MAX), Ok(()));
+        assert_eq!(limit(None, Some(80_000_000)).check_packets(200_000), Ok(()));
+        let error = limit(None, Some(80_000_000)).check_packets(1_000_000);
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "most_flows: 1000000 flows of packets take some 0.4 GB of memory; 0.1 GB are free, which is enough for 200000"
+        );
         let told = |limit: Limit, flows| limit.warning(flows, MOST_FLOWS, &classes, 1);
         assert_eq!(told(limit(Some(1000), Some(80_000_000)), 1000), None);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Flows as Arrow tables: millions of them are no JSON.
+//! Flows as Arrow tables: millions of them are no JSON. Those that come in are Arrow IPC streams.
 
 use std::io::Read;
 use std::path::Path;
@@ -11,12 +11,14 @@ use arrow::datatypes::{ArrowPrimitiveType, Float64Type, UInt16Type};
 use arrow::error::ArrowError;
 use arrow::ipc::reader::StreamReader;
 use fctlab_core::{Duration, SpecError, spec};
+use fctlab_fabric::prepared::Prepared;
 use fctlab_link::{Arrival, Done};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::evaluate::{Candidate, Meter};
 use crate::flows::{Flows, MOST_FLOWS, span};
+use crate::packets;
 use crate::predict;
 use crate::sli::ONCE;
 use crate::spec::Spec;
@@ -27,6 +29,13 @@ struct FlowsQuestion {
     spec: Value,
     flows: u64,
     until_s: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PacketsQuestion {
+    spec: Value,
+    scheme: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -68,8 +77,23 @@ pub fn flows(question: Value, meter: &Meter) -> Result<RecordBatch, SpecError> {
     RecordBatch::try_from_iter(columns).map_err(|e| unreadable(&e))
 }
 
-/// SLIs and verdicts of flows that were run elsewhere and started before `until_s`: an Arrow IPC stream of
-/// `class` (u16), `start_s`, `size_bytes` and `fct_s` (f64).
+/// Flows over the link of `spec`, ready to run packet by packet, under `scheme` if it is given: a table of
+/// `class` (u16), `start_s` and `size_bytes` (f64).
+///
+/// # Errors
+/// A mistake in the question, with its path; a table that cannot be read.
+pub fn packets(question: Value, flows: impl Read) -> Result<Prepared, SpecError> {
+    let question: PacketsQuestion = spec::read(question)?;
+    let spec = Spec::read(question.spec, Path::new(""))?;
+    let mut all = Vec::new();
+    for batch in batches(flows)? {
+        all.extend(arrivals(&batch)?);
+    }
+    packets::prepare(&spec, all.into_iter(), question.scheme.as_deref())
+}
+
+/// SLIs and verdicts of flows that were run elsewhere and started before `until_s`: a table of `class` (u16),
+/// `start_s`, `size_bytes` and `fct_s` (f64).
 ///
 /// # Errors
 /// A mistake in the question, with its path; a table that cannot be read.
@@ -78,22 +102,17 @@ pub fn judge(question: Value, runs: impl Read) -> Result<Value, SpecError> {
     let spec = Spec::read(question.spec, Path::new(""))?;
     let classes = spec.classes()?;
     let mut flows = Vec::new();
-    for batch in StreamReader::try_new(runs, None).map_err(|e| unreadable(&e))? {
-        let batch = batch.map_err(|e| unreadable(&e))?;
-        let class = column::<UInt16Type>(&batch, "class")?;
-        let start_s = column::<Float64Type>(&batch, "start_s")?;
-        let size_bytes = column::<Float64Type>(&batch, "size_bytes")?;
-        let fct_s = column::<Float64Type>(&batch, "fct_s")?;
-        let before = flows.len() as u64;
-        flows.extend((0..batch.num_rows()).map(|row| Done {
-            index: before + row as u64,
-            arrival: Arrival {
-                start_s: start_s.value(row),
-                size_bytes: size_bytes.value(row),
-                class: class.value(row),
-            },
-            fct_s: fct_s.value(row),
-        }));
+    for batch in batches(runs)? {
+        let fcts = column::<Float64Type>(&batch, "fct_s")?.values();
+        let pairs = arrivals(&batch)?.into_iter().zip(fcts);
+        for (arrival, &fct_s) in pairs {
+            let index = flows.len() as u64;
+            flows.push(Done {
+                index,
+                arrival,
+                fct_s,
+            });
+        }
     }
     let candidate = Candidate::of(&spec, &classes);
     let mut found = candidate.collect(question.until_s, flows.into_iter());
@@ -101,6 +120,24 @@ pub fn judge(question: Value, runs: impl Read) -> Result<Value, SpecError> {
         &classes,
         &found.estimates(&classes, ONCE)
     )))
+}
+
+fn batches(table: impl Read) -> Result<Vec<RecordBatch>, SpecError> {
+    let reader = StreamReader::try_new(table, None);
+    let batches = reader.and_then(Iterator::collect);
+    batches.map_err(|e| unreadable(&e))
+}
+
+fn arrivals(batch: &RecordBatch) -> Result<Vec<Arrival>, SpecError> {
+    let class = column::<UInt16Type>(batch, "class")?;
+    let start_s = column::<Float64Type>(batch, "start_s")?;
+    let size_bytes = column::<Float64Type>(batch, "size_bytes")?;
+    let rows = (0..batch.num_rows()).map(|row| Arrival {
+        start_s: start_s.value(row),
+        size_bytes: size_bytes.value(row),
+        class: class.value(row),
+    });
+    Ok(rows.collect())
 }
 
 fn column<'a, T: ArrowPrimitiveType>(

@@ -33,9 +33,9 @@ mod _native {
         version, with_scheme,
     };
     #[pymodule_export]
-    use crate::planning::{judge, model_flows, planning};
+    use crate::planning::{judge, model_flows, packets, planning};
     #[pymodule_export]
-    use crate::run::{Prepared, Progress, RunOutcome, prepare, run_scenario};
+    use crate::run::{Prepared, Progress, RunOutcome, prepare, run_scenario, told};
     #[pymodule_export]
     use crate::table::Table;
 

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 
 use crate::calls::{Stop, call, call_telling};
 use crate::errors::{spec_error, value};
+use crate::run::Prepared;
 use crate::table::Table;
 
 /// Answers a question about SLOs: JSON in, JSON out. `told` is called with None again and again
@@ -33,6 +34,17 @@ pub(crate) fn model_flows(py: Python<'_>, question_json: &str) -> PyResult<Table
         tables::flows(question, &meter(stop)).map_err(spec_error)
     })?;
     Ok(Table::new(flows.schema(), vec![flows]))
+}
+
+/// Flows over the link of a specification, ready to run packet by packet: `{"spec", "scheme"?}`, and an Arrow
+/// IPC stream of `class`, `start_s` and `size_bytes`.
+#[pyfunction]
+pub(crate) fn packets(py: Python<'_>, question_json: &str, flows: Vec<u8>) -> PyResult<Prepared> {
+    let question = value(question_json)?;
+    call(py, move |_| {
+        let prepared = tables::packets(question, &flows[..]).map_err(spec_error)?;
+        Ok(Prepared::from(prepared))
+    })
 }
 
 /// SLIs and verdicts, as JSON, of flows that were run elsewhere: `{"spec", "until_s"}`, and an Arrow IPC

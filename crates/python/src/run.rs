@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use arrow::array::RecordBatch;
+use fctlab_fabric::elsewhere::{self, Told};
 use fctlab_fabric::outcome::{self, Outcome, RunError};
 use fctlab_fabric::run::{self, RunOptions};
 use fctlab_fabric::{prepared, records};
@@ -47,15 +49,31 @@ impl From<&outcome::Progress> for Progress {
     }
 }
 
-/// What a run found.
+/// What a run found, or what is said of flows that were made elsewhere.
 #[pyclass(frozen, module = "fctlab._native")]
-pub struct RunOutcome(Outcome);
+pub struct RunOutcome {
+    report: String,
+    flows: Vec<RecordBatch>,
+}
 
 #[pymethods]
 impl RunOutcome {
     /// Everything except the flow records, as JSON:
     /// `{"summary", "offered", "warnings", "counters", "perf", "extras", "recordings"}`.
-    fn report(&self) -> String {
+    fn report(&self) -> &str {
+        &self.report
+    }
+
+    /// The flow records; none if they were streamed to a file.
+    fn flows(&self) -> Table {
+        let schema = self.flows.first();
+        let schema = schema.map_or_else(|| records::schema(false), |batch| batch.schema());
+        Table::new(schema, self.flows.clone())
+    }
+}
+
+impl From<Outcome> for RunOutcome {
+    fn from(outcome: Outcome) -> Self {
         let Outcome {
             summary,
             offered,
@@ -64,9 +82,9 @@ impl RunOutcome {
             perf,
             extras,
             recordings,
-            flows: _,
-        } = &self.0;
-        json!({
+            flows,
+        } = outcome;
+        let report = json!({
             "summary": summary,
             "offered": offered,
             "warnings": warnings,
@@ -74,23 +92,50 @@ impl RunOutcome {
             "perf": perf,
             "extras": extras,
             "recordings": recordings,
-        })
-        .to_string()
+        });
+        RunOutcome {
+            report: report.to_string(),
+            flows,
+        }
     }
+}
 
-    /// The flow records; none if they were streamed to a file.
-    fn flows(&self) -> Table {
-        let batches = self.0.flows.clone();
-        let schema = batches
-            .first()
-            .map_or_else(|| records::schema(false), |b| b.schema());
-        Table::new(schema, batches)
+impl From<Told> for RunOutcome {
+    fn from(told: Told) -> Self {
+        let Told {
+            summary,
+            offered,
+            warnings,
+            counters,
+            end,
+            flows,
+            extras,
+        } = told;
+        let report = json!({
+            "summary": summary,
+            "offered": offered,
+            "warnings": warnings,
+            "counters": counters,
+            "perf": {"simulated_s": end.as_secs_f64()},
+            "extras": extras,
+            "recordings": [],
+        });
+        RunOutcome {
+            report: report.to_string(),
+            flows,
+        }
     }
 }
 
 /// A scenario in which nothing is wrong any more.
 #[pyclass(frozen, module = "fctlab._native")]
 pub struct Prepared(Arc<prepared::Prepared>);
+
+impl From<prepared::Prepared> for Prepared {
+    fn from(prepared: prepared::Prepared) -> Self {
+        Prepared(Arc::new(prepared))
+    }
+}
 
 #[pymethods]
 impl Prepared {
@@ -122,7 +167,7 @@ pub(crate) fn prepare(
     let scenario = value(json)?;
     call(py, move |_| {
         let prepared = fctlab_fabric::prepare::prepare(scenario, &sets, &folder);
-        Ok(Prepared(Arc::new(prepared.map_err(spec_error)?)))
+        Ok(Prepared::from(prepared.map_err(spec_error)?))
     })
 }
 
@@ -165,7 +210,18 @@ pub(crate) fn run_scenario(
         let seen = *seen.lock().unwrap_or_else(PoisonError::into_inner);
         callback.call1(py, (seen,)).map(drop)
     };
-    call_with(py, work, listen).map(RunOutcome)
+    call_with(py, work, listen).map(RunOutcome::from)
+}
+
+/// What is said of flows that were made elsewhere: an Arrow IPC stream, whose columns
+/// [`fctlab_fabric::elsewhere`] names.
+#[pyfunction]
+pub(crate) fn told(py: Python<'_>, prepared: &Prepared, flows: Vec<u8>) -> PyResult<RunOutcome> {
+    let prepared = prepared.0.clone();
+    let told = call(py, move |_| {
+        elsewhere::told(&prepared, &flows[..]).map_err(spec_error)
+    })?;
+    Ok(told.into())
 }
 
 fn failure(error: RunError) -> PyErr {

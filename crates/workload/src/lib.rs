@@ -25,7 +25,7 @@
 //! share of its rate, headers included unless `load_counts = "payload"`. Each
 //! pattern says how many links its load is spread over.
 //!
-//! [`trace`] replays flows from a CSV or Parquet file instead.
+//! [`trace`] replays flows from a CSV or Parquet file, or from memory, instead.
 
 use std::path::{Path, PathBuf};
 
@@ -33,6 +33,7 @@ use fctlab_core::{Bytes, Rate, Time};
 
 pub mod arrivals;
 pub mod classes;
+pub mod columns;
 pub mod demand;
 mod draw;
 mod generator;
@@ -52,6 +53,7 @@ pub use patterns::PatternSpec;
 pub use sizes::{SizeDistribution, SizesSpec};
 pub use spacing::Spacing;
 pub use spec::{LoadCounts, TrafficSpec};
+pub use trace::{RowOfFlow, Rows, TraceSource};
 pub use traffic::{Offered, Traffic};
 
 /// One flow, before anything has happened to it.

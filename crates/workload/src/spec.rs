@@ -7,6 +7,7 @@ use fctlab_core::{Duration, PacketFormat, SpecError, spec};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::classes::{self, ClassSpec, ShareOf};
+use crate::trace::TraceSource;
 use crate::traffic::Traffic;
 use crate::{ArrivalsSpec, HostLayout, PatternSpec, SizesSpec};
 
@@ -42,8 +43,9 @@ pub struct TrafficSpec {
     pub duration: Option<Duration>,
     /// A CSV or Parquet file of flows to replay, with the columns
     /// `start_s,src,dst,size_bytes` and optionally `class`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub trace: Option<PathBuf>,
+    #[serde(skip_serializing_if = "has_no_text")]
+    #[schemars(with = "Option<PathBuf>")]
+    pub trace: Option<TraceSource>,
     /// The traffic class of every flow; not for a trace with a class column. Default: `default`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
@@ -83,6 +85,10 @@ pub(crate) const DEFAULT_CLASS: &str = "default";
 
 pub(crate) fn load<'de, D: Deserializer<'de>>(d: D) -> Result<Option<f64>, D::Error> {
     spec::open_unit(d).map(Some)
+}
+
+fn has_no_text(trace: &Option<TraceSource>) -> bool {
+    !matches!(trace, Some(TraceSource::File(_)))
 }
 
 fn spacing<'de, D: Deserializer<'de>>(d: D) -> Result<Option<f64>, D::Error> {
@@ -176,7 +182,8 @@ impl TrafficSpec {
     pub fn resolve(&mut self, base_dir: &Path) -> Result<(), SpecError> {
         self.check()?;
         match &mut self.trace {
-            Some(file) => *file = crate::absolute(base_dir, file),
+            Some(TraceSource::File(file)) => *file = crate::absolute(base_dir, file),
+            Some(TraceSource::Rows(_)) => {}
             None => {
                 self.load_counts.get_or_insert_default();
                 self.arrivals.get_or_insert_default();

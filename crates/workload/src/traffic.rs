@@ -77,9 +77,14 @@ impl Traffic {
             until: spec.duration.map_or(Time::NEVER, |d| Time::ZERO + d),
         };
         let (source, offered, expected_flows) = match &spec.trace {
-            Some(file) => {
-                let (trace, summary) =
-                    Trace::open(file, spec.class.as_deref(), layout.hosts(), format, limits)?;
+            Some(source) => {
+                let (trace, summary) = Trace::open(
+                    source,
+                    spec.class.as_deref(),
+                    layout.hosts(),
+                    format,
+                    limits,
+                )?;
                 let (offered, flows) = (summary.offered(), summary.flows);
                 (Source::Trace(Box::new((trace, summary))), offered, flows)
             }

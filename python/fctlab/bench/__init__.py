@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from fctlab import _native
-from fctlab.bench import bigswitch, model, packet, scale
+from fctlab.bench import bigswitch, model, packet, points, scale
 from fctlab.errors import SpecError
 
-AREAS = ("packet", "scale", "bigswitch", "model")
+AREAS = ("packet", "scale", "points", "bigswitch", "model")
 
 
 def measure(
@@ -44,6 +44,8 @@ def measure(
         raise SpecError("quick", f"has no meaning for {area}, only for scale")
     if _native.build_profile() != "release":
         raise SpecError("bench", "this is a debug build, whose speed means nothing")
+    if area == "points":
+        return points.measure(runs, say)
     if area == "bigswitch":
         return bigswitch.measure(runs, say)
     if area == "model":

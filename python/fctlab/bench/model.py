@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from fctlab.slo import bottleneck, planning
+from fctlab.slo import planning
 
 FLOWS = 50_000
 RUNS = {
@@ -43,7 +43,7 @@ def measure(flows: int, runs: int, say: Callable[[str], None]) -> list[dict[str,
         say(f"{name}: packet engine")
         resolved = planning.load(spec)
         drawn = planning.flows(resolved, flows)
-        _, result = bottleneck.replay(resolved, drawn)
+        _, result = planning.replay(resolved, drawn)
         wall, cpu, packet_s = (
             statistics.median(walls),
             statistics.median(cpus),

@@ -23,6 +23,7 @@ from fctlab.cli import (
     run,
     slo,
     study,
+    summary,
     sweep,
     theory,
     tuning,
@@ -83,6 +84,7 @@ for group in (
     study,
     theory,
     report,
+    summary,
     catalog,
     bench,
 ):

@@ -16,7 +16,9 @@ def register(app: typer.Typer) -> None:
 
 
 def bench(
-    area: Annotated[str, typer.Argument(help="packet, scale, bigswitch or model")] = "packet",
+    area: Annotated[
+        str, typer.Argument(help="packet, scale, points, bigswitch or model")
+    ] = "packet",
     flows: Annotated[
         int | None, typer.Option(help="Instead of 20,000 (packet) or 50,000 (model).")
     ] = None,

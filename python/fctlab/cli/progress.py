@@ -16,7 +16,7 @@ from fctlab.cli.terminal import say
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-    from fctlab.studies.runner import Status
+    from fctlab.studies.framework.runner import Status
     from fctlab.sweep import Status as SweepStatus
 
 

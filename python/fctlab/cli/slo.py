@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, cast
 
@@ -11,9 +11,13 @@ import typer
 from rich.console import RenderableType
 
 from fctlab.answers import Answer
+from fctlab.cli import report
+from fctlab.cli.options import Out
 from fctlab.cli.terminal import AsJson, Force, output, say, show, show_json
 from fctlab.errors import SpecError
-from fctlab.slo import planning
+from fctlab.slo import planning, saved, words
+from fctlab.slo.types import Plan, Prediction, Provision, WhatIf
+from fctlab.tables import Part
 
 Found = TypeVar("Found", bound=Answer)
 
@@ -51,15 +55,15 @@ def predict(
     sets: Sets = None,
     seed: Seed = None,
     most_flows: MostFlows = None,
+    out: Out = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Predict whether each class meets its SLO, and why."""
-    found = planning.predict(
-        _load(spec, sets, seed), engine=cast(Any, engine), most_flows=_positive(most_flows)
-    )
-    from fctlab.cli import slo_tables
-
-    _show(found, as_json, slo_tables.prediction)
+    loaded, most = _load(spec, sets, seed), _positive(most_flows)
+    with _saving(Prediction, spec, loaded, out, force) as save:
+        found = save(planning.predict(loaded, engine=cast(Any, engine), most_flows=most))
+    _finish(found, out, as_json, words.prediction)
 
 
 def plan(
@@ -67,13 +71,15 @@ def plan(
     sets: Sets = None,
     seed: Seed = None,
     most_flows: MostFlows = None,
+    out: Out = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Find scheduling weights that meet every SLO, and what would break them first."""
-    found = planning.plan(_load(spec, sets, seed), most_flows=_positive(most_flows))
-    from fctlab.cli import slo_tables
-
-    _show(found, as_json, slo_tables.plan)
+    loaded, most = _load(spec, sets, seed), _positive(most_flows)
+    with _saving(Plan, spec, loaded, out, force) as save:
+        found = save(planning.plan(loaded, most_flows=most))
+    _finish(found, out, as_json, words.plan)
 
 
 def provision(
@@ -91,18 +97,18 @@ def provision(
     most_flows: Annotated[
         int | None, typer.Option(help="Simulate at most so many at each capacity.")
     ] = None,
+    out: Out = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Find the least link rate that meets every SLO, per scheduling strategy."""
     names = planning.STRATEGIES
     if strategies is not None:
         names = cast(Any, tuple(name.strip() for name in strategies.split(",")))
-    found = planning.provision(
-        _load(spec, sets, seed), names, precision=precision, most_flows=_positive(most_flows)
-    )
-    from fctlab.cli import slo_tables
-
-    _show(found, as_json, slo_tables.provisions)
+    loaded, most = _load(spec, sets, seed), _positive(most_flows)
+    with _saving(Provision, spec, loaded, out, force) as save:
+        found = save(planning.provision(loaded, names, precision=precision, most_flows=most))
+    _finish(found, out, as_json, words.provision)
 
 
 def whatif(
@@ -115,35 +121,18 @@ def whatif(
     ],
     sets: Sets = None,
     most_flows: MostFlows = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(parser=output, help="Write whatif.csv and whatif.png into this directory."),
-    ] = None,
+    out: Out = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Predict over a range of one or two values: SLIs against a load, a region of weights."""
-    from fctlab.cli import slo_tables
-    from fctlab.results import kinds, store
     from fctlab.slo import whatif as sweeping
 
     varied = [sweeping.read(each) for each in vary]
-    loaded = planning.load(spec, sets or [])
-    reads = kinds.files_in([spec, loaded])
-    with (
-        nullcontext()
-        if out is None
-        else store.writing(out, None, kinds.SWEEP, reads=reads, force=force)
-    ) as draft:
-        found = sweeping.sweep(
-            spec, varied, sets=sets or [], most_flows=_positive(most_flows), tell=say
-        )
-        if draft is not None:
-            found.table().write_csv(draft.folder / "whatif.csv")
-            sweeping.plot(found).savefig(draft.folder / "whatif.png")
-    if out is not None:
-        say(f"saved in {out}: {', '.join(kinds.WHATIF)}")
-    _show(found, as_json, slo_tables.whatif)
+    most = _positive(most_flows)
+    with _saving(WhatIf, spec, planning.load(spec, sets or []), out, force) as save:
+        found = save(sweeping.sweep(spec, varied, sets=sets or [], most_flows=most, tell=say))
+    _finish(found, out, as_json, lambda each: [words.whatif(each)])
 
 
 def fit(
@@ -233,6 +222,37 @@ def _positive(most_flows: int | None) -> int | None:
     if most_flows is not None and most_flows < 1:
         raise SpecError("--most-flows", f"{most_flows} is not at least 1")
     return most_flows
+
+
+@contextmanager
+def _saving(
+    of: type[Found], spec: Path, loaded: dict[str, Any], out: Path | None, force: bool
+) -> Iterator[Callable[[Found], Found]]:
+    """What keeps an answer, if it is to be kept; the place is seen to before it is asked for."""
+    if out is None:
+        yield lambda found: found
+        return
+    from fctlab.results import kinds
+
+    reads = kinds.files_in([spec, loaded])
+    with saved.writing(of, out, reads=reads, force=force) as draft:
+
+        def save(found: Found) -> Found:
+            saved.write(found, loaded, draft.folder)
+            return found
+
+        yield save
+
+
+def _finish(
+    found: Found, out: Path | None, as_json: bool, parts: Callable[[Found], list[Part]]
+) -> None:
+    if out is not None:
+        report.write(out)
+        say(f"saved in {out}")
+    from fctlab.cli.layout import shown
+
+    _show(found, as_json, lambda each: shown([*parts(each), *words.warnings(each)]))
 
 
 def _show(found: Found, as_json: bool, table: Callable[[Found], RenderableType]) -> None:

@@ -1,118 +1,15 @@
-"""Answers about SLOs as tables for people."""
+"""Fits of classes and of the model as tables for people."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from fctlab.cli.layout import frame, numbers, whole
-from fctlab.formats import count, seconds, sli_value
+from fctlab.formats import count, seconds
 from fctlab.slo.fitted import Calibration, Fit
-from fctlab.slo.types import (
-    ClassPrediction,
-    Compared,
-    Cost,
-    Interval,
-    Plan,
-    Prediction,
-    Provision,
-    Search,
-    Sli,
-    Weighting,
-    WhatIf,
-)
-
-
-def prediction(found: Prediction) -> RenderableType:
-    """SLIs with intervals, and verdicts."""
-    table = _classes(found.spec["name"] or "prediction", found.classes)
-    simulated = seconds(found.simulated_s)
-    note = f"{count(found.flows)} flows over {simulated}, 95% intervals; {_cost(found.cost)}"
-    return Group(whole(table), *_load(found), Text(note, style="dim"))
-
-
-def _load(found: Prediction | Plan) -> list[Text]:
-    """The load on the link, and what to beware of."""
-    load = found.load
-    each = ", ".join(f"{c.name} {c.wire:.3f}" for c in load.classes)
-    lines = _warnings(found.warnings)
-    if each:
-        text = f"load on the link: {load.payload:.3f} payload, {load.wire:.3f} on the wire"
-        used = f", {load.used:.3f} of what is used" if load.used > load.wire else ""
-        lines.append(f"{text}{used} ({each})")
-    return [Text(line) for line in lines]
-
-
-def _warnings(lines: Iterable[str]) -> list[str]:
-    return [f"warning: {line}" for line in lines]
-
-
-def plan(found: Plan) -> RenderableType:
-    """Weights, what they achieve, and what would break them."""
-    made = found.plan
-    names = [c.name for c in made.classes]
-    table = _classes(found.spec["name"] or "plan", made.classes, made.weights)
-    word = "every SLO is met" if made.success else "found no weights that meet every SLO"
-    lines = [f"{word} ({made.verdict}); the worst is {made.binding}{_margin(made)}"]
-    for name, ended in (("algorithm 1", made.algorithm_1), ("search", made.search)):
-        weights = ", ".join(f"{n} {w:.3f}" for n, w in zip(names, ended.weights, strict=True))
-        after = f"after {ended.rounds} rounds ({weights})"
-        lines.append(f"{name}: worst loss {_loss(ended)} {after}")
-    each = (f"{c.name} {':'.join(map(str, c.weights))} {_loss(c)}" for c in made.compared)
-    lines.append(f"chosen from, all on the same flows, by worst loss: {', '.join(each)}")
-    needs = zip(names, made.baselines, strict=True)
-    shares = ", ".join(f"{n} {'-' if b is None else f'{b:.3f}'}" for n, b in needs)
-    lines.append(f"share each needs against always backlogged others: {shares}")
-    off = frame("if a forecast is off")
-    off.add_column("what", no_wrap=True)
-    numbers(off, "worst loss")
-    off.add_column("broken")
-    for row in made.off_forecast:
-        loss = "overload" if row.worst_loss is None else f"{row.worst_loss:+.3f}"
-        what = f"{row.traffic_class}: {row.what} {row.change}"
-        off.add_row(what, loss, row.cut_short or ", ".join(row.broken) or "none")
-    parts: list[RenderableType] = [whole(table), *map(Text, lines)]
-    parts += [whole(off)] if made.off_forecast else []
-    return Group(*parts, *_load(found), Text(_cost(found.cost), style="dim"))
-
-
-def _margin(made: Weighting) -> str:
-    if made.margin is None:
-        return ""
-    side = "to spare" if made.success else "over its threshold"
-    return f", {abs(made.margin):.0%} {side}"
-
-
-def _loss(ended: Search | Compared) -> str:
-    return "-" if ended.worst_loss is None else f"{ended.worst_loss:+.3f}"
-
-
-def whatif(found: WhatIf) -> RenderableType:
-    """SLIs and verdicts at every point."""
-    table = frame(found.spec)
-    numbers(table, *found.paths)
-    table.add_column("class", no_wrap=True)
-    table.add_column("SLI", no_wrap=True)
-    numbers(table, "value", "target")
-    table.add_column("95% interval")
-    table.add_column("SLO")
-    for point in found.points:
-        for each in point.classes:
-            for sli in each.slis:
-                low, value, high = _values(sli)
-                table.add_row(
-                    *(f"{number:g}" for number in point.at),
-                    each.name,
-                    sli.name,
-                    value,
-                    sli.compared,
-                    f"{low} to {high}",
-                    each.verdict or "-",
-                )
-    return whole(table)
 
 
 def calibration(found: Calibration) -> RenderableType:
@@ -147,37 +44,6 @@ def _off(
     yield "-" if model is None or packet is None else f"{model / packet - 1:+.1%}"
 
 
-def _ends(ends: Interval) -> str:
-    """Ends of an interval of rates, in Gbps."""
-    low, high = ("?" if end is None else f"{end / 1e9:.1f}" for end in ends)
-    return f"{low} to {high}"
-
-
-def provisions(found: Provision) -> RenderableType:
-    """The least capacity of each strategy."""
-    base = next((r.capacity_bps for r in found.strategies if r.strategy == "weights"), None)
-    table = frame(found.spec["name"] or "least capacity")
-    table.add_column("strategy", no_wrap=True)
-    numbers(table, "Gbps", "95% interval", "load", "vs weights", "tried")
-    table.add_column("weights")
-    names = [c["name"] for c in found.spec["classes"]]
-    for row in found.strategies:
-        capacity = row.capacity_bps
-        pairs = zip(names, row.weights or [], strict=False)
-        table.add_row(
-            row.strategy,
-            "none does" if capacity is None else f"{capacity / 1e9:.1f}",
-            _ends(row.capacity_ci95),
-            "-" if capacity is None else f"{row.load:.2f}",
-            "-" if capacity is None or base is None else f"{capacity / base:.2f}x",
-            str(row.tried),
-            ", ".join(f"{n} {w:.3f}" for n, w in pairs),
-        )
-    slos = (Text(f"{c['name']}: {c['slo']}") for c in found.spec["classes"])
-    lines = (Text(line) for line in _warnings(found.warnings))
-    return Group(whole(table), *slos, *lines, Text(_cost(found.cost), style="dim"))
-
-
 def fit(found: Fit) -> RenderableType:
     """Classes of a flow log."""
     table = frame(found.trace)
@@ -206,44 +72,3 @@ def fit(found: Fit) -> RenderableType:
         )
         lines += [Text(f"{each.name}: {warning}") for warning in each.warnings]
     return Group(whole(table), *lines)
-
-
-def _classes(
-    title: str, classes: Sequence[ClassPrediction], weights: Sequence[int] | None = None
-) -> Table:
-    """A row per SLI, and the verdict on its class."""
-    table = frame(title)
-    table.add_column("class", no_wrap=True)
-    if weights:
-        numbers(table, "weight")
-    table.add_column("SLI", no_wrap=True)
-    numbers(table, "value", "target", "95% interval", "flows")
-    table.add_column("SLO", no_wrap=True)
-    table.add_column("why")
-    for k, each in enumerate(classes):
-        for i, sli in enumerate(each.slis):
-            low, value, high = _values(sli)
-            first = i == 0
-            table.add_row(
-                each.name if first else "",
-                *([str(weights[k]) if first else ""] if weights else []),
-                sli.name,
-                value if sli.flows else "-",
-                sli.compared,
-                f"{low} to {high}" if sli.enough else "too few",
-                count(sli.flows),
-                (each.verdict or "-") if first else "",
-                each.why if first else "",
-                end_section=i == len(each.slis) - 1,
-            )
-    return table
-
-
-def _values(sli: Sli) -> tuple[str, str, str]:
-    """The lower end of its 95% interval, the value, the upper end."""
-    low, high = sli.ci95
-    return sli_value(sli.attr, low), sli_value(sli.attr, sli.value), sli_value(sli.attr, high)
-
-
-def _cost(cost: Cost) -> str:
-    return f"{count(cost.flows)} flows simulated in {cost.evaluations} runs, {seconds(cost.wall_s)}"

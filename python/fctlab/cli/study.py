@@ -57,7 +57,8 @@ def study(
 ) -> None:
     """Reproduce a paper: its figures, and a table claim by claim (paper / here / verdict)."""
     from fctlab.cluster import opened
-    from fctlab.studies import conduct, report
+    from fctlab.studies.framework import conduct, report
+    from fctlab.studies.framework.report import terminal
 
     chosen = studies.load(name)
     mode: Literal["quick", "full"] = "full" if full else "quick"
@@ -80,5 +81,5 @@ def study(
     if as_json:
         show_json(found.json)
     else:
-        show(report.table(found))
+        show(terminal.table(found.json))
     say(f"saved in {out}: {report.HTML}, {report.MARKDOWN}, {report.JSON}, {report.FIGURES}/")

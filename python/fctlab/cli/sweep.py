@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from fctlab.cli import progress as showing
+from fctlab.cli import report
 from fctlab.cli.options import Address, Executor, ShowProgress, Workers
 from fctlab.cli.terminal import AsJson, output, say, show, show_json
+from fctlab.errors import SpecError
 
 PANEL = "Simulate"
 
@@ -60,7 +62,10 @@ def sweep(
         else:
             show(tables.estimated(found))
         return
+    from fctlab.cli.layout import shown
     from fctlab.cluster import opened
+    from fctlab.sweep import words
+    from fctlab.sweep.saved import Saved
 
     with opened(executor, address) as pool, showing.of_sweep(progress) as watch:
         done = sweeps.sweep(
@@ -75,13 +80,18 @@ def sweep(
     if as_json:
         show_json(done.report)
         return
-    show(tables.summary(done))
-    if done.decisions:
-        show(tables.decisions(done))
+    place = out or Path("results") / done.grid.name
+    told = Saved.of(done.report, str(place))
+    for parts in words.summary(told, tables.MOST_ROWS), words.decisions(told, tables.MOST_ROWS):
+        if parts:
+            show(shown(parts))
+    try:
+        report.write(place)
+    except SpecError as error:  # too many cells for a page: the sweep is done all the same
+        say(f"no page: {error}")
     say(
         f"{len(done.runs):,} points, {done.computed:,} computed now ({done.cpu_s:.0f} CPU s); "
-        f"saved in {out or Path('results') / done.grid.name}: {sweeps.SUMMARY}, {sweeps.SWEEP}; "
-        f"points in {done.store.directory}"
+        f"saved in {place}: {sweeps.SUMMARY}, {sweeps.SWEEP}; points in {done.store.directory}"
     )
 
 
@@ -124,7 +134,6 @@ def show_point(
 @stores.command()
 def verify(store: Store) -> None:
     """Read every point, and say which are not what was written; exit code 2 if any."""
-    from fctlab.errors import SpecError
     from fctlab.results.points import PointStore
 
     points = PointStore(store)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,8 +17,18 @@ from rich.text import Text
 from fctlab.cli.terminal import AsJson, Force, output, say, show, show_json
 from fctlab.errors import SpecError
 from fctlab.results import store
-from fctlab.theory import bigswitch
-from fctlab.theory.bigswitch import Method, Metric
+from fctlab.theory import bigswitch, proofs
+from fctlab.theory.draw import draw as draw_schedules
+from fctlab.theory.types import (
+    Construction,
+    Flow,
+    Instance,
+    Method,
+    Metric,
+    Optimum,
+    Theorem1,
+    WorstCase,
+)
 
 group = typer.Typer(
     help="The theory bench: policies on a slotted big switch, optima and worst cases.",
@@ -59,14 +70,15 @@ def run(instance: InstanceFile, policy: Policies = None, as_json: AsJson = False
     """Run policies over an instance: FPT, FCT, and the slot in which each flow ends."""
     loaded = bigswitch.load(instance)
     chosen = policy or DEFAULT
-    found = [{"policy": p, **bigswitch.run(loaded, p)} for p in chosen]
+    found = [(p, bigswitch.run(loaded, p)) for p in chosen]
     if as_json:
-        return show_json({"instance": loaded, "policies": found})
+        rows = [{"policy": p, **ran.to_dict()} for p, ran in found]
+        return show_json({"instance": loaded.to_dict(), "policies": rows})
     table = _table("policy", "FPT", "FCT", "average FCT", "weighted FPT", _ends_title(loaded))
-    for row in found:
-        m = row["metrics"]
-        numbers = (f"{m['fpt']:,}", f"{m['fct']:,}", f"{m['afct']:,.2f}", f"{m['weighted_fpt']:,}")
-        table.add_row(row["policy"], *numbers, _ends(row["ends"]))
+    for p, ran in found:
+        m = ran.metrics
+        numbers = (f"{m.fpt:,}", f"{m.fct:,}", f"{m.afct:,.2f}", f"{m.weighted_fpt:,}")
+        table.add_row(p, *numbers, _ends(ran.ends))
     show(table)
 
 
@@ -90,11 +102,11 @@ def opt(
     chosen: Method | None = method  # type: ignore[assignment]
     found = bigswitch.optimum(loaded, _metric(weighted), method=chosen, schedule=True)
     if as_json:
-        return show_json({"instance": loaded, "optimum": found})
-    lines = [f"{_what(weighted)} {'=' if found['label'] == 'exact' else '>='} {found['value']:,}"]
-    lines.append(f"{found['label'].replace('-', ' ')}, by {found['method']}")
-    if found.get("ends"):
-        lines.append(f"{_ends_title(loaded)}: {_ends(found['ends'])}")
+        return show_json({"instance": loaded.to_dict(), "optimum": found.to_dict()})
+    lines = [f"{_what(weighted)} {'=' if found.is_exact else '>='} {found.value:,}"]
+    lines.append(_how(found))
+    if found.ends:
+        lines.append(f"{_ends_title(loaded)}: {_ends(found.ends)}")
     show(Text("\n".join(lines)))
 
 
@@ -117,28 +129,28 @@ def ratio(
     """Compare policies with the optimum, on an instance or on random ones."""
     chosen = policy or [*DEFAULT[:3], "asrpt"]
     if instance is not None:
-        found = bigswitch.ratios(bigswitch.load(instance), chosen, _metric(weighted))
+        found = bigswitch.ratios(instance, chosen, _metric(weighted))
         if as_json:
-            return show_json(found)
-        best = found["optimum"]
-        sign = "" if best["label"] == "exact" else "<= "
+            return show_json(found.to_dict())
+        best = found.optimum
+        sign = "" if best.is_exact else "<= "
         table = _table("policy", _what(weighted), "to the optimum")
-        for row in found["policies"]:
-            table.add_row(row["policy"], f"{row['value']:,}", f"{sign}{row['ratio']:.4f}")
-        note = f"optimum {best['value']:,} ({best['label'].replace('-', ' ')}, by {best['method']})"
-        return show(Group(table, Text(note)))
+        for row in found.policies:
+            table.add_row(row.policy, f"{row.value:,}", f"{sign}{row.ratio:.4f}")
+        return show(Group(table, Text(f"optimum {best.value:,} ({_how(best)})")))
     shape = _shape(ports, flows, packets, slots, max_weight)
-    found = bigswitch.random_ratios(chosen, instances, metric=_metric(weighted), seed=seed, **shape)
+    tried = bigswitch.random_ratios(chosen, instances, metric=_metric(weighted), seed=seed, **shape)
     if as_json:
-        return show_json(found)
+        return show_json(tried.to_dict())
     table = _table("policy", "proven bound", "worst", "mean", "above the bound")
-    for row in found["policies"]:
-        proven = row["proven"] if ports == 1 else None
-        above = "-" if proven is None else str(row["violations"])
+    for each in tried.policies:
+        proven = each.proven if ports == 1 else None
+        above = "-" if proven is None else str(each.violations)
         shown = "-" if proven is None else str(proven)
-        table.add_row(row["policy"], shown, f"{row['worst']:.4f}", f"{row['mean']:.4f}", above)
-    note = f"{found['tried']:,} random instances against the exact optimum"
-    skipped = instances - found["tried"]
+        ratios = ["-" if r is None else f"{r:.4f}" for r in (each.worst, each.mean)]
+        table.add_row(each.policy, shown, *ratios, above)
+    note = f"{tried.tried:,} random instances against the exact optimum"
+    skipped = instances - tried.tried
     note += f"; {skipped:,} were too large for it" if skipped else ""
     show(Group(table, Text(note)))
 
@@ -168,32 +180,28 @@ def worst_case(
 ) -> None:
     """Find an instance on which a policy does badly: by search, or by a proof's construction."""
     place = None if out is None else store.FileOutput(out, _is_instance, force=force)
+    found: WorstCase | Theorem1 | Construction
     if theorem is None:
         shape = _shape(ports, flows, packets, slots, max_weight)
         metric = _metric(weighted)
         found = bigswitch.search(
             policy, steps=steps, restarts=restarts, metric=metric, seed=seed, **shape
         )
-        proven = found["proven"] if ports == 1 else None
-        lines = [f"{policy}: {_what(weighted)} {found['value']:.4f} times the exact optimum"]
-        lines.append(f"worst of {found['tried']:,} instances searched")
+        proven = found.proven if ports == 1 else None
+        lines = [f"{policy}: {_what(weighted)} {found.value:.4f} times the exact optimum"]
+        lines.append(f"worst of {found.tried:,} instances searched")
         bound = "no bound is proven" if proven is None else f"proven bound {proven}"
-        lines.append(f"{bound}; {found['violations']} instances above it" if proven else bound)
+        lines.append(f"{bound}; {found.violations} instances above it" if proven else bound)
     else:
-        found = _construct(policy, theorem, n, factor)
-        lines = found.pop("lines")
-    instance = found.get("instance")
+        found, lines = _construct(policy, theorem, n, factor)
     if place is not None:
-        if instance is None:
+        if found.instance is None:
             raise SpecError("--out", "the instance has more than 100,000 flows")
-        place.write(json.dumps(instance, indent=1) + "\n")
+        place.write(json.dumps(found.instance.to_dict(), indent=1) + "\n")
     if as_json:
-        return show_json(found)
-    if instance is not None and len(instance["flows"]) <= 20:
-        names = bigswitch.names(instance)
-        for name, flow in zip(names, instance["flows"], strict=True):
-            extra = [f"{k} {flow[k]}" for k in ("ingress", "egress", "weight") if k in flow]
-            lines.append(f"  {name}: {_packets(flow['packets'])} {', '.join(extra)}".rstrip())
+        return show_json(found.to_dict())
+    if found.instance is not None and len(found.instance.flows) <= 20:
+        lines += map(_flow, found.instance.names, found.instance.flows)
     show(Text("\n".join(lines)))
 
 
@@ -206,35 +214,30 @@ def _is_instance(content: bytes) -> bool:
     return isinstance(value, dict) and "flows" in value
 
 
-def _construct(policy: str, theorem: int, n: int, factor: int) -> dict[str, Any]:
-    spec = bigswitch.policy(policy)
+def _construct(
+    policy: str, theorem: int, n: int, factor: int
+) -> tuple[Theorem1 | Construction, list[str]]:
+    """A proof's construction, and what to say of it."""
     if theorem == 1:
-        found: dict[str, Any] = bigswitch.ask("theorem1", policy=spec, n=n, stream=factor)
-        found["lines"] = [
-            f"{policy}: FCT at least {found['ratio']:.4f} times the optimum",
-            f"{found['still_active']} of {n} flows of {found['size']:,} packets are still active "
-            f"when a better schedule has 1; {found['packets']:,} packets in all",
+        found = proofs.theorem1(policy, n, stream=factor)
+        return found, [
+            f"{policy}: FCT at least {found.ratio:.4f} times the optimum",
+            f"{found.still_active} of {n} flows of {found.size:,} packets are still active "
+            f"when a better schedule has 1; {found.packets:,} packets in all",
             f"the proof: at least (n + 1) / 2 = {(n + 1) / 2:g} in the limit",
         ]
-        return found
     if theorem == 3:
-        instance = bigswitch.ask("theorem3", n=n, factor=factor)
+        instance = proofs.theorem3(n, factor=factor)
     elif theorem == 6:
-        thresholds = spec.get("thresholds", [1])
-        instance = bigswitch.ask("theorem6", n=n, factor=factor, thresholds=thresholds)
+        instance = proofs.theorem6(n, policy, factor=factor)
     else:
         raise SpecError("--theorem", f"{theorem} is not 1, 3 or 6")
-    compared = bigswitch.ratios(instance, [policy])
-    value, best = compared["policies"][0]["ratio"], compared["optimum"]
-    return {
-        "value": value,
-        "optimum": best,
-        "instance": instance,
-        "lines": [
-            f"{policy}: FPT {value:.4f} times the optimum ({best['label']}, by {best['method']})",
-            f"the theorem: at least n / 2 = {n / 2:g} for fifo (3) or pias (6)",
-        ],
-    }
+    compared = proofs.against(policy, instance)
+    best = compared.optimum
+    return compared, [
+        f"{policy}: FPT {compared.value:.4f} times the optimum ({best.label}, by {best.method})",
+        f"the theorem: at least n / 2 = {n / 2:g} for fifo (3) or pias (6)",
+    ]
 
 
 @group.command()
@@ -253,7 +256,7 @@ def draw(
         raise SpecError("--out", f"{out} is no .png, .svg or .pdf file")
     place = store.FileOutput(out, lambda old: b"atplotlib" in old, force=force)
     chosen = policy or _OF_FIGURES.get(instance, [*DEFAULT, "opt"])
-    figure = bigswitch.draw(bigswitch.load(instance), chosen, _metric(weighted), title)
+    figure = draw_schedules(instance, chosen, _metric(weighted), title)
     drawn = io.BytesIO()
     figure.savefig(drawn, dpi=150, format=out.suffix.removeprefix("."))
     place.write(drawn.getvalue())
@@ -310,17 +313,27 @@ def _shape(ports: int, flows: int, packets: int, slots: int, weight: int) -> dic
     }
 
 
-def _packets(packets: list[int | list[int]]) -> str:
-    parts = [f"{p[1]} in slot {p[0]}" if isinstance(p, list) else f"1 in slot {p}" for p in packets]
-    return "packets " + ", ".join(parts)
+def _how(best: Optimum) -> str:
+    """What an optimum is worth."""
+    return f"{best.label.replace('-', ' ')}, by {best.method}"
 
 
-def _ends_title(instance: dict[str, Any]) -> str:
-    names = bigswitch.names(instance)
+def _flow(name: str, flow: Flow) -> str:
+    """A flow on a line."""
+    packets = [
+        f"{p[1]} in slot {p[0]}" if isinstance(p, tuple) else f"1 in slot {p}" for p in flow.packets
+    ]
+    told = flow.to_dict()
+    more = [f"{key} {told[key]}" for key in ("ingress", "egress", "weight") if key in told]
+    return f"  {name}: packets {', '.join(packets)} {', '.join(more)}".rstrip()
+
+
+def _ends_title(instance: Instance) -> str:
+    names = instance.names
     return f"slot in which {', '.join(names)} end" if len(names) <= 8 else "slots of ends"
 
 
-def _ends(ends: list[int]) -> str:
+def _ends(ends: Sequence[int]) -> str:
     shown = ", ".join(map(str, ends[:8]))
     return shown if len(ends) <= 8 else f"{shown}, ... ({len(ends)} flows)"
 

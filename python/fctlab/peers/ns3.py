@@ -15,6 +15,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from fctlab.answers import Answer
 from fctlab.errors import InternalError
 
 PACKAGE = "libns3-dev"
@@ -58,21 +59,45 @@ def build() -> Path:
     return program
 
 
+class Replay(Answer, frozen=True, kw_only=True):
+    """What ns-3 counted.
+
+    Attributes:
+        flows: of the trace.
+        finished: of these, how many.
+        packet_hops: packets that crossed a link.
+        drops: packets that found a buffer full.
+        ecn_marks: packets marked with CE.
+        events: that it handled.
+        simulated_s: simulated time, in seconds.
+        cpu_s: of the simulation alone, in seconds.
+        wall_s: the same by time of day.
+        packet_hops_per_cpu_s: per second of CPU time.
+    """
+
+    flows: int
+    finished: int
+    packet_hops: int
+    drops: int
+    ecn_marks: int
+    events: int
+    simulated_s: float
+    cpu_s: float
+    wall_s: float
+    packet_hops_per_cpu_s: float
+
+
 def replay(
     trace: Path, out: Path, parameters: Mapping[str, Any], program: Path | None = None
-) -> dict[str, Any]:
+) -> Replay:
     """Run the flows of `trace`.
 
     Args:
         trace: CSV with ``start_s``, ``src``, ``dst`` and ``size_bytes``.
         out: gets the same rows with ``fct_s`` (to the receiver's last byte), empty where a flow
-            did not finish.
+            did not finish: a table for `fctlab.Result.of_flows`.
         parameters: of the program (``--help`` lists them); rates and times in ns-3's units.
         program: instead of the one that is compiled here.
-
-    Returns:
-        ``flows``, ``finished``, ``packet_hops``, ``drops``, ``ecn_marks``, ``cpu_s`` (of the
-        simulation alone) and more.
 
     Raises:
         InternalError: ns-3 failed.
@@ -82,5 +107,4 @@ def replay(
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise InternalError(done.stderr or done.stdout)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    return Replay.read(json.loads(done.stdout))

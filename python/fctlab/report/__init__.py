@@ -7,17 +7,43 @@ PosixPath('results/demo/report.html')
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
+from pkgutil import resolve_name
+
+import polars as pl
 
 from fctlab.errors import SpecError
-from fctlab.report import runs
+from fctlab.report import plans, runs, sweeps, whatifs
 from fctlab.report.page import LONGEST_START, MARK, Page
 from fctlab.results import kinds, store
-from fctlab.results.comparison import Comparison
-from fctlab.results.result import Result
 
-__all__ = ["Page", "page", "write"]
+__all__ = ["PAGES", "Page", "page", "write"]
+
+
+def _of_studies(directory: Path) -> Page:
+    """Studies have a page of their own, above this package."""
+    made: Page = resolve_name("fctlab.studies.framework.report.html:saved")(directory)
+    return made
+
+
+PAGES: dict[kinds.Kind, Callable[[Path], Page]] = {
+    kinds.RUN: runs.of_run,
+    kinds.COMPARISON: runs.of_comparison,
+    kinds.PREDICTION: plans.of_prediction,
+    kinds.PLAN: plans.of_plan,
+    kinds.PROVISION: plans.of_provision,
+    kinds.WHAT_IF: whatifs.of_whatif,
+    kinds.SWEEP: sweeps.of_sweep,
+    kinds.POINTS: sweeps.of_store,
+    kinds.STUDIES: _of_studies,
+}
+"""By what a directory is, its page; the first that fits."""
+EXPECTED = (
+    "what --out of run, compare, sweep, study, predict, plan, provision or whatif wrote, "
+    "or a store of points"
+)
 
 
 def page(place: str | PathLike[str]) -> Page:
@@ -30,12 +56,31 @@ def page(place: str | PathLike[str]) -> Page:
         SpecError: there is none, or not a whole one.
     """
     path = Path(place)
-    kind = kinds.kind_of(path)
-    if kind is kinds.RUN:
-        return runs.of_run(Result.load(path), path)
-    if kind is kinds.COMPARISON:
-        return runs.of_comparison(Comparison.load(path), path)
-    raise SpecError(str(place), "holds no result that a page can show")
+    for kind, of in PAGES.items():
+        if path.is_dir() and kind.is_here(path):
+            try:
+                return of(path)
+            except (OSError, pl.exceptions.PolarsError) as error:
+                message = f"is not whole, a file of it cannot be read: {error}"
+                raise SpecError(str(place), message) from None
+    raise _without_page(path)
+
+
+def _without_page(path: Path) -> SpecError:
+    """What is there instead of a result that has a page."""
+    found = kinds.kind_of(path)
+    if not path.exists():
+        what = "no such directory"
+    elif not path.is_dir():
+        what = "is a file, not a directory"
+    elif found is not None:
+        what = f"holds a result that has no page ({found.name})"
+    else:
+        for name in (kinds.SCENARIO, kinds.REPORT):
+            if (path / name).exists():
+                kinds.read_json(path / name)  # which says what is wrong with it
+        what = "holds no result"
+    return SpecError(str(path), f"{what}; a page is made of {EXPECTED}")
 
 
 def write(place: str | PathLike[str], *, force: bool = False) -> Path:

@@ -11,7 +11,7 @@ import gzip
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -22,7 +22,7 @@ from plotly.offline import get_plotlyjs
 
 from fctlab import _native
 from fctlab.errors import SpecError
-from fctlab.report.charts import Chart, Choice
+from fctlab.report.charts import Chart, Choice, Series
 from fctlab.results.plots import COLOURS
 from fctlab.tables import Line, Part, Table
 
@@ -35,11 +35,28 @@ MOST_BYTES = 8_000_000
 
 @dataclass
 class Section:
-    """A part of a page under a heading of its own."""
+    """A part of a page under a heading of its own; a folded one is shown when asked.
+
+    Parts that are markup go into the page as they are: see `macros`.
+    """
 
     title: str
-    parts: Sequence[Part] = ()
+    parts: Sequence[Part | Markup] = ()
     charts: Sequence[Chart] = ()
+    folded: bool = False
+
+
+@dataclass(frozen=True)
+class Headline:
+    """What matters most, at the top of a page.
+
+    Attributes:
+        state: ``"met"``, ``"violated"`` or ``"undecided"``: its colour and sign.
+        text: a sentence.
+    """
+
+    state: str
+    text: str
 
 
 @dataclass
@@ -49,6 +66,8 @@ class Page:
     Attributes:
         title: of the page.
         kind: what it is of, such as ``"comparison"``.
+        headlines: what came out, before everything else.
+        advice: what to do next, as sentences.
         facts: pairs of a word and what it is.
         command: what repeats the result; empty where that is not known.
         warnings: lines.
@@ -59,7 +78,9 @@ class Page:
 
     title: str
     kind: str
-    facts: Sequence[tuple[str, str]] = ()
+    headlines: Sequence[Headline] = ()
+    advice: Sequence[str] = ()
+    facts: Sequence[tuple[str, str | Markup]] = ()
     command: str = ""
     warnings: Sequence[str] = ()
     choices: Sequence[Choice] = ()
@@ -79,10 +100,18 @@ class Page:
     @property
     def data(self) -> Markup:
         """What the charts draw, as JSON inside a page."""
+        shared = {id(chart.series): chart.series for chart in self.charts}
         value = {
             "colours": COLOURS,
             "choices": [asdict(choice) for choice in self.choices],
-            "charts": [_as_json(chart) for chart in self.charts],
+            "series": [[_as_json(each) for each in series] for series in shared.values()],
+            "charts": [
+                {
+                    **asdict(replace(chart, series=())),
+                    "series": list(shared).index(id(chart.series)),
+                }
+                for chart in self.charts
+            ],
         }
         return Markup(_inside(json.dumps(value, separators=(",", ":"), allow_nan=False)))
 
@@ -98,11 +127,10 @@ class Page:
         return text
 
 
-def _as_json(chart: Chart) -> dict[str, Any]:
-    """Without what is empty."""
-    value = asdict(chart)
-    value["series"] = [{k: v for k, v in each.items() if v} for each in value["series"]]
-    return value
+def _as_json(series: Series) -> dict[str, Any]:
+    """Without what is empty, but for its keys."""
+    found = {each.name: getattr(series, each.name) for each in fields(series)}
+    return {name: value for name, value in found.items() if value or name == "keys"}
 
 
 def _inside(text: str) -> str:
@@ -114,6 +142,11 @@ def render(template: str, **values: object) -> str:
     """A template of this package, filled in."""
     date, version = time.strftime("%Y-%m-%d"), _native.version()
     return environment().get_template(template).render(**values, date=date, version=version)
+
+
+def macros(template: str) -> Any:
+    """The macros of a template of this package, as functions that return markup."""
+    return environment().get_template(template).module
 
 
 @cache

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from fctlab.formats import seconds
-from fctlab.report import flows
+from fctlab.report import flows, recordings
 from fctlab.report.charts import Axis, Chart, Choice, Series, rounded
 from fctlab.report.flows import ALL, Curve
 from fctlab.report.page import Page, Section
@@ -42,12 +42,17 @@ def sizes(frame: pl.DataFrame) -> Choice:
     return Choice("size", "Flow size", options)
 
 
-def of_run(found: Result, directory: Path) -> Page:
+def of_run(directory: Path) -> Page:
     """The page of one run."""
+    found = Result.load(directory)
     report = found.report
     traffic = _traffic(found.summary)
     scheme = Choice("scheme", "Schemes", [(found.scheme, found.scheme)], several=True)
     curves = [Curve({"scheme": found.scheme}, [found.scan_flows()])]
+    command = f"fctlab run {directory / kinds.SCENARIO}"
+    if found.made_elsewhere:
+        flows = directory / kinds.FLOWS
+        command = f"fctlab summary {directory / kinds.SCENARIO} {flows}"
     return Page(
         title=found.title or directory.name,
         kind="run",
@@ -56,19 +61,21 @@ def of_run(found: Result, directory: Path) -> Page:
             ("seed", str(found.scenario["seed"])),
             *_facts([found], report),
         ],
-        command=f"fctlab run {directory / kinds.SCENARIO}",
+        command=command,
         warnings=report.get("warnings", []),
         choices=[scheme, *_several(traffic)],
         sections=[
             Section("Results", words.result(found)),
             Section("Flows", charts=_flow_charts([curves], sizes(found.summary), traffic)),
+            *recordings.section(found),
         ],
         beside=f"{kinds.FCT_CDF} and {kinds.SLOWDOWN}",
     )
 
 
-def of_comparison(found: Comparison, directory: Path) -> Page:
+def of_comparison(directory: Path) -> Page:
     """The page of a comparison."""
+    found = Comparison.load(directory)
     traffic = _traffic(found.summary)
     loads = [] if found.loads == [None] else [f"{load:g}" for load in found.loads]
     pairs = list(zip(found.cells, found.results, strict=True))
@@ -112,9 +119,13 @@ def of_comparison(found: Comparison, directory: Path) -> Page:
 
 def _facts(runs: Any, report: dict[str, Any]) -> list[tuple[str, str]]:
     engines = {"packet": "packet by packet", "model": "functional model of one bottleneck"}
-    rtt = runs[0].scenario.get("base_rtt_s")
+    first = runs[0]
+    how = f"summary of flows made by {first.engine}"
+    if not first.made_elsewhere:
+        how = engines[first.engine]
+    rtt = first.scenario.get("base_rtt_s")
     return [
-        ("engine", f"{engines[runs[0].engine]}, build {report.get('engine', 'not known')}"),
+        ("engine", f"{how}, build {report.get('engine', 'not known')}"),
         *([("base RTT", seconds(rtt))] if rtt else []),
     ]
 

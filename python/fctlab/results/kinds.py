@@ -28,10 +28,20 @@ PAGE = "report.html"
 """What `fctlab report` writes beside a result of any kind."""
 RUNS = "runs"
 WHATIF = ("whatif.csv", "whatif.png")
+WHATIF_FILE = "whatif.json"
+PREDICTION_FILE = "prediction.json"
+PLAN_FILE = "plan.json"
+PROVISION_FILE = "provision.json"
+SPECIFICATION = "specification.json"
+"""Resolved, beside what was asked about it."""
+SWEEP_FILE = "sweep.json"
+STORE = "store"
+STORE_FILE = "store.json"
+"""Of a store of points, which format it has."""
 CLASSES = "classes.toml"
 FITTED = "by fctlab fit"
 """In the first line of `CLASSES`."""
-STUDY = ("report.json", "report.md", "report.html", "figures", "store", "inputs")
+STUDY = ("report.json", "report.md", "report.html", "page.json", "figures", "store", "inputs")
 
 
 @dataclass(frozen=True)
@@ -105,6 +115,16 @@ def _is_fit(directory: Path) -> bool:
     return False
 
 
+def store_in(directory: Path) -> Path | None:
+    """The store of points that a directory is, or that is in it."""
+    places = (directory, directory / STORE)
+    return next((place for place in places if (place / STORE_FILE).is_file()), None)
+
+
+def _is_store(directory: Path) -> bool:
+    return store_in(directory) is not None and "study" not in read_object(directory / REPORT)
+
+
 _RUN = (SCENARIO, REPORT, FLOWS, SUMMARY, FCT_CDF, SLOWDOWN, RECORDINGS, MAPPING, STATE, PAGE)
 RUN = Kind("run", _RUN, _is_run)
 COMPARISON = Kind(
@@ -116,9 +136,27 @@ KEPT = Kind(
 STUDIES = Kind(
     "study", STUDY, _is_study, lambda directory: len(list(directory.glob("store/points/*/*.json")))
 )
-SWEEP = Kind("what-if", WHATIF, lambda directory: all((directory / n).is_file() for n in WHATIF))
+WHAT_IF = Kind(
+    "what-if",
+    (*WHATIF, WHATIF_FILE, SPECIFICATION, PAGE),
+    lambda directory: all((directory / name).is_file() for name in WHATIF),
+)
+
+
+def _answer(name: str, file: str) -> Kind:
+    """What is known by the one file that has the answer."""
+    return Kind(name, (file, SPECIFICATION, PAGE), lambda directory: (directory / file).is_file())
+
+
+PREDICTION = _answer("prediction", PREDICTION_FILE)
+PLAN = _answer("plan", PLAN_FILE)
+PROVISION = _answer("provision", PROVISION_FILE)
 FIT = Kind("fit", (CLASSES, "sizes-*.csv", "flows-*.csv"), _is_fit, index=CLASSES)
-KINDS = (RUN, COMPARISON, KEPT, STUDIES, SWEEP, FIT)
+KINDS = (RUN, COMPARISON, KEPT, STUDIES, WHAT_IF, PREDICTION, PLAN, PROVISION, FIT)
+"""Results that the next one in their place replaces."""
+SWEEP = Kind("sweep", (), lambda directory: (directory / SWEEP_FILE).is_file())
+POINTS = Kind("store of points", (), _is_store)
+"""These two grow, and nothing is ever written in their place: they are none of `KINDS`."""
 
 
 def kind_of(directory: Path) -> Kind | None:
@@ -140,7 +178,7 @@ def files_in(value: object) -> Iterator[Path]:
                 yield Path(value)
 
 
-def _read_json(file: Path) -> dict[str, Any]:
+def read_json(file: Path) -> dict[str, Any]:
     """What a file of a result holds.
 
     Raises:
@@ -185,4 +223,4 @@ def read_comparison(directory: Path) -> list[dict[str, Any]]:
 def _read(directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     if not (directory / SCENARIO).is_file():
         raise SpecError(str(directory), f"does not hold a whole result: it has no {SCENARIO}")
-    return _read_json(directory / SCENARIO), _read_json(directory / REPORT)
+    return read_json(directory / SCENARIO), read_json(directory / REPORT)

@@ -6,6 +6,7 @@
     STORE/points/3f/3f…e2.json   a point: what went in, what was found, and a digest of both
     STORE/points/3f/3f…e2.parquet   its flows, if they are kept
     STORE/times/3f/3f…e2.json    how long it took, and where; no part of the point
+    STORE/listed/…               a line about each point (`fctlab.results.listed`)
 
 The names are the manifest: a point that is there is whole (written under a temporary name, seen
 through to the disk, renamed), and the same job writes the same bytes wherever it runs. So two
@@ -17,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -29,13 +30,14 @@ from fctlab.errors import OutputError, SpecError
 from fctlab.jobs import Job, key
 from fctlab.results.drafts import PREFIX, left_behind, write_whole
 from fctlab.results.inputs import packed
+from fctlab.results.kinds import STORE_FILE
+from fctlab.results.listed import Line, Lines
 
 if TYPE_CHECKING:
     import polars as pl
 
 FORMAT = 1
 """Of stores; one of another format is not read."""
-MANIFEST = "store.json"
 POINTS = "points"
 TIMES = "times"
 FLOWS = ".parquet"
@@ -120,7 +122,7 @@ class PointStore:
 
     def __init__(self, directory: str | PathLike[str], *, create: bool = False) -> None:
         self.directory = Path(directory)
-        manifest = self.directory / MANIFEST
+        manifest = self.directory / STORE_FILE
         if create and not manifest.exists():
             try:
                 self.directory.mkdir(parents=True, exist_ok=True)
@@ -128,7 +130,7 @@ class PointStore:
             except OSError as error:
                 raise OutputError(f"{directory}: cannot be written: {error.strerror}") from None
         if not manifest.is_file():
-            raise SpecError(str(directory), f"holds no store of points: it has no {MANIFEST}")
+            raise SpecError(str(directory), f"holds no store of points: it has no {STORE_FILE}")
         try:
             found = json.loads(manifest.read_bytes()).get("fctlab_store")
         except (OSError, ValueError, AttributeError):
@@ -136,6 +138,7 @@ class PointStore:
         if found != FORMAT:
             message = f"is a store of format {found!r}; this version reads format {FORMAT}"
             raise SpecError(str(manifest), message)
+        self._lines = Lines(self.directory)
 
     def names(self) -> set[str]:
         """Keys of all points that are there."""
@@ -176,6 +179,7 @@ class PointStore:
             write_whole(file, point.encoded())
         except OSError as error:
             raise OutputError(f"{self.directory}: {error.strerror or error}") from error
+        self._lines.add(Line.of(point.key, point.input, point.found, times or {}))
 
     def keep(self, wanted: Wanted, found: Found) -> None:
         """Keep what a job found, as `put` does."""
@@ -259,6 +263,27 @@ class PointStore:
             raise SpecError(str(self.directory), 'no point keeps its flows (keep = "flows")')
         frame = pl.scan_parquet(files, include_file_paths="key")
         return frame.with_columns(pl.col("key").str.extract(r"(\w+)\.parquet$"))
+
+    def of_each(
+        self, query: Callable[[pl.LazyFrame], pl.LazyFrame], keys: Iterable[str] | None = None
+    ) -> pl.DataFrame:
+        """What a query finds in the flows of each point, under one another.
+
+        One point's flows are in memory at a time, whatever the store has.
+
+        Args:
+            query: of a frame as `scan_flows` has it.
+            keys: of which points; of all that keep their flows unless given.
+
+        Raises:
+            SpecError: no point keeps flows.
+        """
+        import polars as pl
+
+        wanted = sorted(self.names() if keys is None else keys)
+        kept = [key for key in wanted if self.flows_file(key).exists()]
+        frames = [self.scan_flows([key]) for key in kept] or [self.scan_flows(())]
+        return pl.concat([query(frame).collect() for frame in frames])
 
     def _files(self) -> Iterator[Path]:
         points = self.directory / POINTS

@@ -6,16 +6,18 @@ import io
 import json
 import shutil
 import tempfile
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fctlab import _native, memory
-from fctlab.errors import SpecError
+from fctlab.errors import SpecError, SpecWarning
 from fctlab.jobs import engine
-from fctlab.results import kinds, store
+from fctlab.results import elsewhere, kinds, store
+from fctlab.results.elsewhere import FlowsLike
 from fctlab.scenario import Prepared, ScenarioLike, load_scenario, warn
 
 if TYPE_CHECKING:
@@ -32,9 +34,11 @@ class Result:
     Attributes:
         scenario: the resolved scenario; running it again gives the same flows.
         counters: what was counted over the whole run, warm-up included
-            (``packet_hops``, ``drops``, ``ecn_marks``, ``timeouts``, ...).
+            (``packet_hops``, ``drops``, ``ecn_marks``, ``timeouts``, ...). Of flows that were
+            made elsewhere only what they tell: ``flows_started``, ``flows_finished``, ...
         perf: how fast it went (``wall_s``, ``cpu_s``, ``packet_hops_per_s``,
-            ``simulated_s``, ``peak_rss_bytes``); not part of the result's identity.
+            ``simulated_s``, ``peak_rss_bytes``); not part of the result's identity. Of flows
+            that were made elsewhere only ``simulated_s``, the last instant that they tell of.
         extras: further summaries that ``measure.extras`` asked for, by name.
         directory: where the result is saved, if it is.
     """
@@ -64,6 +68,40 @@ class Result:
         """
         path = Path(directory)
         return cls(*kinds.read_run(path), None, path)
+
+    @classmethod
+    def of_flows(
+        cls, scenario: ScenarioLike, flows: FlowsLike, *, made_by: str = "elsewhere"
+    ) -> Result:
+        """What is said of flows that another simulator or a testbed has made.
+
+        Summary, slowdowns and ideal completion times are computed as for our own flows. The
+        scenario says where they ran: its fabric and packets give the ideal times, `measure` what
+        counts, the scheme its name.
+
+        Args:
+            scenario: a `Scenario`, a mapping with its tables, or a file.
+            flows: a row per flow: a ``.parquet`` or ``.csv`` file, a frame of polars, or what
+                exports Arrow. Columns, others being ignored: ``start_s``, ``src``, ``dst``,
+                ``size_bytes``, or ``flow`` alone, which numbers the flows of the scenario's
+                traffic; ``fct_s`` or ``finish_s``, seconds, empty where a flow did not finish;
+                and what ``docs/definitions.md`` says.
+            made_by: what made them, for people.
+
+        Raises:
+            SpecError: a mistake in the scenario; a column that is missing; the first row that is
+                no flow of the fabric, has a wrong time, or whose flow is in another row.
+        """
+        prepared = load_scenario(scenario).resolve()
+        place = str(flows) if isinstance(flows, str | PathLike) else "flows"
+        try:
+            outcome = _native.told(prepared.native, elsewhere.as_arrow(flows))
+        except SpecError as error:
+            raise SpecError(place if error.path == "flows" else error.path, error.message) from None
+        report = json.loads(outcome.report()) | {"engine": engine(), "made_by": made_by}
+        for line in report["warnings"]:
+            warnings.warn(line, SpecWarning, stacklevel=2)
+        return cls(prepared.tables, report, outcome, None)
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy in another process has the flows with it, unless they are in a directory."""
@@ -162,10 +200,17 @@ class Result:
 
     @property
     def engine(self) -> str:
-        """What simulated it: ``"packet"`` or ``"model"``."""
+        """What simulated it: ``"packet"``, ``"model"``, or who made the flows elsewhere."""
+        if self.made_elsewhere:
+            return str(self._report["made_by"])
         # Results that were saved before there was a choice do not say.
         kind: str = self.scenario.get("engine", {"kind": "packet"})["kind"]
         return kind
+
+    @property
+    def made_elsewhere(self) -> bool:
+        """Whether it is of flows that no engine here made, see `of_flows`."""
+        return "made_by" in self._report
 
     def plot_fct_cdf(self) -> Figure:
         """Cumulative distribution of flow completion times, logarithmic in time."""
@@ -217,7 +262,13 @@ class Result:
         name: str = self.scenario["name"]
         return name
 
-    def save(self, directory: str | PathLike[str], *, force: bool = False) -> None:
+    def save(
+        self,
+        directory: str | PathLike[str],
+        *,
+        force: bool = False,
+        reads: Iterable[Path] = (),
+    ) -> None:
         """Save as a result directory, whole or not at all; an older result there is replaced.
 
         It holds ``flows.parquet``, ``summary.csv``, ``scenario.json`` (resolved; running it
@@ -227,14 +278,15 @@ class Result:
 
         Args:
             directory: made if need be.
-            force: also over several runs, or into a directory that holds no result.
+            force: also over several runs, into a directory that holds no result, or over `reads`.
+            reads: files that it was made of.
 
         Raises:
             OutputError: the directory cannot be written or its disk is too small, or it holds
                 what is not overwritten without `force`.
         """
         flows = self.counters["flows_started"]
-        with store.writing(directory, flows, kinds.RUN, force=force) as draft:
+        with store.writing(directory, flows, kinds.RUN, reads=reads, force=force) as draft:
             self.write_flows(draft.folder)
             self.write_plots(draft.folder)
             self.write_tables(draft.folder)

@@ -48,7 +48,11 @@ def result(found: Result) -> list[Part]:
     parts += _base_rtt(found.scenario)
     parts.append(_counters(found.scheme, found.engine, found.counters))
     parts += _extras(found.scheme, found.extras)
-    parts.append(_speed(found.perf, found.engine, found.counters))
+    if found.made_elsewhere:
+        last = seconds(found.perf["simulated_s"])
+        parts.append(Line(f"made by {found.engine}; the last is told of at {last}", soft=True))
+    else:
+        parts.append(_speed(found.perf, found.engine, found.counters))
     return parts
 
 
@@ -176,13 +180,14 @@ def _cut(extras: dict[str, Any], scenario: dict[str, Any]) -> list[Line]:
 
 def _counters(scheme: str, engine: str, counters: dict[str, int], not_started: int = 0) -> Line:
     names = ("data_packets", "retransmissions", "timeouts", "drops", "ecn_marks")
-    parts = [f"{count(counters[name])} {name.replace('_', ' ')}" for name in names]
+    known = [name for name in names if name in counters]  # of flows made elsewhere few are
+    parts = [f"{count(counters[name])} {name.replace('_', ' ')}" for name in known]
     if engine == "model":
         parts = ["on the functional model, no packets"]
     unfinished = counters["flows_started"] - counters["flows_finished"]
     parts += [f"{unfinished:,} flows unfinished"] if unfinished else []
     parts += [f"{not_started:,} never started"] if not_started else []
-    return Line(f"{scheme}: {', '.join(parts)}")
+    return Line(f"{scheme}: {', '.join(parts) or f'flows of {engine}'}")
 
 
 def _extras(scheme: str, extras: dict[str, Any]) -> list[Line]:

@@ -20,7 +20,7 @@ import numpy as np
 from fctlab import memory
 from fctlab.errors import SpecError
 from fctlab.jobs import Job, Told, do_all
-from fctlab.slo import bottleneck, planning
+from fctlab.slo import planning
 from fctlab.slo.fitted import Calibration, LongMean, Misfit, SizeBin
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def calibrate(
 
     Args:
         spec: network and classes; each class is run alone at each load.
-        scheme: one of `bottleneck.SCHEMES`.
+        scheme: one of `planning.schemes`.
         preset: where the fit starts, and where the facts come from; ``"swp-d"`` and ``"swp-h"``
             are the paper's own form of the model, without any. Default: the preset of the
             scheme's name.
@@ -103,8 +103,9 @@ def calibrate(
     Raises:
         SpecError: a mistake in the specification, or an unknown scheme or preset.
     """
-    if scheme not in bottleneck.SCHEMES:
-        raise SpecError("scheme", f"{scheme!r} is not one of {', '.join(bottleneck.SCHEMES)}")
+    published = planning.schemes()
+    if scheme not in published:
+        raise SpecError("scheme", f"{scheme!r} is not one of {', '.join(published)}")
     loaded = planning.load(spec, [f'cc="{preset or scheme}"'])
     means = {each["name"]: _mean_bytes(each) for each in loaded["classes"]}
     counts = {k: int(flows * min(MORE, max(means.values()) / v)) for k, v in means.items()}
@@ -127,10 +128,10 @@ def calibrate(
     fitted = _fit(samples[0], loaded["cc"])
     return Calibration(
         scheme=scheme,
-        preset=bottleneck.SCHEMES[scheme],
+        preset=published[scheme],
         cc=fitted,
         errors=tuple(
-            _misfit(sample, held_out, fitted, bottleneck.SCHEMES[scheme])
+            _misfit(sample, held_out, fitted, published[scheme])
             for held_out, group in zip((False, True), samples, strict=True)
             for sample in group
         ),
@@ -191,19 +192,11 @@ def sampled(given: Mapping[str, Any], told: Told) -> Sample:
         }
     )
     drawn = planning.flows(spec, flows)
-    run, _ = bottleneck.replay(spec, drawn, given["scheme"], told)
+    run, _ = planning.replay(spec, drawn, scheme=given["scheme"], told=told)
     sizes = drawn["size_bytes"].to_numpy().astype(float)
     slowdowns = run["slowdown"].to_numpy()
-    return Sample(f"{name}, load {load:g}", spec, _bdp(network), flows, sizes, slowdowns)
-
-
-def _bdp(network: Mapping[str, Any]) -> float:
-    """The bandwidth-delay product in bytes, from the ideals of flows of several sizes."""
-    probe = {"name": "probe", "flowsizes": "websearch_bytes", "load": 0.5}
-    drawn = planning.flows({"network": network, "queue": "fifo", "classes": [probe]}, 100)
-    alone = (drawn["fct_s"] / drawn["slowdown"]).to_numpy()  # RTT + size / rate
-    per_byte, rtt = np.polyfit(drawn["size_bytes"].to_numpy().astype(float), alone, 1)
-    return float(rtt / per_byte)
+    bdp = planning.bdp_bytes(spec)
+    return Sample(f"{name}, load {load:g}", spec, bdp, flows, sizes, slowdowns)
 
 
 def _control(point: NDArray[np.float64], bdp: float, facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -212,7 +205,7 @@ def _control(point: NDArray[np.float64], bdp: float, facts: Mapping[str, Any]) -
     for name, value in zip(PARAMETERS[facts["law"]], point, strict=True):
         number = math.exp(min(value, 50.0)) if name in LOGARITHMIC else float(value)
         kept[name] = round(float(np.clip(number, *BOUNDS[name])), 4)
-    return {**facts, **kept, "thresh": f"{round(bdp * kept['thresh'])}B"}
+    return {**facts, **kept, "thresh": f"{math.floor(bdp * kept['thresh'] + 0.5)}B"}
 
 
 def _bins(sizes: NDArray[np.float64]) -> list[tuple[float, float]]:

@@ -21,11 +21,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from msgspec.structs import replace
-
-from fctlab import _native, files, memory, plain
+from fctlab import _native, files, memory, plain, scenario
 from fctlab.errors import SpecError, SpecWarning
 from fctlab.jobs import Told
+from fctlab.results.result import Result, simulate
 from fctlab.slo.types import ClassPrediction, Engine, Plan, Prediction, Provision, Strategy
 
 if TYPE_CHECKING:
@@ -103,41 +102,23 @@ def predict(
 
     Args:
         spec: see `load`.
-        engine: ``"model"``, or ``"packet"``: the same flows packet by packet, see `bottleneck`.
+        engine: ``"model"``, or ``"packet"``: the same flows packet by packet, see `replay`.
         most_flows: at most so many flows; default: 40 million. Never more than fit into memory,
             which ``warnings`` say where it leaves a verdict open.
-        told: called again and again while the model runs; what it raises ends it.
+        told: called again and again meanwhile; what it raises ends it.
 
     Raises:
-        SpecError: a mistake in the specification.
+        SpecError: a mistake in the specification; more flows of packets than fit into memory.
     """
     if engine not in ENGINES:
         raise SpecError("engine", f"{engine!r} is not an engine; known: {', '.join(ENGINES)}")
     resolved = load(spec)
-    found = ask("predict", told, spec=resolved, limit=memory.limit(most_flows))
-    inaccurate = found.pop("inaccurate")
-    found["warnings"] += _unread(resolved) + (inaccurate if engine == "model" else [])
-    prediction = Prediction.read({**found, "engine": engine})
-    if engine == "model":
-        _warn(prediction.warnings)
-        return prediction
-    from fctlab.slo import bottleneck
-
-    if unused := bottleneck.unused(resolved):
-        message = f"packets run the scheme {resolved['cc']['scheme']}, which has nothing of"
-        lines = (*prediction.warnings, f"{message} {', '.join(unused)}")
-        prediction = replace(prediction, warnings=lines)
+    limit = memory.limit(most_flows)
+    found = ask("predict", told, spec=resolved, engine=engine, limit=limit)
+    found["warnings"] += _unread(resolved) + found.pop("inaccurate")
+    prediction = Prediction.read(found)
     _warn(prediction.warnings)
-    count, until_s = prediction.flows, prediction.simulated_s
-    memory.check("most_flows", count, "flows of packets", 2 * memory.BYTES_PER_FLOW)
-    run, result = bottleneck.replay(resolved, flows(resolved, count, until_s=until_s))
-    wall_s = prediction.cost.wall_s + result.perf["wall_s"]
-    return replace(
-        prediction,
-        classes=judge(resolved, run, until_s),
-        packet_hops=result.counters["packet_hops"],
-        cost=replace(prediction.cost, wall_s=wall_s),
-    )
+    return prediction
 
 
 def _unread(spec: dict[str, Any]) -> list[str]:
@@ -170,24 +151,70 @@ def judge(spec: Spec, run: pl.DataFrame, until_s: float) -> tuple[ClassPredictio
         SpecError: a mistake in the specification; flows of a class that it does not have; flows
             without a number.
     """
+    resolved = load(spec)
+    table = _table(resolved, run, "start_s", "size_bytes", "fct_s")
+    question = json.dumps({"spec": resolved, "until_s": until_s})
+    found = json.loads(_native.judge(question, table))
+    return tuple(map(ClassPrediction.read, found))
+
+
+def replay(
+    spec: Spec, drawn: pl.DataFrame, *, scheme: str | None = None, told: Told | None = None
+) -> tuple[pl.DataFrame, Result]:
+    """Run flows packet by packet over the link of a specification.
+
+    128 senders share it, with its discipline over classes; congestion control is the scheme of the
+    packet engine that ``cc`` stands for, with those parameters that both engines have.
+
+    Args:
+        spec: see `load`.
+        drawn: what `flows` returns.
+        scheme: instead of ``cc.scheme``, as its preset has it; one of `schemes`.
+        told: how far it has come; what it raises ends it.
+
+    Returns:
+        `drawn` with ``fct_s`` and ``slowdown`` (over RTT + size / rate, as in the model) of
+        this run, and its result. The scenario of that has no traffic, which was in no file.
+
+    Raises:
+        SpecError: a mistake in the specification; flows of a class that it does not have; a scheme
+            that the model does not stand for; a parameter that packets cannot take.
+    """
+    resolved = load(spec)
+    question = {"spec": resolved, "scheme": scheme}
+    table = _table(resolved, drawn, "start_s", "size_bytes")
+    prepared = scenario.Prepared(_native.packets(json.dumps(question), table))
+    scenario.warn([prepared])
+    result = simulate(prepared, None, told)
+    fcts, ideals = result.flows["fct_s"], drawn["fct_s"] / drawn["slowdown"]
+    return drawn.with_columns(fct_s=fcts, slowdown=fcts / ideals), result
+
+
+def _table(resolved: Mapping[str, Any], run: pl.DataFrame, *columns: str) -> bytes:
+    """Columns of flows for the engine, and the place of each one's class in the specification."""
     import polars as pl
 
-    resolved = load(spec)
     names = [each["name"] for each in resolved["classes"]]
     for name in run["traffic_class"].unique():
         if name not in names:
             raise SpecError("flows.traffic_class", f"{name!r} is not one of {', '.join(names)}")
-    columns = run.select(
-        pl.col("traffic_class")
-        .replace_strict(names, range(len(names)), return_dtype=pl.UInt16)
-        .alias("class"),
-        pl.col("start_s", "size_bytes", "fct_s").cast(pl.Float64),
+    places = pl.col("traffic_class").replace_strict(
+        names, range(len(names)), return_dtype=pl.UInt16
     )
     table = io.BytesIO()
-    columns.write_ipc_stream(table)
-    question = json.dumps({"spec": resolved, "until_s": until_s})
-    found = json.loads(_native.judge(question, table.getvalue()))
-    return tuple(map(ClassPrediction.read, found))
+    run.select(places.alias("class"), pl.col(columns).cast(pl.Float64)).write_ipc_stream(table)
+    return table.getvalue()
+
+
+def schemes() -> dict[str, str]:
+    """Schemes of the packet engine that the model stands for, each with swp's preset for it."""
+    found: dict[str, str] = ask("schemes")
+    return found
+
+
+def bdp_bytes(spec: Spec) -> float:
+    """The bandwidth-delay product of a link, in bytes: its rate times its propagation RTT."""
+    return float(ask("bdp", spec=load(spec)))
 
 
 def mean_bytes(sizes: Mapping[str, Any]) -> float:

@@ -1,9 +1,7 @@
 """Studies: a paper's claims, measured one by one.
 
-`cells` are scenarios, `runs` what they found, and a `study` is claims and figures about them;
-`verdict` says how an effect becomes a verdict, `runner` runs cells and whatever claims have `asked`
-for and resumes, `figures` draws, `report` writes what was found, `conduct` does it all.
-Every other module is a paper.
+`framework` is what all of them share, `pias` what PIAS published, on which several of them build.
+Every other module is a study: a paper, or a question across papers.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from typing import TYPE_CHECKING
 from fctlab.errors import SpecError
 
 if TYPE_CHECKING:
-    from fctlab.studies.study import Study
+    from fctlab.studies.framework.study import Study
 
 STUDIES = {
     "ads": "Scheduling times rate setting, and SRPT on a few priority queues (Mushtaq et al.).",

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from fctlab.errors import OutputError, SpecError
 from fctlab.jobs import at_once
-from fctlab.results import drafts
+from fctlab.results import drafts, kinds
 from fctlab.results.points import PointStore
 from fctlab.sweep import grid as grids
 from fctlab.sweep import running
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Decision", "Estimated", "Grid", "Status", "Sweep", "dry_run", "sweep"]
 
-STORE = "store"
-SWEEP = "sweep.json"
-SUMMARY = "summary.csv"
+STORE = kinds.STORE
+SWEEP = kinds.SWEEP_FILE
+SUMMARY = kinds.SUMMARY
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,17 @@ class Sweep:
         ``M_ratio`` (geometric mean of the seeds' ratios to the first scheme), ``M_ratio_low`` and
         ``M_ratio_high`` (its 95% interval); null where a seed's value is only a lower bound.
         """
-        return summary_frame(self.grid, self.points)
+        return summary_frame(self.grid.kind, self.grid.axes, self.points)
 
     @property
     def report(self) -> dict[str, Any]:
         """Everything as plain values."""
         cells = [dict(cell.settings) for cell in self.grid.cells]
+        until = self.grid.until
+        rule = {"until": {"metric": until.metric, "against": until.against}} if until else {}
         return {
             "sweep": self.grid.name,
+            **rule,
             "cells": cells,
             "summary": self.summary.to_dicts(),
             "decisions": [_plain(decision) for decision in self.decisions],

@@ -1,57 +1,66 @@
 """Lists what a store holds.
 
-What has been listed once is kept in ``STORE/index.parquet``: points never change, so only new ones
-are read again. The index can be deleted at any time.
+Whoever keeps a point adds a line about it (`fctlab.results.listed`). Points without a line, such as
+those of a store whose lines were deleted, are read once and then kept in ``STORE/index.parquet``:
+points never change. Both can be deleted at any time.
 """
 
 from __future__ import annotations
 
 import io
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from fctlab.errors import SpecError
 from fctlab.jobs import engine
 from fctlab.results.drafts import write_whole
+from fctlab.results.listed import Line, Lines
 from fctlab.results.points import PointStore
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import polars as pl
 
 INDEX = "index.parquet"
 
 
 def points(store: PointStore) -> pl.DataFrame:
-    """One row per point, in order of key.
-
-    Columns: ``key``, ``name`` (of an answer that a study asked for, its function), ``scheme``,
-    ``load``, ``seed``, ``flows`` (measured), ``unfinished``, ``wall_s``, ``cpu_s``, ``engine``;
-    null where a point has no such thing.
-    """
+    """One row per point, in order of key; the columns are the fields of `Line`."""
     import polars as pl
 
-    schema: dict[str, type[pl.DataType]] = {
-        **{name: pl.String for name in ("key", "name", "scheme")},
-        "load": pl.Float64,
-        **{name: pl.Int64 for name in ("seed", "flows", "unfinished")},
-        **{name: pl.Float64 for name in ("wall_s", "cpu_s")},
-        "engine": pl.String,
-    }
     file = store.directory / INDEX
     names = pl.DataFrame({"key": sorted(store.names())}, schema={"key": pl.String})
+    # Of a point that two have kept, the faster one's time.
+    told = _frame(Lines(store.directory).all()).sort("key", "wall_s").unique("key", keep="first")
     try:
-        known = pl.read_parquet(file).select(pl.col(k).cast(v) for k, v in schema.items())
+        known = pl.read_parquet(file).select(pl.col(k).cast(v) for k, v in told.schema.items())
     except (OSError, pl.exceptions.PolarsError):
-        known = pl.DataFrame(schema=schema)
-    listed = known.join(names, on="key", how="semi")
-    new = names.join(known, on="key", how="anti")["key"].to_list()
-    if not new and len(listed) == len(known):
-        return listed
-    rows = [_row(store, key) for key in new]
-    listed = pl.concat([listed, pl.DataFrame(rows, schema=schema, orient="row")]).sort("key")
-    with suppress(OSError):  # of a store that may only be read
-        write_whole(file, _as_parquet(listed))
-    return listed
+        known = told.clear()
+    listed = pl.concat([told, known]).unique("key", keep="first").join(names, on="key", how="semi")
+    new = names.join(listed, on="key", how="anti")["key"].to_list()
+    if new:
+        read = _frame(_line(store, key) for key in new)
+        listed = pl.concat([listed, read])
+        index = pl.concat([known, read]).join(names, on="key", how="semi").sort("key")
+        with suppress(OSError):  # of a store that may only be read
+            write_whole(file, _as_parquet(index))
+    return listed.sort("key")
+
+
+def _frame(lines: Iterable[Line]) -> pl.DataFrame:
+    import polars as pl
+
+    strings = ("key", "name", "scheme", "engine")
+    whole = ("seed", "flows", "unfinished")
+    schema = {
+        name: pl.String if name in strings else pl.Int64 if name in whole else pl.Float64
+        for name in Line.__struct_fields__
+    }
+    rows = [msgspec.structs.astuple(line) for line in lines]
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def _as_parquet(frame: pl.DataFrame) -> bytes:
@@ -60,19 +69,9 @@ def _as_parquet(frame: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def _row(store: PointStore, key: str) -> tuple[Any, ...]:
+def _line(store: PointStore, key: str) -> Line:
     point = store.get(key)
-    given = point.input.get("scenario") or point.input.get("specification") or {}
-    scheme = given.get("scheme", {}).get("name") or given.get("cc", {}).get("scheme")
-    rows: list[dict[str, Any]] = point.found.get("summary", [])
-    total = rows[0] if rows else {}
-    times = store.times(key)
-    name = given.get("name") or point.input.get("function", {}).get("name")
-    return (
-        *(key, name, scheme, given.get("traffic", {}).get("load"), given.get("seed")),
-        *(total.get("flows"), total.get("unfinished"), times.get("wall_s")),
-        *(times.get("cpu_s"), times.get("engine")),
-    )
+    return Line.of(key, point.input, point.found, store.times(key))
 
 
 def key_of(store: PointStore, start: str) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fctlab import intervals
 from fctlab.results.comparison import METRICS
 from fctlab.results.points import PointStore
-from fctlab.sweep.grid import Grid, show
+from fctlab.sweep.grid import Grid, Kind, show
 from fctlab.sweep.running import Run
 
 if TYPE_CHECKING:
@@ -24,12 +24,24 @@ def runs_frame(grid: Grid, runs: Sequence[Run], store: PointStore) -> pl.DataFra
 
 
 def _rows(grid: Grid, run: Run, store: PointStore) -> Iterator[dict[str, Any]]:
-    axes = {path: _cell(value) for path, value in grid.cells[run.cell].settings}
+    axes = {path: as_cell(value) for path, value in grid.cells[run.cell].settings}
     told = {**axes, "scheme": run.scheme, "seed": run.seed, "key": run.key}
-    answer = store.get(run.key).found
-    if grid.kind == "scenario":
+    yield from rows_of(grid.kind, told, store.get(run.key).found)
+
+
+def rows_of(
+    kind: Kind, told: Mapping[str, Any], answer: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Rows of one point.
+
+    Args:
+        kind: what was asked about.
+        told: axes, ``scheme``, ``seed`` and ``key``, which are in every row.
+        answer: of the point.
+    """
+    if kind == "scenario":
         for row in answer["summary"]:
-            yield {**told, **row, "scheme": run.scheme or row["scheme"]}
+            yield {**told, **row, "scheme": told["scheme"] or row["scheme"]}
         return
     for each in answer["classes"] if "classes" in answer else answer["plan"]["classes"]:
         for sli in each["slis"]:
@@ -37,16 +49,17 @@ def _rows(grid: Grid, run: Run, store: PointStore) -> Iterator[dict[str, Any]]:
             yield {**told, **named, "value": sli["value"]}
 
 
-def _cell(value: Any) -> Any:
+def as_cell(value: Any) -> Any:
+    """The value of an axis as a cell of a table."""
     return value if isinstance(value, int | float | str | bool) else show(value)
 
 
-def summary_frame(grid: Grid, points: pl.DataFrame) -> pl.DataFrame:
+def summary_frame(kind: Kind, axes: Sequence[str], points: pl.DataFrame) -> pl.DataFrame:
     """See `Sweep.summary`."""
     import polars as pl
 
-    axes, most = grid.axes, points["seed"].n_unique()
-    if grid.kind == "specification":
+    most = points["seed"].n_unique()
+    if kind == "specification":
         keys = [*axes, "class", "sli"]
         count = pl.len().alias("seeds")
         values = pl.col("value")

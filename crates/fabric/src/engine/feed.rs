@@ -1,30 +1,25 @@
 //! Flows whose packets become available to their senders one after another
 //! (`traffic.spacing`), at events of their own.
 
-use fctlab_core::{Bytes, Duration, Time};
+use fctlab_core::{Duration, Time};
 use fctlab_workload::{Flow, Spacing};
 
 use super::Engine;
 use super::probe::Probe;
 use crate::index::at_mut;
+use crate::network::ideal::Spaced;
 use crate::packet::FlowSlot;
 
 /// What is to come of one flow, and what it would have taken alone.
 pub(super) struct Feed {
     times: Spacing,
-    /// Time of one full packet at the host's rate.
-    each: Duration,
-    /// Alone, the host's link would be busy until then with what is available.
-    busy_until: Time,
-    /// Alone, the last byte would arrive (or its ACK) no earlier: the latest
-    /// over the packets that find the link idle, each with all that follow it.
-    ideal_end: Time,
+    alone: Spaced,
 }
 
 impl Feed {
     /// Its completion time alone, as far as packets have become available.
     pub(super) fn ideal(&self, flow: &Flow) -> Duration {
-        self.ideal_end.since(flow.start)
+        self.alone.fct(flow)
     }
 }
 
@@ -36,15 +31,10 @@ impl<P: Probe> Engine<'_, P> {
             let (now, config) = (self.events.now(), &self.settings.sender);
             return state.sender.make_available(now, state.total, config);
         }
-        let rate = self.fabric.links[state.nics.0 as usize].rate;
-        let format = &self.settings.format;
-        let alone = rate.transmission_time(format.wire_bytes(state.flow.size));
-        let span = Duration::from_ps((alone.ps() as f64 * self.settings.spacing) as u64);
+        let rate = self.fabric.host_rate(state.flow.src);
         state.feed = Some(Box::new(Feed {
-            times: Spacing::new(self.settings.seed, &state.flow, state.total, span),
-            each: rate.transmission_time(format.full()),
-            busy_until: state.flow.start,
-            ideal_end: state.flow.start,
+            times: self.settings.available(&state.flow, state.total, rate),
+            alone: Spaced::new(&self.ideal, self.fabric, &state.flow),
         }));
         self.feed(slot);
     }
@@ -54,18 +44,10 @@ impl<P: Probe> Engine<'_, P> {
         let now = self.events.now();
         let state = at_mut(&mut self.flows, slot);
         let Some(feed) = &mut state.feed else { return };
-        let number = state.sender.available();
-        if now >= feed.busy_until {
-            let before = u64::from(number) * self.settings.format.payload.get();
-            let Flow { src, dst, size, .. } = state.flow;
-            let rest = self
-                .ideal
-                .fct(self.fabric, src, dst, Bytes::new(size.get() - before));
-            feed.ideal_end = feed.ideal_end.max(now + rest);
-        }
-        feed.busy_until = feed.busy_until.max(now) + feed.each;
+        feed.alone
+            .available(&self.ideal, self.fabric, &state.flow, now);
         state.wake = feed.times.next().unwrap_or(Time::NEVER);
-        let config = &self.settings.sender;
+        let (number, config) = (state.sender.available(), &self.settings.sender);
         state.sender.make_available(now, number + 1, config);
     }
 }

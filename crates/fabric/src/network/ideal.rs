@@ -6,7 +6,8 @@
 //! return of the last packet's ACK is added. A window, a slow start or a
 //! discipline can only make a flow slower, so slowdown is never below 1.
 
-use fctlab_core::{Bytes, Duration, FctEnds, PacketFormat};
+use fctlab_core::{Bytes, Duration, FctEnds, PacketFormat, Time};
+use fctlab_workload::Flow;
 
 use crate::network::{Fabric, Link};
 
@@ -50,6 +51,13 @@ impl Ideal {
             FctEnds::Delivery => delivered,
             FctEnds::Ack => delivered + back,
         }
+    }
+
+    /// The same of a flow that has packets not available yet: see [`Spaced`].
+    fn rest(&self, fabric: &Fabric, flow: &Flow, sent: u32) -> Duration {
+        let before = u64::from(sent) * self.format.payload.get();
+        let rest = Bytes::new(flow.size.get() - before);
+        self.fct(fabric, flow.src, flow.dst, rest)
     }
 
     /// Over one path, exactly: packet after packet.
@@ -118,6 +126,49 @@ impl Ideal {
             alone = alone + short + link.delay;
         }
         bound.max(alone)
+    }
+}
+
+/// The ideal FCT of a flow whose packets become available one after another
+/// (`traffic.spacing`): each is sent when it is available, alone on the idle path.
+#[derive(Debug)]
+pub struct Spaced {
+    /// Time of one full packet at the host's rate.
+    each: Duration,
+    /// Packets that have become available.
+    packets: u32,
+    /// The host's link would be busy until then with them.
+    busy_until: Time,
+    /// The last byte would arrive (or its ACK) no earlier: the latest over the packets that find
+    /// the link idle, each with all that follow it.
+    end: Time,
+}
+
+impl Spaced {
+    /// Of a flow without packets yet.
+    pub fn new(ideal: &Ideal, fabric: &Fabric, flow: &Flow) -> Self {
+        Spaced {
+            each: fabric
+                .host_rate(flow.src)
+                .transmission_time(ideal.format.full()),
+            packets: 0,
+            busy_until: flow.start,
+            end: flow.start,
+        }
+    }
+
+    /// The next packet is available `now`.
+    pub fn available(&mut self, ideal: &Ideal, fabric: &Fabric, flow: &Flow, now: Time) {
+        if now >= self.busy_until {
+            self.end = self.end.max(now + ideal.rest(fabric, flow, self.packets));
+        }
+        self.busy_until = self.busy_until.max(now) + self.each;
+        self.packets += 1;
+    }
+
+    /// The completion time, as far as packets have become available.
+    pub fn fct(&self, flow: &Flow) -> Duration {
+        self.end.since(flow.start)
     }
 }
 

@@ -172,6 +172,11 @@ impl Fabric {
         }
     }
 
+    /// The rate of a host's own link.
+    pub fn host_rate(&self, host: u32) -> Rate {
+        self.links[self.nics[host as usize] as usize].rate
+    }
+
     /// The name of the port that feeds link `id`: `FROM -> TO`.
     pub fn port_name(&self, id: u32) -> String {
         let link = &self.links[id as usize];

@@ -7,6 +7,7 @@ use std::path::Path;
 use fctlab_core::units::PathScale;
 use fctlab_core::{Bytes, PacketFormat, SpecError, Time, edit, spec};
 use fctlab_workload::sizes::MAX_SIZE;
+use fctlab_workload::{Rows, TraceSource};
 use serde_json::{Map, Value};
 
 use crate::disciplines::published;
@@ -31,7 +32,27 @@ pub fn prepare(
     sets: &[(String, String)],
     folder: &Path,
 ) -> Result<Prepared, SpecError> {
-    let (mut scenario, cc) = read(value, sets)?;
+    let (scenario, cc) = read(value, sets)?;
+    complete(scenario, cc, folder)
+}
+
+/// The same of a scenario without `traffic`, which replays `rows`. Its text has no traffic either.
+///
+/// # Errors
+/// As [`prepare`]; a row that is no flow of its fabric.
+pub fn prepare_replay(mut value: Value, rows: Rows) -> Result<Prepared, SpecError> {
+    value["traffic"] = Value::Object(Map::new());
+    let (mut scenario, cc) = read(value, &[])?;
+    scenario.traffic.trace = Some(TraceSource::Rows(rows.into()));
+    complete(scenario, cc, Path::new(""))
+}
+
+/// Fills in every default, and makes every check; `cc` is what is written at `engine.cc`.
+fn complete(
+    mut scenario: Scenario,
+    cc: Option<Value>,
+    folder: &Path,
+) -> Result<Prepared, SpecError> {
     scenario
         .traffic
         .resolve(folder)

@@ -43,6 +43,10 @@ impl Link {
     pub fn bytes_per_s(&self) -> f64 {
         self.rate.bytes_per_s()
     }
+    /// What is in flight at full rate, in bytes: the bandwidth-delay product.
+    pub fn bdp_bytes(&self) -> f64 {
+        self.bytes_per_s() * self.rtt.as_secs_f64()
+    }
     /// The time that a flow takes alone, in seconds, its ACK's return included:
     /// RTT + size / rate (swp, section 2).
     pub fn ideal_s(&self, size_bytes: f64) -> f64 {

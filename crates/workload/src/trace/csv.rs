@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use csv::StringRecord;
 use fctlab_core::Time;
 
+use crate::columns::{not_seconds, not_whole};
 use crate::lines::line_of;
 
-use super::{COLUMNS, Columns, Row, no_class, not_a_start, not_whole};
+use super::{COLUMNS, Columns, Row, no_class};
 
 /// A CSV file of flows.
 #[derive(Debug)]
@@ -85,7 +86,7 @@ impl Reader {
             }
         };
         let start = field(0)?;
-        let (ps, _) = scaled(start, 12).ok_or_else(|| not_a_start(start))?;
+        let (ps, _) = scaled(start, 12).ok_or_else(|| not_seconds(COLUMNS[0], start))?;
         row.start = Time::from_ps(ps);
         (row.src, row.dst, row.size) = (whole(1)?, whole(2)?, whole(3)?);
         if let Some((name, place)) = self.columns.class {

@@ -1,4 +1,4 @@
-//! Traces: flows replayed exactly from a CSV or Parquet file (`trace = "flows.csv"`).
+//! Traces: flows replayed exactly from a CSV or Parquet file (`trace = "flows.csv"`), or from memory.
 //!
 //! Columns, in any order; others are ignored:
 //!
@@ -13,15 +13,24 @@
 //! exactly; lines that start with `#` are comments. Parquet columns may hold
 //! integers or floats. A file is read twice, row by row: once to check all of
 //! it and to learn its classes, once to replay it. Memory does not grow with it.
+//! [`Rows`] in memory are for programs: text names a file.
 
 mod csv;
+mod memory;
 mod parquet;
+mod rows;
+mod table;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use fctlab_core::{Bytes, PacketFormat, SpecError, Time};
+use serde::{Deserialize, Serialize};
 
+pub use self::memory::{RowOfFlow, Rows};
+pub use self::table::flows_of;
 use crate::demand::{Demand, Matrix};
 use crate::sizes::{MAX_SIZE, allowed};
 use crate::spec::DEFAULT_CLASS;
@@ -36,6 +45,32 @@ const CLASS_COLUMNS: [&str; 2] = ["traffic_class", "class"];
 /// Flows from which on a trace has a load.
 const LEAST_FLOWS: u64 = 1_000;
 
+/// Where a trace is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, from = "PathBuf")]
+pub enum TraceSource {
+    /// A CSV or Parquet file.
+    File(PathBuf),
+    /// In memory; it has no text.
+    #[serde(skip_serializing)]
+    Rows(Arc<Rows>),
+}
+
+impl From<PathBuf> for TraceSource {
+    fn from(file: PathBuf) -> Self {
+        TraceSource::File(file)
+    }
+}
+
+impl fmt::Display for TraceSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TraceSource::File(file) => file.display().fmt(f),
+            TraceSource::Rows(_) => f.write_str("flows in memory"),
+        }
+    }
+}
+
 /// A row as it is in the file.
 #[derive(Debug, Default)]
 struct Row {
@@ -46,17 +81,59 @@ struct Row {
     class: String,
 }
 
-/// A file of rows.
+impl Row {
+    /// The flow that it is, of the first class.
+    fn flow(&self, hosts: u32) -> Result<Flow, String> {
+        let host = |column: &str, host: u64| match u32::try_from(host) {
+            Ok(host) if host < hosts => Ok(host),
+            _ => Err(format!(
+                "{column} {host} is not a host; hosts are 0 to {}",
+                hosts - 1
+            )),
+        };
+        let (src, dst) = (host("src", self.src)?, host("dst", self.dst)?);
+        if src == dst {
+            return Err(format!(
+                "src and dst are both {src}; a flow needs two hosts"
+            ));
+        }
+        let size = Bytes::new(self.size);
+        if !allowed(size) {
+            return Err(format!(
+                "size_bytes {} is not in [1, {}]",
+                self.size,
+                MAX_SIZE.get()
+            ));
+        }
+        Ok(Flow {
+            id: 0,
+            start: self.start,
+            src,
+            dst,
+            size,
+            class: 0,
+            query: None,
+            path_hash: 0,
+        })
+    }
+}
+
+/// Rows, one after the other.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "one per stream, which boxes it")]
 enum Reader {
     Csv(csv::Reader),
     Parquet(parquet::Reader),
+    Rows(memory::Reader),
 }
 
 impl Reader {
-    /// Opens a file; Parquet by its extension, CSV otherwise.
-    fn open(file: &Path) -> Result<Self, String> {
+    /// Opens a trace; a file is Parquet by its extension, CSV otherwise.
+    fn open(source: &TraceSource) -> Result<Self, String> {
+        let file = match source {
+            TraceSource::File(file) => file,
+            TraceSource::Rows(rows) => return Ok(Reader::Rows(memory::Reader::open(rows))),
+        };
         match file.extension() {
             Some(e) if e.eq_ignore_ascii_case("parquet") => {
                 parquet::Reader::open(file).map(Reader::Parquet)
@@ -68,6 +145,7 @@ impl Reader {
         match self {
             Reader::Csv(r) => r.class_column(),
             Reader::Parquet(r) => r.class_column(),
+            Reader::Rows(_) => Some(CLASS_COLUMNS[0]),
         }
     }
     /// Reads the next row; false at the end of the file.
@@ -75,6 +153,7 @@ impl Reader {
         match self {
             Reader::Csv(r) => r.read(row),
             Reader::Parquet(r) => r.read(row),
+            Reader::Rows(r) => r.read(row),
         }
     }
     /// Where the row that was read last is in the file.
@@ -82,6 +161,7 @@ impl Reader {
         match self {
             Reader::Csv(r) => format!("line {}", r.line()),
             Reader::Parquet(r) => format!("row {}", r.row()),
+            Reader::Rows(r) => format!("row {}", r.row()),
         }
     }
 }
@@ -110,8 +190,7 @@ impl Columns {
         };
         let mut places = [0; 4];
         for (place, name) in places.iter_mut().zip(COLUMNS) {
-            let missing = || format!("has no column {name}; needed: {}", COLUMNS.join(", "));
-            *place = find(name)?.ok_or_else(missing)?;
+            *place = find(name)?.ok_or_else(|| Columns::missing(name))?;
         }
         let mut class = None;
         for name in CLASS_COLUMNS {
@@ -119,19 +198,11 @@ impl Columns {
         }
         Ok(Columns { places, class })
     }
-}
 
-/// What is wrong with a start that cannot be read.
-fn not_a_start(text: &str) -> String {
-    format!(
-        "start_s {text:?} is not a number of seconds in [0, {}]",
-        u64::MAX / 1_000_000_000_000
-    )
-}
-
-/// What is wrong with a host or size that cannot be read.
-fn not_whole(column: &str, text: &str) -> String {
-    format!("{column} {text:?} is not a whole number of at least 0")
+    /// What is wrong with a header that lacks a column.
+    fn missing(name: &str) -> String {
+        format!("has no column {name}; needed: {}", COLUMNS.join(", "))
+    }
 }
 
 /// What is wrong with an empty class.
@@ -168,7 +239,7 @@ impl Classes {
 /// A checked trace, being replayed.
 #[derive(Debug)]
 pub(crate) struct Trace {
-    file: PathBuf,
+    source: TraceSource,
     reader: Reader,
     row: Row,
     hosts: u32,
@@ -243,24 +314,25 @@ impl Summary {
 }
 
 impl Trace {
-    /// Opens `file`, checks all of it and returns to its start. Flows are of
-    /// the class `class` when the file does not say.
+    /// Opens a trace, checks all of it and returns to its start. Flows are of
+    /// the class `class` when it does not say.
     ///
     /// # Errors
     /// The first mistake, with the file, its line (CSV) or row (Parquet, from
     /// 1) and what is allowed there.
     pub(crate) fn open(
-        file: &Path,
+        source: &TraceSource,
         class: Option<&str>,
         hosts: u32,
         format: &PacketFormat,
         limits: Limits,
     ) -> Result<(Self, Summary), SpecError> {
-        let reader = Reader::open(file).map_err(|message| in_file(file, &message))?;
+        let wrong = |message: String| in_source(source, &message);
+        let reader = Reader::open(source).map_err(wrong)?;
         let mut classes = Classes::default();
         match (reader.class_column(), class) {
             (Some(column), Some(_)) => {
-                let message = format!("has no meaning: {} has a column {column}", file.display());
+                let message = format!("has no meaning: {source} has a column {column}");
                 return Err(SpecError::new("class", message));
             }
             (Some(_), None) => {}
@@ -269,7 +341,7 @@ impl Trace {
                 .push(class.unwrap_or(DEFAULT_CLASS).to_owned()),
         }
         let mut trace = Trace {
-            file: file.to_owned(),
+            source: source.clone(),
             reader,
             row: Row::default(),
             hosts,
@@ -286,12 +358,12 @@ impl Trace {
             }
         }
         if trace.read == 0 {
-            return Err(in_file(file, "has no flows; at least one is needed"));
+            return Err(wrong("has no flows; at least one is needed".into()));
         }
         trace.rows = Some(trace.read);
         trace.read = 0;
         trace.last_start = Time::ZERO;
-        trace.reader = Reader::open(file).map_err(|message| in_file(file, &message))?;
+        trace.reader = Reader::open(source).map_err(wrong)?;
         Ok((trace, summary))
     }
 
@@ -320,8 +392,8 @@ impl Trace {
             } else {
                 ""
             };
-            in_file(
-                &self.file,
+            in_source(
+                &self.source,
                 &format!("{changed}{}: {message}", self.reader.place()),
             )
         })
@@ -329,60 +401,25 @@ impl Trace {
 
     /// The current row as a flow.
     fn flow(&mut self) -> Result<Flow, String> {
-        let &Row {
-            start,
-            src,
-            dst,
-            size,
-            ref class,
-        } = &self.row;
-        let host = |column: &str, host: u64| match u32::try_from(host) {
-            Ok(host) if host < self.hosts => Ok(host),
-            _ => Err(format!(
-                "{column} {host} is not a host; hosts are 0 to {}",
-                self.hosts - 1
-            )),
-        };
-        let (src, dst) = (host("src", src)?, host("dst", dst)?);
-        if src == dst {
-            return Err(format!(
-                "src and dst are both {src}; a flow needs two hosts"
-            ));
-        }
-        if !allowed(Bytes::new(size)) {
-            return Err(format!(
-                "size_bytes {size} is not in [1, {}]",
-                MAX_SIZE.get()
-            ));
-        }
-        if start < self.last_start {
+        let mut flow = self.row.flow(self.hosts)?;
+        if flow.start < self.last_start {
             return Err(format!(
                 "start_s {} is before the {} of the flow before it; starts must not decrease",
-                start.as_secs_f64(),
+                flow.start.as_secs_f64(),
                 self.last_start.as_secs_f64()
             ));
         }
-        self.last_start = start;
-        let class = match self.reader.class_column() {
-            Some(_) => self.classes.index(class)?,
-            None => 0,
-        };
-        Ok(Flow {
-            id: 0,
-            start,
-            src,
-            dst,
-            size: Bytes::new(size),
-            class,
-            query: None,
-            path_hash: 0,
-        })
+        self.last_start = flow.start;
+        if self.reader.class_column().is_some() {
+            flow.class = self.classes.index(&self.row.class)?;
+        }
+        Ok(flow)
     }
 }
 
-/// An error in `file`.
-fn in_file(file: &Path, message: &str) -> SpecError {
-    SpecError::new("trace", format!("{}: {message}", file.display()))
+/// An error in a trace.
+fn in_source(source: &TraceSource, message: &str) -> SpecError {
+    SpecError::new("trace", format!("{source}: {message}"))
 }
 
 #[cfg(test)]

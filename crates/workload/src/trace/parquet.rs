@@ -1,18 +1,13 @@
-//! Rows of a trace in Parquet; numbers may be integers or floats.
+//! Rows of a trace in Parquet.
 
 use std::fs::File;
 use std::path::Path;
 
-use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, StringArray};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float64Type, Int64Type};
-use arrow::record_batch::RecordBatch;
-use arrow::util::display::array_value_to_string;
-use fctlab_core::{Duration, Time};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 
-use super::{COLUMNS, Columns, Row, no_class, not_a_start, not_whole};
+use super::rows::Rows;
+use super::{Columns, Row};
 
 /// Rows decoded at a time.
 const BATCH: usize = 8192;
@@ -21,7 +16,7 @@ const BATCH: usize = 8192;
 pub(super) struct Reader {
     batches: ParquetRecordBatchReader,
     class: Option<&'static str>,
-    batch: Option<Batch>,
+    rows: Option<Rows>,
     /// The next row of the batch.
     next: usize,
     /// Rows read so far.
@@ -34,26 +29,6 @@ impl std::fmt::Debug for Reader {
             .field("row", &self.row)
             .finish_non_exhaustive()
     }
-}
-
-/// A decoded batch of rows.
-struct Batch {
-    rows: usize,
-    starts: ArrayRef,
-    starts_s: Float64Array,
-    whole: [Whole; 3],
-    class: Option<StringArray>,
-}
-
-/// A column of whole numbers.
-struct Whole {
-    column: ArrayRef,
-    values: Numbers,
-}
-
-enum Numbers {
-    Integers(Int64Array),
-    Floats(Float64Array),
 }
 
 impl Reader {
@@ -71,7 +46,7 @@ impl Reader {
         Ok(Reader {
             batches,
             class: class.map(|(name, _)| name),
-            batch: None,
+            rows: None,
             next: 0,
             row: 0,
         })
@@ -87,114 +62,22 @@ impl Reader {
     }
 
     pub(crate) fn read(&mut self, row: &mut Row) -> Result<bool, String> {
-        let batch = loop {
-            match &self.batch {
-                Some(batch) if self.next < batch.rows => break batch,
+        let rows = loop {
+            match &self.rows {
+                Some(rows) if self.next < rows.count => break rows,
                 _ => {}
             }
             let Some(batch) = self.batches.next() else {
                 return Ok(false);
             };
             let batch = batch.map_err(|e| format!("cannot be read after this: {e}"))?;
-            self.batch = Some(Batch::new(&batch, self.class)?);
+            self.rows = Some(Rows::of(&batch, self.class)?);
             self.next = 0;
         };
         let i = self.next;
         self.next += 1;
         self.row += 1;
-        row.start = batch.start(i)?;
-        [row.src, row.dst, row.size] = [batch.whole(0, i)?, batch.whole(1, i)?, batch.whole(2, i)?];
-        if let (Some(name), Some(class)) = (self.class, &batch.class) {
-            if class.is_null(i) || class.value(i).is_empty() {
-                return Err(no_class(name));
-            }
-            row.class.clear();
-            row.class.push_str(class.value(i));
-        }
+        rows.read(i, row)?;
         Ok(true)
-    }
-}
-
-impl Batch {
-    fn new(batch: &RecordBatch, class: Option<&str>) -> Result<Self, String> {
-        let column = |name: &str| {
-            let missing = || format!("has no column {name}");
-            batch.column_by_name(name).cloned().ok_or_else(missing)
-        };
-        let as_type = |name: &str, column: &ArrayRef, to: &DataType| {
-            let found = column.data_type();
-            cast(column, to).map_err(|_| {
-                format!(
-                    "column {name} is of type {found}; it must be {}",
-                    wanted(to)
-                )
-            })
-        };
-        let whole = |name: &str| {
-            let column = column(name)?;
-            let values = if column.data_type().is_floating() {
-                let floats = as_type(name, &column, &DataType::Float64)?;
-                Numbers::Floats(floats.as_primitive::<Float64Type>().clone())
-            } else {
-                let integers = as_type(name, &column, &DataType::Int64)?;
-                Numbers::Integers(integers.as_primitive::<Int64Type>().clone())
-            };
-            Ok::<_, String>(Whole { column, values })
-        };
-        let starts = column(COLUMNS[0])?;
-        let starts_s = as_type(COLUMNS[0], &starts, &DataType::Float64)?;
-        let class = class
-            .map(|name| as_type(name, &column(name)?, &DataType::Utf8))
-            .transpose()?;
-        Ok(Batch {
-            rows: batch.num_rows(),
-            starts_s: starts_s.as_primitive::<Float64Type>().clone(),
-            starts,
-            whole: [whole(COLUMNS[1])?, whole(COLUMNS[2])?, whole(COLUMNS[3])?],
-            class: class.map(|c| c.as_string::<i32>().clone()),
-        })
-    }
-
-    fn start(&self, i: usize) -> Result<Time, String> {
-        let seconds = self.starts_s.is_valid(i).then(|| self.starts_s.value(i));
-        seconds
-            .filter(|s| *s >= 0.0)
-            .and_then(Duration::from_secs_f64)
-            .map(|d| Time::ZERO + d)
-            .ok_or_else(|| not_a_start(&text(&self.starts, i)))
-    }
-
-    /// The value in row `i` of the `k`-th column of whole numbers.
-    fn whole(&self, k: usize, i: usize) -> Result<u64, String> {
-        let Whole { column, values } = &self.whole[k];
-        let value = match values {
-            Numbers::Integers(n) => n
-                .is_valid(i)
-                .then(|| n.value(i))
-                .and_then(|n| u64::try_from(n).ok()),
-            Numbers::Floats(x) => x
-                .is_valid(i)
-                .then(|| x.value(i))
-                .filter(|x| *x >= 0.0 && x.fract() == 0.0 && *x < u64::MAX as f64)
-                .map(|x| x as u64),
-        };
-        value.ok_or_else(|| not_whole(COLUMNS[k + 1], &text(column, i)))
-    }
-}
-
-/// The value in row `i` of `column` as text.
-fn text(column: &ArrayRef, i: usize) -> String {
-    if column.is_null(i) {
-        "null".into()
-    } else {
-        array_value_to_string(column, i).unwrap_or_default()
-    }
-}
-
-/// A column type as people call it.
-fn wanted(to: &DataType) -> &'static str {
-    match to {
-        DataType::Utf8 => "text",
-        _ => "a number",
     }
 }

@@ -10,18 +10,21 @@ from __future__ import annotations
 
 from fctlab.studies.ads import emulation, factors, questions
 from fctlab.studies.ads.setting import INTENDED, Lab, Scales
-from fctlab.studies.runs import Results
-from fctlab.studies.study import Check, Mode, Plan, Study
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.study import Check, Mode, Plan, Study
+
+CLAIMS = (
+    *factors.CLAIMS,
+    *emulation.CLAIMS,
+    factors.tail,
+    emulation.table_size,
+    *questions.CLAIMS,
+)
 
 
 def plan(mode: Mode) -> Plan:
     """Claims, figures and checks in a mode."""
     lab = Lab(mode)
-    robust, robustness_figure = factors.robustness(lab)
-    borrowed, borrowed_figure = emulation.borrowed(lab)
-    parameters, parameters_figure = emulation.parameters(lab)
-    patterns, patterns_figure = questions.patterns(lab)
-    policies, policies_figure = questions.policies(lab)
     base = lab.cell("tcp", "srpt")
 
     def flows(results: Results) -> str:
@@ -31,28 +34,18 @@ def plan(mode: Mode) -> Plan:
         return f"{found:,.0f} per seed{scaled}"
 
     return Plan(
-        claims=[
-            *factors.claims(lab),
-            *robust,
-            *emulation.claims(lab),
-            borrowed,
-            parameters,
-            factors.tail(lab),
-            emulation.table_size(lab),
-            *patterns,
-            *policies,
-        ],
+        claims=[each.of(lab) for each in CLAIMS],
         figures=[
             factors.figure(lab),
             *(
                 emulation.figure(lab, n, w)
                 for n, w in ((2, "imc10"), (3, "uniform"), (4, "facebook"))
             ),
-            robustness_figure,
-            borrowed_figure,
-            parameters_figure,
-            patterns_figure,
-            policies_figure,
+            factors.robustness(lab),
+            emulation.borrowed_figure(lab),
+            emulation.parameters_figure(lab),
+            questions.patterns_figure(lab),
+            questions.policies_figure(lab),
         ],
         checks=[Check("measured flows, default scenario", "about 44,000", (base,), flows)],
         notes=_notes(mode, lab.scales),

@@ -4,29 +4,36 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeAlias
 
 from fctlab.studies.ads.setting import (
-    ACKS_FIRST,
     DESCRIPTIONS,
     FCT,
+    FIRST,
     HOSTS,
+    NO_MARKS,
     SCHEDULERS,
     SCHEMES,
     TAIL,
     TRANSPORTS,
+    TURNS,
     Lab,
+    Scales,
     Scheme,
     Setting,
 )
-from fctlab.studies.cells import Cell
-from fctlab.studies.figures import Bars, Quantity, bar_figure
-from fctlab.studies.judged import shown
-from fctlab.studies.runs import SLOWDOWN, Results, Run
-from fctlab.studies.study import Claim, Figure, Part, ratio
-from fctlab.studies.verdict import Apart, Band, Number, Range, Sign
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.figures import Bars, Quantity, bar_figure
+from fctlab.studies.framework.judged import shown
+from fctlab.studies.framework.lab import Stated, claim
+from fctlab.studies.framework.runs import SLOWDOWN, Results, Run
+from fctlab.studies.framework.study import Figure, Part, ratio
+from fctlab.studies.framework.verdict import Apart, Band, Expectation, Number, Range, Sign
+
+Of: TypeAlias = Callable[[Run], float]
 
 
 def figure(lab: Lab) -> Figure:
@@ -54,51 +61,58 @@ def figure(lab: Lab) -> Figure:
     )
 
 
-def _parts(lab: Lab, of: Callable[[Run], float]) -> dict[str, list[Part]]:
-    """The parts of ads-1 to ads-5, of some metric, with the paper's numbers for the slowdown."""
+def _over_srpt(
+    lab: Lab,
+    of: Of,
+    transport: str,
+    scheme: str,
+    expected: Expectation,
+    paper: str,
+    percent: bool = False,
+) -> Part:
+    name = f"{TRANSPORTS[transport]}, {SCHEDULERS[scheme]} / SRPT"
+    cells = lab.cell(transport, scheme), lab.cell(transport, "srpt")
+    return ratio(name, *cells, expected, paper, of=of, percent=percent)
 
-    def over_srpt(
-        transport: str, scheme: str, expected: Any, paper: str, percent: bool = False
-    ) -> Part:
-        name = f"{TRANSPORTS[transport]}, {SCHEDULERS[scheme]} / SRPT"
-        cells = lab.cell(transport, scheme), lab.cell(transport, "srpt")
-        return ratio(name, *cells, expected, paper, of=of, percent=percent)
 
-    mintcp = tuple(lab.cell("mintcp", scheme) for scheme in SCHEDULERS)
-    pairs = itertools.combinations(TRANSPORTS, 2)
-    return {
-        "ads-1": [
-            over_srpt("tcp", "fifo", Number(9.7), "9.7x"),
-            over_srpt("tcp", "fq", Number(1.8), "1.8x"),
-        ],
-        "ads-2": [over_srpt("dctcp", "fifo", Number(2.2), "2.2x")],
-        "ads-3": [
-            Part(
-                "minTCP, worst / best scheduling",
-                "70x",
-                Number(70),
-                mintcp,
-                lambda *runs: max(map(of, runs)) / min(map(of, runs)),
-            )
-        ],
-        "ads-4": [
-            ratio(
-                f"SRPT, {TRANSPORTS[a]} / {TRANSPORTS[b]}",
-                lab.cell(a, "srpt"),
-                lab.cell(b, "srpt"),
-                Band.within(0.10),
-                "within 5% (band 10%)",
-                of=of,
-                percent=True,
-            )
-            for a, b in pairs
-        ],
-        "ads-5": [
-            over_srpt("tcp", "sjf", Band.within(0.08), "within 5% (band 8%)", percent=True),
-            over_srpt("dctcp", "sjf", Band.within(0.08), "within 1.5% (band 8%)", percent=True),
-            over_srpt("mintcp", "sjf", Range(1.08), "much worse (above the band)"),
-        ],
-    }
+# The parts of ads-1 to ads-5, of some metric, with the paper's numbers for the slowdown.
+
+
+def _tcp(lab: Lab, of: Of = SLOWDOWN) -> Iterator[Part]:
+    yield _over_srpt(lab, of, "tcp", "fifo", Number(9.7), "9.7x")
+    yield _over_srpt(lab, of, "tcp", "fq", Number(1.8), "1.8x")
+
+
+def _dctcp(lab: Lab, of: Of = SLOWDOWN) -> Iterator[Part]:
+    yield _over_srpt(lab, of, "dctcp", "fifo", Number(2.2), "2.2x")
+
+
+def _mintcp(lab: Lab, of: Of = SLOWDOWN) -> Iterator[Part]:
+    def worst(*runs: Run) -> float:
+        return max(map(of, runs)) / min(map(of, runs))
+
+    cells = tuple(lab.cell("mintcp", scheme) for scheme in SCHEDULERS)
+    yield Part("minTCP, worst / best scheduling", "70x", Number(70), cells, worst)
+
+
+def _close(lab: Lab, of: Of = SLOWDOWN) -> Iterator[Part]:
+    for a, b in itertools.combinations(TRANSPORTS, 2):
+        yield ratio(
+            f"SRPT, {TRANSPORTS[a]} / {TRANSPORTS[b]}",
+            lab.cell(a, "srpt"),
+            lab.cell(b, "srpt"),
+            Band.within(0.10),
+            "within 5% (band 10%)",
+            of=of,
+            percent=True,
+        )
+
+
+def _sjf(lab: Lab, of: Of = SLOWDOWN) -> Iterator[Part]:
+    band = Band.within(0.08)
+    yield _over_srpt(lab, of, "tcp", "sjf", band, "within 5% (band 8%)", percent=True)
+    yield _over_srpt(lab, of, "dctcp", "sjf", band, "within 1.5% (band 8%)", percent=True)
+    yield _over_srpt(lab, of, "mintcp", "sjf", Range(1.08), "much worse (above the band)")
 
 
 def trend(part: Part) -> Part:
@@ -111,97 +125,119 @@ def trend(part: Part) -> Part:
     return part
 
 
-def claims(lab: Lab) -> list[Claim]:
-    """Claims ads-1 to ads-7: the default scenario."""
-    slowdown = _parts(lab, SLOWDOWN)
-    pfabric = _pfabric(lab)
-    beside = ratio(
+@claim("ads-1", "TCP: average slowdown of FIFO and of FQ over SRPT's", "9.7x; 1.8x")
+def tcp(lab: Lab) -> Iterator[Part]:
+    """TCP's schedulers."""
+    yield from _tcp(lab)
+    yield _with_turns(lab, "tcp")
+    yield acks_first(lab, "tcp", "srpt")
+
+
+@claim("ads-2", "DCTCP: average slowdown of FIFO over SRPT's", "2.2x")
+def dctcp(lab: Lab) -> Iterator[Part]:
+    """DCTCP's schedulers."""
+    yield from _dctcp(lab)
+    yield _with_turns(lab, "dctcp")
+    yield acks_first(lab, "dctcp", "srpt")
+
+
+def _why_worst(lab: Lab, results: Results) -> str:
+    timeouts = results.mean(lab.cell("mintcp", "fifo"), lambda run: run.per_flow("timeouts"))
+    return (
+        f"minTCP over FIFO collapses ({timeouts:.0f} timeouts per flow): how bad it is "
+        f"depends on how long one looks. {_cut_off(lab, results)}"
+    )
+
+
+@claim("ads-3", "minTCP: worst over best scheduling", "70x", why=_why_worst, told=True)
+def mintcp(lab: Lab) -> Iterator[Part]:
+    """MinTCP's schedulers."""
+    return _mintcp(lab)
+
+
+def _why_close(part: Part, results: Results) -> str:
+    return (
+        "DCTCP answers to the marks of its own host's port, where a window waits that is larger "
+        f"than 15 packets: when only switches mark, TCP / DCTCP is {shown(part, results)}."
+    )
+
+
+@claim(
+    "ads-4",
+    "With SRPT the three rate settings are close",
+    "within 5%",
+    why=lambda lab, results: _why_close(_without_marks(lab, lab.main), results),
+)
+def close(lab: Lab) -> Iterator[Part]:
+    """Rate settings under SRPT."""
+    yield from _close(lab)
+    yield _without_marks(lab, lab.main)
+
+
+@claim(
+    "ads-5",
+    "SJF is close to SRPT with TCP and DCTCP, much worse with minTCP",
+    "within 5%; within 1.5%; much worse",
+)
+def sjf(lab: Lab) -> Iterator[Part]:
+    """SJF, also in pFabric's setting."""
+    yield from _sjf(lab)
+    yield ratio(
         "minTCP in pFabric's setting, SJF / SRPT",
-        pfabric["sjf"],
-        pfabric["srpt"],
+        _in_pfabric(lab, "sjf"),
+        _in_pfabric(lab, "srpt"),
         Band.within(0.08),
         "no such gap (band 8%)",
         counts=False,
         percent=True,
     )
-    tails = []
-    for transport in ("dctcp", "mintcp"):
-        for scheme, expected in (("fifo", Sign(1)), ("fq", Sign(1)), ("sjf", Band(1.0, math.inf))):
-            cells = lab.cell(transport, scheme), lab.cell(transport, "srpt")
-            name = f"{TRANSPORTS[transport]}, {SCHEDULERS[scheme]} / SRPT"
-            tails.append(ratio(name, *cells, expected, "SRPT best", of=TAIL))
-    fifo, srpt = lab.cell("tcp", "fifo"), lab.cell("tcp", "srpt")
-    tails += [
-        ratio("TCP, FIFO / SRPT", fifo, srpt, Sign(-1), "FIFO best", of=TAIL),
-        ratio("TCP, SRPT / FIFO", srpt, fifo, Band(0, 1.08), "within 8%", of=TAIL, percent=True),
-    ]
-    first = lab.cell("tcp", ACKS_FIRST)
-    tails += [
-        ratio("TCP, FIFO with ACKs first / SRPT", first, srpt, Sign(-1), "-", of=TAIL, counts=False)
-    ]
-    by_fct = [trend(part) for parts in _parts(lab, FCT).values() for part in parts]
-    without_marks = _without_marks(lab, lab.main)
-    turns = {transport: _with_turns(lab, transport) for transport in ("tcp", "dctcp")}
-    rows = [
-        (
-            "ads-1",
-            "TCP: average slowdown of FIFO and of FQ over SRPT's",
-            "9.7x; 1.8x",
-            [*slowdown["ads-1"], turns["tcp"], acks_first(lab, "tcp", "srpt")],
-        ),
-        (
-            "ads-2",
-            "DCTCP: average slowdown of FIFO over SRPT's",
-            "2.2x",
-            [*slowdown["ads-2"], turns["dctcp"], acks_first(lab, "dctcp", "srpt")],
-        ),
-        ("ads-3", "minTCP: worst over best scheduling", "70x", slowdown["ads-3"]),
-        (
-            "ads-4",
-            "With SRPT the three rate settings are close",
-            "within 5%",
-            [*slowdown["ads-4"], without_marks],
-        ),
-        (
-            "ads-5",
-            "SJF is close to SRPT with TCP and DCTCP, much worse with minTCP",
-            "within 5%; within 1.5%; much worse",
-            [*slowdown["ads-5"], beside],
-        ),
-        ("ads-6", "The orderings of ads-1 to ads-5 hold for the average FCT", "same", by_fct),
-        (
-            "ads-7",
-            "99th percentile of the FCT: SRPT is best with DCTCP and minTCP; with TCP FIFO is, "
-            "and SRPT is near",
-            "SRPT best; FIFO best, SRPT within 8%",
-            tails,
-        ),
-    ]
-    whys = {
-        "ads-3": _why_worst(lab),
-        "ads-4": _why_close(without_marks),
-        "ads-7": lambda results: _cut_off(lab, results),
+
+
+@claim("ads-6", "The orderings of ads-1 to ads-5 hold for the average FCT", "same")
+def by_fct(lab: Lab) -> Iterator[Part]:
+    """The same of completion times."""
+    for parts in (_tcp, _dctcp, _mintcp, _close, _sjf):
+        yield from map(trend, parts(lab, FCT))
+
+
+@claim(
+    "ads-7",
+    "99th percentile of the FCT: SRPT is best with DCTCP and minTCP; with TCP FIFO is, "
+    "and SRPT is near",
+    "SRPT best; FIFO best, SRPT within 8%",
+    why=lambda lab, results: _cut_off(lab, results),
+    told=True,
+)
+def tails(lab: Lab) -> Iterator[Part]:
+    """Tails of completion times."""
+    expected: dict[str, Expectation] = {
+        "fifo": Sign(1),
+        "fq": Sign(1),
+        "sjf": Band(1.0, math.inf),
     }
-    told = ("ads-3", "ads-7")  # how many flows were cut off
-    return [
-        Claim(name, text, paper, tuple(p), whys.get(name), told=name in told)
-        for name, text, paper, p in rows
-    ]
+    for transport in ("dctcp", "mintcp"):
+        for scheme, best in expected.items():
+            yield _over_srpt(lab, TAIL, transport, scheme, best, "SRPT best")
+    fifo, srpt = lab.cell("tcp", "fifo"), lab.cell("tcp", "srpt")
+    yield ratio("TCP, FIFO / SRPT", fifo, srpt, Sign(-1), "FIFO best", of=TAIL)
+    yield ratio("TCP, SRPT / FIFO", srpt, fifo, Band(0, 1.08), "within 8%", of=TAIL, percent=True)
+    first = lab.read(FIRST).cell("tcp", "fifo")
+    name = f"TCP, {FIRST.words} / SRPT"
+    yield ratio(name, first, srpt, Sign(-1), "-", of=TAIL, counts=False)
 
 
 def _with_turns(lab: Lab, transport: str) -> Part:
     """FIFO / SRPT when a flow may have only one packet waiting in its host's port."""
-    setting = replace(lab.main, tag="turns", nic={"per_flow_limit": 1})
-    fifo, srpt = (lab.cell(transport, scheme, setting) for scheme in ("fifo", "srpt"))
-    name = f"{TRANSPORTS[transport]}, FIFO / SRPT, flows take turns in the host"
+    fifo, srpt = (lab.read(TURNS).cell(transport, scheme) for scheme in ("fifo", "srpt"))
+    name = f"{TRANSPORTS[transport]}, FIFO / SRPT, {TURNS.words}"
     return ratio(name, fifo, srpt, Sign(1), counts=False)
 
 
 def acks_first(lab: Lab, transport: str, under: str | Scheme) -> Part:
     """FIFO with ACKs first against another scheme: not what the footnote says, but could be."""
     words = SCHEDULERS[under] if isinstance(under, str) else under.id
-    cells = lab.cell(transport, ACKS_FIRST), lab.cell(transport, under)
-    name = f"{TRANSPORTS[transport]}, FIFO with ACKs first / {words}"
+    cells = lab.read(FIRST).cell(transport, "fifo"), lab.cell(transport, under)
+    name = f"{TRANSPORTS[transport]}, {FIRST.words} / {words}"
     return ratio(name, *cells, Sign(1), counts=False)
 
 
@@ -224,135 +260,141 @@ def _cut_off(lab: Lab, results: Results) -> str:
 
 def _without_marks(lab: Lab, setting: Setting) -> Part:
     """SRPT, TCP / DCTCP, when only switches mark, not the hosts' own ports."""
-    tag = "-".join(filter(None, (setting.tag, "no-marks-in-hosts")))
-    changed = replace(setting, tag=tag, nic={"ecn_threshold": "none"})
-    cells = lab.cell("tcp", "srpt", setting), lab.cell("dctcp", "srpt", changed)
-    name = "SRPT, TCP / DCTCP, hosts' own ports do not mark"
+    unmarked = lab.read(NO_MARKS).cell("dctcp", "srpt", setting)
+    name = f"SRPT, TCP / DCTCP, {NO_MARKS.words}"
+    cells = lab.cell("tcp", "srpt", setting), unmarked
     return ratio(name, *cells, Band.within(0.10), percent=True, counts=False)
 
 
-def _why_close(part: Part) -> Callable[[Results], str]:
-    return lambda results: (
-        "DCTCP answers to the marks of its own host's port, where a window waits that is larger "
-        f"than 15 packets: when only switches mark, TCP / DCTCP is {shown(part, results)}."
-    )
-
-
-def _why_worst(lab: Lab) -> Callable[[Results], str]:
-    fifo = lab.cell("mintcp", "fifo")
-
-    def why(results: Results) -> str:
-        timeouts = results.mean(fifo, lambda run: run.per_flow("timeouts"))
-        return (
-            f"minTCP over FIFO collapses ({timeouts:.0f} timeouts per flow): how bad it is "
-            f"depends on how long one looks. {_cut_off(lab, results)}"
-        )
-
-    return why
-
-
-def _pfabric(lab: Lab) -> dict[str, Cell]:
-    """SJF and SRPT with minTCP in pFabric's own setting: spraying, 24-packet ports."""
-    cells = {}
-    for name in ("sjf", "srpt"):
-        scheme = SCHEMES[name]
-        scenario = lab.main.scenario("mintcp", scheme) | {
-            "scheme": {
-                "name": f"pfabric-{name}",
-                "preset": "pfabric",
-                "tagger": scheme.tagger,
-                "port": {"discipline": scheme.port["discipline"]},
-                "nic": HOSTS,
-            }
+def _in_pfabric(lab: Lab, name: str) -> Cell:
+    """SJF or SRPT with minTCP in pFabric's own setting: spraying, 24-packet ports."""
+    scheme = SCHEMES[name]
+    scenario = lab.main.scenario("mintcp", scheme) | {
+        "scheme": {
+            "name": f"pfabric-{name}",
+            "preset": "pfabric",
+            "tagger": scheme.tagger,
+            "port": {"discipline": scheme.port["discipline"]},
+            "nic": HOSTS,
         }
-        cells[name] = Cell(f"pfabric/{name}", scenario)
-    return cells
-
-
-def tail(lab: Lab) -> Claim:
-    """Claim ads-16."""
-    tcp, dctcp = lab.cell("tcp", "srpt"), lab.cell("dctcp", "srpt")
-    part = ratio("SRPT, TCP / DCTCP", tcp, dctcp, Apart(0.05), "differ (by 5% at least)", of=TAIL)
-    return Claim(
-        "ads-16",
-        "The 99th percentile of the FCT depends on the transport even under SRPT",
-        "TCP and DCTCP differ clearly",
-        (part,),
-    )
-
-
-def _variants(lab: Lab) -> dict[str, tuple[str, Setting]]:
-    """What is varied: its name in ids and in words, and the setting."""
-    scales = lab.scales
-    variants = {
-        workload: (DESCRIPTIONS[workload], Setting(scales.workloads, workload, "grid"))
-        for workload in ("facebook", "websearch", "uniform", "bimodal", "point")
     }
-    for load in (0.3, 0.5):
-        setting = Setting(scales.grid, tag=f"load-{load}", load=load)
-        variants[f"load-{load}"] = (f"load {load}", setting)
-    for window in (2, 7, 21):
-        setting = Setting(scales.grid, tag=f"window-{window}", window=window)
-        variants[f"window-{window}"] = (f"initial window {window}", setting)
-    for rto in ("16us", "160us", "1ms"):
-        setting = Setting(scales.grid, tag=f"rto-{rto}", min_rto=rto)
-        variants[f"rto-{rto}"] = (f"minimum RTO {rto}", setting)
-    return variants
+    return lab.cells.cell(f"pfabric/{name}", scenario)
+
+
+@claim(
+    "ads-16",
+    "The 99th percentile of the FCT depends on the transport even under SRPT",
+    "TCP and DCTCP differ clearly",
+)
+def tail(lab: Lab) -> Iterator[Part]:
+    """Tails under SRPT."""
+    cells = lab.cell("tcp", "srpt"), lab.cell("dctcp", "srpt")
+    yield ratio("SRPT, TCP / DCTCP", *cells, Apart(0.05), "differ (by 5% at least)", of=TAIL)
 
 
 UNREASONABLE = "rto-1ms"
 
 
-def robustness(lab: Lab) -> tuple[list[Claim], Figure]:
-    """Claim ads-8: other workloads, loads, initial windows and minimum RTOs."""
-    claims = []
-    variants = _variants(lab)
-    for name, (words, setting) in variants.items():
-        parts, why = [], None
-        for transport in TRANSPORTS:
-            srpt = lab.cell(transport, "srpt", setting)
-            for scheme in ("fifo", "fq", "sjf"):
-                expected = Band(0.95, math.inf) if scheme == "sjf" else Sign(1)
-                label = f"{TRANSPORTS[transport]}, {SCHEDULERS[scheme]} / SRPT"
-                paper = "SRPT best" if scheme != "sjf" else "SRPT best or within 5%"
-                parts.append(
-                    ratio(label, lab.cell(transport, scheme, setting), srpt, expected, paper)
-                )
-        for a, b in itertools.combinations(TRANSPORTS, 2):
-            label = f"SRPT, {TRANSPORTS[a]} / {TRANSPORTS[b]}"
-            cells = lab.cell(a, "srpt", setting), lab.cell(b, "srpt", setting)
-            band, reasonable = Band.within(0.10), name != UNREASONABLE
-            paper = "close (band 10%)" if reasonable else "may be far apart"
-            parts.append(ratio(label, *cells, band, paper, percent=True, counts=reasonable))
-        if name == "facebook":
-            parts.append(_without_marks(lab, setting))
-            why = _why_close(parts[-1])
-        text = f"... {words}"
-        paper = "same" if name != UNREASONABLE else "rate settings far from optimal"
-        claims.append(Claim(f"ads-8.{name}", text, paper, tuple(parts), why))
-    everything = Claim(
-        "ads-8",
-        "The orderings hold for other workloads, loads, initial windows and minimum RTOs: SRPT is "
-        "best for every rate setting (SJF may be as good, within 5%), and reasonable rate settings "
-        "are close under it",
-        "same, except unreasonable RTO",
-        tuple(
-            replace(part, name=f"{words}: {part.name}")
-            for claim, (words, _) in zip(claims, variants.values(), strict=True)
-            for part in claim.parts
-        ),
-        combines=True,
+@dataclass(frozen=True)
+class _Variant:
+    """One parameter that differs from the default scenario; its name in ids and in words."""
+
+    name: str
+    words: str
+    of: Callable[[Scales], Setting]
+
+
+def _variants() -> Iterator[_Variant]:
+    for workload in ("facebook", "websearch", "uniform", "bimodal", "point"):
+        of = partial(_of_workload, workload)
+        yield _Variant(workload, DESCRIPTIONS[workload], of)
+    for load in (0.3, 0.5):
+        yield _changed(f"load-{load}", f"load {load}", load=load)
+    for window in (2, 7, 21):
+        yield _changed(f"window-{window}", f"initial window {window}", window=window)
+    for rto in ("16us", "160us", "1ms"):
+        yield _changed(f"rto-{rto}", f"minimum RTO {rto}", min_rto=rto)
+
+
+def _of_workload(workload: str, scales: Scales) -> Setting:
+    return Setting(scales.workloads, workload, "grid")
+
+
+def _changed(name: str, words: str, **changes: Any) -> _Variant:
+    return _Variant(name, words, lambda scales: Setting(scales.grid, tag=name, **changes))
+
+
+VARIANTS = tuple(_variants())
+
+
+def _robust(lab: Lab, variant: _Variant) -> Iterator[Part]:
+    setting = variant.of(lab.scales)
+    for transport in TRANSPORTS:
+        srpt = lab.cell(transport, "srpt", setting)
+        for scheme in ("fifo", "fq", "sjf"):
+            expected = Band(0.95, math.inf) if scheme == "sjf" else Sign(1)
+            label = f"{TRANSPORTS[transport]}, {SCHEDULERS[scheme]} / SRPT"
+            paper = "SRPT best" if scheme != "sjf" else "SRPT best or within 5%"
+            yield ratio(label, lab.cell(transport, scheme, setting), srpt, expected, paper)
+    for a, b in itertools.combinations(TRANSPORTS, 2):
+        label = f"SRPT, {TRANSPORTS[a]} / {TRANSPORTS[b]}"
+        cells = lab.cell(a, "srpt", setting), lab.cell(b, "srpt", setting)
+        band, reasonable = Band.within(0.10), variant.name != UNREASONABLE
+        paper = "close (band 10%)" if reasonable else "may be far apart"
+        yield ratio(label, *cells, band, paper, percent=True, counts=reasonable)
+    if variant.name == "facebook":
+        yield _without_marks(lab, setting)
+
+
+@claim(
+    "ads-8",
+    "The orderings hold for other workloads, loads, initial windows and minimum RTOs: SRPT is "
+    "best for every rate setting (SJF may be as good, within 5%), and reasonable rate settings "
+    "are close under it",
+    "same, except unreasonable RTO",
+    combines=True,
+)
+def robust(lab: Lab) -> Iterator[Part]:
+    """All variants."""
+    for variant in VARIANTS:
+        for part in _robust(lab, variant):
+            yield replace(part, name=f"{variant.words}: {part.name}")
+
+
+def _under(variant: _Variant) -> Stated[Lab]:
+    """The claim about one variant."""
+
+    def why(lab: Lab, results: Results) -> str:
+        return _why_close(_without_marks(lab, variant.of(lab.scales)), results)
+
+    paper = "same" if variant.name != UNREASONABLE else "rate settings far from optimal"
+    return Stated(
+        f"ads-8.{variant.name}",
+        f"... {variant.words}",
+        paper,
+        partial(_robust, variant=variant),
+        why if variant.name == "facebook" else None,
     )
 
+
+CLAIMS = (
+    *(tcp, dctcp, mintcp, close, sjf, by_fct, tails),
+    *(robust, *map(_under, VARIANTS)),
+)
+
+
+def robustness(lab: Lab) -> Figure:
+    """Other workloads, loads, initial windows and minimum RTOs."""
     best, alike = {}, {}
-    for words, setting in variants.values():
-        label = words.replace("initial ", "").replace("minimum ", "").replace(" ", "\n", 1)
+    for variant in VARIANTS:
+        setting = variant.of(lab.scales)
+        label = variant.words.replace("initial ", "").replace("minimum ", "").replace(" ", "\n", 1)
         under = {t: lab.cell(t, "srpt", setting) for t in TRANSPORTS}
         best[label] = {
             TRANSPORTS[t]: ((lab.cell(t, "fifo", setting), under[t]), _over) for t in TRANSPORTS
         }
         alike[label] = {TRANSPORTS[t]: ((under[t],), SLOWDOWN) for t in TRANSPORTS}
-    drawn = bar_figure(
+    return bar_figure(
         "robustness",
         "Section 2.3.2: other settings",
         "Above: how much FIFO costs, by rate setting; above 1, SRPT is better. Below: the average "
@@ -365,7 +407,6 @@ def robustness(lab: Lab) -> tuple[list[Claim], Figure]:
         ],
         below=True,
     )
-    return [everything, *claims], drawn
 
 
 def _over(a: Run, b: Run) -> float:

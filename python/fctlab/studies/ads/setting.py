@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import fctlab
-from fctlab.studies.cells import Cell, Cells, Source
-from fctlab.studies.likeness import RECOVERY, Intended
-from fctlab.studies.runs import metric
-from fctlab.studies.study import Mode
+from fctlab.studies.framework import lab
+from fctlab.studies.framework.cells import Cell, Source
+from fctlab.studies.framework.lab import Reading
+from fctlab.studies.framework.likeness import RECOVERY, Intended
+from fctlab.studies.framework.runs import metric
+from fctlab.studies.framework.study import Mode
 
 if TYPE_CHECKING:
     from fctlab.results.result import Result
@@ -228,6 +230,12 @@ def ads(
     return Scheme(name, tagger, {"discipline": port, "drop": "tail"})
 
 
+def evicting(queues: int) -> Scheme:
+    """ADS whose full ports drop the lowest priority."""
+    even = ads(queues)
+    return replace(even, id=f"{even.id}-evicting", port={**even.port, "drop": "lowest-priority"})
+
+
 INTENDED = (
     Intended(
         RECOVERY,
@@ -273,14 +281,33 @@ INTENDED = (
 )
 
 
-class Lab:
+@dataclass(frozen=True)
+class Settings:
+    """What the paper leaves open."""
+
+    nic: Mapping[str, Any] = field(default_factory=dict)
+    """Keys of the hosts' ports that are not as in ns-2."""
+    instead: Mapping[str, Scheme] = field(default_factory=dict)
+    """Schemes in the place of others, by these others' ids."""
+
+
+TURNS = Reading("turns", "flows take turns in the host", {"nic": {"per_flow_limit": 1}})
+NO_MARKS = Reading(
+    "no-marks-in-hosts", "hosts' own ports do not mark", {"nic": {"ecn_threshold": "none"}}
+)
+FIRST = Reading("acks-first", "FIFO with ACKs first", {"instead": {"fifo": ACKS_FIRST}})
+EVICTING = Reading(
+    "evicting", "dropping the lowest priority", {"instead": {ads(8).id: evicting(8)}}
+)
+
+
+class Lab(lab.Lab[Settings]):
     """The cells of the study, each made once."""
 
     def __init__(self, mode: Mode) -> None:
-        self.mode = mode
+        super().__init__(mode, Settings())
         self.scales = SCALES[mode]
         self.main = Setting(self.scales.main)
-        self._cells = Cells()
         self._mappings: dict[str, Source] = {}
 
     def cell(
@@ -292,14 +319,18 @@ class Lab:
     ) -> Cell:
         """The cell of a transport and a scheme, in the main setting unless given."""
         setting = setting or self.main
+        if self.settings.nic:
+            tag = "-".join(filter(None, (setting.tag, self.reading.name)))
+            setting = replace(setting, tag=tag, nic=self.settings.nic)
         scheme = SCHEMES[scheme] if isinstance(scheme, str) else scheme
+        scheme = self.settings.instead.get(scheme.id, scheme)
         name = f"{setting.id}/{transport}/{scheme.id}"
         scale = setting.scale
         length = scale.warmup_ms + 2 * scale.window_ms
         if transport == "mintcp" and scheme.id in COLLAPSES:
             length = COLLAPSES[scheme.id] * scale.end_ms
         cost = scale.leaves * scale.hosts_per_leaf * length
-        return self._cells.cell(name, setting.scenario(transport, scheme), cost, keep)
+        return self.cells.cell(name, setting.scenario(transport, scheme), cost, keep)
 
     def static(
         self, queues: int, setting: Setting, tag: str = "", policy: str = "equal-split"

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from fctlab.studies.ascc import claims, rules
 from fctlab.studies.ascc.setting import INTENDED, Lab
-from fctlab.studies.study import Mode, Plan, Study
+from fctlab.studies.framework.study import Mode, Plan, Study
+
+CLAIMS = (*claims.CLAIMS, *rules.CLAIMS)
 
 
 def plan(mode: Mode) -> Plan:
     """Claims and figures in a mode."""
     lab = Lab(mode)
     return Plan(
-        claims=[*claims.claims(lab), *rules.claims(lab)],
+        claims=[each.of(lab) for each in CLAIMS],
         figures=[*claims.figures(lab), rules.figure(lab)],
         notes=_notes(lab),
         intended=INTENDED,

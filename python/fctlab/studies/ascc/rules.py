@@ -2,74 +2,70 @@
 
 from __future__ import annotations
 
-from fctlab.studies import loads
+from collections.abc import Iterator
+
 from fctlab.studies.ascc.setting import ASCC, DEPLOYABLE, SIZES, WITHOUT, Lab
-from fctlab.studies.cells import Cell
-from fctlab.studies.figures import Quantity, bar_figure
-from fctlab.studies.judged import shown
-from fctlab.studies.runs import Run
-from fctlab.studies.study import Claim, Figure, Part
-from fctlab.studies.verdict import Band, Sign
+from fctlab.studies.framework import loads
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.figures import Quantity, bar_figure
+from fctlab.studies.framework.judged import shown
+from fctlab.studies.framework.lab import claim
+from fctlab.studies.framework.runs import Results, Run
+from fctlab.studies.framework.study import Figure, Part
+from fctlab.studies.framework.verdict import Band, Sign
 
 WORKLOAD = "websearch"
 
 
-def _lower_than(lab: Lab) -> list[Part]:
-    parts: list[Part] = []
-    ours = lab.loads(ASCC, WORKLOAD, only=lab.scale.at)
-    for rule, scheme in WITHOUT.items():
-        without = lab.loads(scheme, WORKLOAD, only=lab.scale.at)
-        for size, of in SIZES.items():
-            parts += loads.across(
-                f"{size}, without {rule} / with it",
-                without,
-                ours,
-                Sign(1),
-                "worse without",
-                of=of,
-                counts=size == "all flows",
-            )
-    return parts
+@claim(
+    "ascc-x1",
+    "Web search, alpha = 1: what each rule of section VII is worth when it alone is switched off",
+    "open",
+    beyond=True,
+)
+def each_rule(lab: Lab) -> Iterator[Part]:
+    """ASCC without each of its rules."""
+    for rule in WITHOUT:
+        for size in SIZES:
+            yield from _without(lab, rule, size)
 
 
-def claims(lab: Lab) -> list[Claim]:
-    """Entries ascc-x1 and ascc-x2."""
-    exact = lab.loads(ASCC, WORKLOAD, only=lab.scale.at)
-    queues = lab.loads(DEPLOYABLE, WORKLOAD, only=lab.scale.at)
-    rules = _lower_than(lab)
-    mice = next(part for part in rules if part.name.startswith("mice, without the buffer policy"))
-    return [
-        Claim(
-            "ascc-x1",
-            "Web search, alpha = 1: what each rule of section VII is worth when it alone is "
-            "switched off",
-            "open",
-            tuple(rules),
-            beyond=True,
-        ),
-        Claim(
-            "ascc-x2",
-            "Web search, alpha = 1: eight strict-priority queues instead of exact priorities",
-            "open (band 5%)",
-            tuple(
-                part
-                for size, of in SIZES.items()
-                for part in loads.across(
-                    f"{size}, 8 queues / exact",
-                    queues,
-                    exact,
-                    Band.within(0.05),
-                    "alike (band 5%)",
-                    of=of,
-                )
-            ),
-            why=lambda results: (
-                "Eight FIFO queues drop what arrives, not a packet of an incomplete flow: "
-                f"without that rule alone mice are {shown(mice, results)}."
-            ),
-            beyond=True,
-        ),
-    ]
+def _without(lab: Lab, rule: str, size: str) -> tuple[Part, ...]:
+    """ASCC without a rule over ASCC."""
+    ours, without = (
+        lab.loads(scheme, WORKLOAD, only=lab.scale.at) for scheme in (ASCC, WITHOUT[rule])
+    )
+    name, counts = f"{size}, without {rule} / with it", size == "all flows"
+    expected = Sign(1), "worse without"
+    return loads.across(name, without, ours, *expected, of=SIZES[size], counts=counts)
+
+
+def _why_queues(lab: Lab, results: Results) -> str:
+    mice = _without(lab, "the buffer policy", "mice")[0]
+    return (
+        "Eight FIFO queues drop what arrives, not a packet of an incomplete flow: "
+        f"without that rule alone mice are {shown(mice, results)}."
+    )
+
+
+@claim(
+    "ascc-x2",
+    "Web search, alpha = 1: eight strict-priority queues instead of exact priorities",
+    "open (band 5%)",
+    why=_why_queues,
+    beyond=True,
+)
+def eight_queues(lab: Lab) -> Iterator[Part]:
+    """Queues over exact priorities."""
+    exact, queues = (
+        lab.loads(scheme, WORKLOAD, only=lab.scale.at) for scheme in (ASCC, DEPLOYABLE)
+    )
+    alike = Band.within(0.05), "alike (band 5%)"
+    for size, of in SIZES.items():
+        yield from loads.across(f"{size}, 8 queues / exact", queues, exact, *alike, of=of)
+
+
+CLAIMS = (each_rule, eight_queues)
 
 
 def figure(lab: Lab) -> Figure:

@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from fctlab.studies import ns2, published
-from fctlab.studies.cells import Cell, Cells, Source
-from fctlab.studies.likeness import Intended
-from fctlab.studies.loads import ByLoad
-from fctlab.studies.ns2 import Fabric
-from fctlab.studies.runs import metric
-from fctlab.studies.study import Mode
+from fctlab.studies.framework import lab
+from fctlab.studies.framework.cells import Cell, Source
+from fctlab.studies.framework.lab import Settled
+from fctlab.studies.framework.likeness import Intended
+from fctlab.studies.framework.loads import ByLoad
+from fctlab.studies.framework.runs import metric
+from fctlab.studies.framework.study import Mode
+from fctlab.studies.pias import ns2, published
+from fctlab.studies.pias.ns2 import Fabric
 from fctlab.tuning.thresholds import Sizes
 
 FCT = metric("avg_fct_s")
@@ -165,13 +167,12 @@ INTENDED = (
 )
 
 
-class Lab:
+class Lab(lab.Lab[Settled]):
     """The cells of the study."""
 
     def __init__(self, mode: Mode) -> None:
-        self.mode = mode
+        super().__init__(mode, Settled())
         self.scale = SCALES[mode]
-        self._cells = Cells()
 
     def cell(self, scheme: Scheme, workload: str, load: float, alpha: float = 1.0) -> Cell:
         """The cell of a scheme under a workload; packets are spaced by `alpha`."""
@@ -189,7 +190,7 @@ class Lab:
             "measure": {"fct_ends": "ack", "max_time": "300s"},
             "scheme": scheme.at(workload, load),
         }
-        return self._cells.cell(name, scenario, flows * (4 if workload == "datamining" else 1))
+        return self.cells.cell(name, scenario, flows * (4 if workload == "datamining" else 1))
 
     def loads(
         self,

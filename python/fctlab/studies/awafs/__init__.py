@@ -8,25 +8,28 @@ from __future__ import annotations
 
 from fctlab.studies.awafs import adaption, comparison
 from fctlab.studies.awafs.setting import INTENDED, Lab
-from fctlab.studies.study import Claim, Mode, Plan, Study
+from fctlab.studies.framework.lab import Stated
+from fctlab.studies.framework.study import Mode, Plan, Study
+
+
+def _number(claim: Stated[Lab]) -> tuple[bool, int]:
+    """The paper's own first."""
+    return claim.beyond, int(claim.id.lstrip("awfsx-"))
+
+
+CLAIMS = sorted((*adaption.CLAIMS, *comparison.CLAIMS), key=_number)
 
 
 def plan(mode: Mode) -> Plan:
     """Claims, figures and checks in a mode."""
     lab = Lab(mode)
-    claims = [*adaption.claims(lab), *comparison.claims(lab)]
     return Plan(
-        claims=sorted(claims, key=_number),
+        claims=[each.of(lab) for each in CLAIMS],
         figures=[*adaption.drawings(lab), *comparison.figures(lab)],
         checks=adaption.checks(lab),
         notes=_notes(lab),
         intended=INTENDED,
     )
-
-
-def _number(claim: Claim) -> tuple[bool, int]:
-    """The paper's own first."""
-    return claim.beyond, int(claim.id.lstrip("awfsx-"))
 
 
 def _notes(lab: Lab) -> list[str]:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from fctlab.studies import figures
 from fctlab.studies.awafs.setting import SHORT, WINDOW, Lab, awafs
-from fctlab.studies.cells import Cell
-from fctlab.studies.figures import Line
-from fctlab.studies.ns2 import scheme as in_ns2
-from fctlab.studies.runs import Results, Run
-from fctlab.studies.study import Check, Claim, Figure, Part, ratio
-from fctlab.studies.verdict import Band, Exact, Sign, Within
+from fctlab.studies.framework import figures
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.figures import Line
+from fctlab.studies.framework.lab import claim
+from fctlab.studies.framework.pictures import Picture
+from fctlab.studies.framework.runs import Results, Run
+from fctlab.studies.framework.study import Check, Figure, Part, ratio
+from fctlab.studies.framework.verdict import Band, Exact, Sign, Within
+from fctlab.studies.pias.ns2 import scheme as in_ns2
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
     from fctlab.results.result import Result
 
 WINDOWS = ("250ms", "500ms", "750ms", "1s")
@@ -87,13 +87,15 @@ def _shifting(lab: Lab, window: str = WINDOW, percentiles: str = "0.1, 0.2, 0.3"
     )
 
 
-def claims(lab: Lab) -> list[Claim]:
-    """Claims awafs-1, awafs-2 and awafs-10."""
-    return [_memory(lab), _convergence(lab), _mismatch(lab)]
-
-
-def _memory(lab: Lab) -> Claim:
-    scale, cell = lab.scale, _shifting(lab)
+@claim(
+    "awafs-1",
+    "List of completed flows, window 1 s, load 0.9, data mining then web search: entries, and "
+    "memory per host-facing port",
+    "150-650; under 8 KB",
+)
+def memory(lab: Lab) -> Iterator[Part]:
+    """Entries and bytes of lists."""
+    scale, cells = lab.scale, (_shifting(lab),)
 
     def pruned(begin: float, end: float) -> Callable[[Run], float]:
         """Mean entries of a host port's list just after the actuator has pruned it."""
@@ -108,58 +110,39 @@ def _memory(lab: Lab) -> Claim:
 
         return mean
 
+    def bytes_of_list(run: Run) -> float:
+        return search(run) * ENTRY_BYTES
+
+    def fullest(ports: str) -> Callable[[Run], float]:
+        return lambda run: max(run.kept[f"{ports}_bytes_max"])
+
     mining = pruned(scale.settled_s, scale.shift_s)
     search = pruned(scale.shift_s + scale.settled_s, scale.end_s)
-    about = "as read off figure 9, 10%"
-    parts = (
-        Part(
-            "entries under data mining, mean of host ports",
-            f"150, {about}",
-            Exact(150, 0.1),
-            (cell,),
-            mining,
-        ),
-        Part(
-            "entries under web search, mean of host ports",
-            f"650, {about}",
-            Exact(650, 0.1),
-            (cell,),
-            search,
-        ),
-        Part(
-            "bytes of the list under web search, mean of host ports",
-            "under 8 KB",
-            Within(0, 8192),
-            (cell,),
-            lambda run: search(run) * ENTRY_BYTES,
-        ),
-        Part(
-            "... of the fullest host port, just before it is pruned",
-            "under 8 KB",
-            Within(0, 8192),
-            (cell,),
-            lambda run: max(run.kept["host_bytes_max"]),
-            counts=False,
-        ),
-        Part(
-            "... of the fullest leaf uplink",
-            "-",
-            Within(0, 4 * 8192),
-            (cell,),
-            lambda run: max(run.kept["uplink_bytes_max"]),
-            counts=False,
-        ),
-    )
-    return Claim(
-        "awafs-1",
-        "List of completed flows, window 1 s, load 0.9, data mining then web search: entries, and "
-        "memory per host-facing port",
-        "150-650; under 8 KB",
-        parts,
-    )
+    about, under, room = "as read off figure 9, 10%", "under 8 KB", Within(0, 8192)
+    name = "entries under data mining, mean of host ports"
+    yield Part(name, f"150, {about}", Exact(150, 0.1), cells, mining)
+    name = "entries under web search, mean of host ports"
+    yield Part(name, f"650, {about}", Exact(650, 0.1), cells, search)
+    name = "bytes of the list under web search, mean of host ports"
+    yield Part(name, under, room, cells, bytes_of_list)
+    name = "... of the fullest host port, just before it is pruned"
+    yield Part(name, under, room, cells, fullest("host"), counts=False)
+    name = "... of the fullest leaf uplink"
+    yield Part(name, "-", Within(0, 4 * 8192), cells, fullest("uplink"), counts=False)
 
 
-def _convergence(lab: Lab) -> Claim:
+@claim(
+    "awafs-2",
+    "Thresholds of four queues after the shift to web search converge, the third to",
+    "about 200 KB",
+    why=lambda *_: (
+        "A threshold is a percentile of what completed, and web search's 30th percentile is 28 "
+        "KB; its 60th is 200 KB. So the figure cannot come from the RefPct that the paper "
+        "states."
+    ),
+)
+def convergence(lab: Lab) -> Iterator[Part]:
+    """The third threshold."""
     shift, settled, end = lab.scale.shift_s, lab.scale.settled_s, lab.scale.end_s
 
     def third(run: Run) -> float:
@@ -167,64 +150,32 @@ def _convergence(lab: Lab) -> Claim:
         last = [float(cut) for time, cut in rows if shift + settled < time <= end]
         return math.fsum(last) / len(last) / 1000
 
-    about = Within(150, 250)
+    expected = "about 200", Within(150, 250)
     stated, *others = PERCENTILES
-    parts = [
-        Part(
-            f"third threshold in KB after the shift, RefPct {stated}",
-            "about 200",
-            about,
-            (_shifting(lab),),
-            third,
-        )
-    ]
-    parts += [
-        Part(
-            f"third threshold in KB, RefPct {name}",
-            "about 200",
-            about,
-            (_shifting(lab, percentiles=name),),
-            third,
-            counts=False,
-        )
-        for name in others
-    ]
-    return Claim(
-        "awafs-2",
-        "Thresholds of four queues after the shift to web search converge, the third to",
-        "about 200 KB",
-        tuple(parts),
-        why=lambda _: (
-            "A threshold is a percentile of what completed, and web search's 30th percentile is 28 "
-            "KB; its 60th is 200 KB. So the figure cannot come from the RefPct that the paper "
-            "states."
-        ),
-    )
+    name = f"third threshold in KB after the shift, RefPct {stated}"
+    yield Part(name, *expected, (_shifting(lab),), third)
+    for other in others:
+        cells = (_shifting(lab, percentiles=other),)
+        name = f"third threshold in KB, RefPct {other}"
+        yield Part(name, *expected, cells, third, counts=False)
 
 
-def _mismatch(lab: Lab) -> Claim:
+@claim(
+    "awafs-10",
+    "Figure 1: two queues with a threshold of 10 KB when small flows change from 10 KB to 20 "
+    "KB: small flows suffer; AWAFS recovers",
+    "worse; as with 20 KB (band 5%)",
+)
+def mismatch(lab: Lab) -> Iterator[Part]:
+    """Thresholds that were right before."""
     cells = _mismatched(lab)
     before, after, adapting = cells["PIAS, 10 KB"], cells["PIAS, 20 KB"], cells["AWAFS"]
-    return Claim(
-        "awafs-10",
-        "Figure 1: two queues with a threshold of 10 KB when small flows change from 10 KB to 20 "
-        "KB: small flows suffer; AWAFS recovers",
-        "worse; as with 20 KB (band 5%)",
-        (
-            ratio(
-                "small flows, threshold 10 KB / 20 KB", before, after, Sign(1), "worse", of=SHORT
-            ),
-            ratio(
-                "small flows, AWAFS / threshold 20 KB",
-                adapting,
-                after,
-                Band.within(0.05),
-                "recovers (band 5%)",
-                of=SHORT,
-                percent=True,
-            ),
-        ),
-    )
+    yield ratio("small flows, threshold 10 KB / 20 KB", before, after, Sign(1), "worse", of=SHORT)
+    name, band = "small flows, AWAFS / threshold 20 KB", Band.within(0.05)
+    yield ratio(name, adapting, after, band, "recovers (band 5%)", of=SHORT, percent=True)
+
+
+CLAIMS = (memory, convergence, mismatch)
 
 
 def _mismatched(lab: Lab) -> dict[str, Cell]:
@@ -284,7 +235,7 @@ def drawings(lab: Lab) -> list[Figure]:
         times = [runs[0].kept["time_s"][i] for i in inside]
         return Line(name, times, [[of(run)[i] * scale for run in runs] for i in inside])
 
-    def lists(results: Results) -> Drawing:
+    def lists(results: Results) -> Picture:
         def lines(of: Any, scale: float) -> list[Line]:
             return [series(results, c, f"window {w}", of, scale) for w, c in windows.items()]
 
@@ -293,7 +244,7 @@ def drawings(lab: Lab) -> list[Figure]:
         panels = [("entries, mean of host ports", entries), ("KB, fullest host port", memory)]
         return figures.lines(panels, "time (s)", "entries; KB")
 
-    def thresholds(results: Results) -> Drawing:
+    def thresholds(results: Results) -> Picture:
         panels = []
         for name, cell in percentiles.items():
             lines = [

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fctlab.studies import ns2, published
-from fctlab.studies.cells import Cell, Cells
-from fctlab.studies.likeness import Intended
-from fctlab.studies.loads import ByLoad
-from fctlab.studies.ns2 import Fabric
-from fctlab.studies.runs import Run, metric
-from fctlab.studies.study import Mode
+from fctlab.studies.framework import lab
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.lab import Reading
+from fctlab.studies.framework.likeness import Intended
+from fctlab.studies.framework.loads import ByLoad
+from fctlab.studies.framework.runs import Run, metric
+from fctlab.studies.framework.study import Mode
+from fctlab.studies.pias import ns2, published
+from fctlab.studies.pias.ns2 import Fabric
 
 if TYPE_CHECKING:
     from fctlab.results.result import Result
@@ -147,16 +149,35 @@ INTENDED = (
 )
 
 
-class Lab:
+@dataclass(frozen=True)
+class Settings:
+    """What the paper leaves open."""
+
+    instead: Mapping[str, Scheme] = field(default_factory=dict)
+    """Schemes in the place of others, by these others' names."""
+
+
+SOLVED = Reading(
+    "solved",
+    "PIAS's thresholds for data mining are our solver's",
+    {"instead": {PIAS_DM.name: pias("datamining", 8)}},
+)
+
+
+class Lab(lab.Lab[Settings]):
     """The cells of the study."""
 
     def __init__(self, mode: Mode) -> None:
-        self.mode = mode
+        super().__init__(mode, Settings())
         self.scale = SCALES[mode]
-        self._cells = Cells()
+
+    def scheme(self, scheme: Scheme) -> Scheme:
+        """What stands for it in this reading."""
+        return self.settings.instead.get(scheme.name, scheme)
 
     def cell(self, scheme: Scheme, traffic: str, load: float) -> Cell:
         """The cell of a scheme under a traffic at a load."""
+        scheme = self.scheme(scheme)
         name = f"{traffic}, {scheme.name}, load {load:g}"
         given = {**TRAFFIC[traffic], "load": load, **self.scale.amount}
         return self.custom(name, given, scheme.at(load), self.scale.fabric, load)
@@ -181,7 +202,7 @@ class Lab:
             "scheme": scheme,
             **({"record": record} if record else {}),
         }
-        return self._cells.cell(name, scenario, cost, keep)
+        return self.cells.cell(name, scenario, cost, keep)
 
     def loads(self, scheme: Scheme, traffic: str, only: tuple[float, ...] | None = None) -> ByLoad:
         """The cells of a scheme at the study's loads."""

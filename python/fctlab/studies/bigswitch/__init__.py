@@ -8,16 +8,17 @@ instances and on those that a search makes as bad as it can.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-from fctlab.studies.asked import of_each
 from fctlab.studies.bigswitch import examples, tried
-from fctlab.studies.bigswitch.tried import ASRPT, BRR, EXAMPLES, LAS, PIAS, SCALES, WEIGHTED, Scale
-from fctlab.studies.runs import Results
-from fctlab.studies.study import Check, Claim, Figure, Mode, Part, Plan, Study
-from fctlab.studies.verdict import Exact, Within
-from fctlab.theory import bigswitch
+from fctlab.studies.bigswitch.tried import ASRPT, BRR, EXAMPLES, LAS, PIAS, WEIGHTED, Lab, Scale
+from fctlab.studies.framework.asked import of_each
+from fctlab.studies.framework.lab import Stated, claim
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.study import Check, Figure, Mode, Part, Plan, Study
+from fctlab.studies.framework.verdict import Exact, Within
+from fctlab.theory.types import Metric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -26,27 +27,22 @@ GOLDEN = (1 + 5**0.5) / 2
 
 
 def _bound(
-    claim: str, text: str, policies: dict[str, str], bound: float, metric: bigswitch.Metric
-) -> Callable[[Mode], Claim]:
-    def make(mode: Mode) -> Claim:
-        parts = []
-        for name, policy in policies.items():
+    lab: Lab, policies: dict[str, str], bound: float, metric: Metric = "fpt"
+) -> Iterator[Part]:
+    """The worst ratios of policies, and how many instances are above the bound."""
+    for name, policy in policies.items():
 
-            def worst(policy: str = policy) -> float:
-                random = tried.at_random(policy, metric, mode)["worst"]
-                return float(max(random, tried.searched(policy, metric, mode)["value"]))
+        def worst(policy: str = policy) -> float:
+            random = tried.at_random(policy, metric, lab.mode)["worst"]
+            return float(max(random, tried.searched(policy, metric, lab.mode)["value"]))
 
-            def above(policy: str = policy) -> float:
-                violations = tried.at_random(policy, metric, mode)["violations"]
-                return float(violations + tried.searched(policy, metric, mode)["violations"])
+        def above(policy: str = policy) -> float:
+            violations = tried.at_random(policy, metric, lab.mode)["violations"]
+            return float(violations + tried.searched(policy, metric, lab.mode)["violations"])
 
-            parts.append(Part(f"{name} worst ratio", f"<= {bound:g}", Within(1, bound), (), worst))
-            parts.append(
-                Part(f"{name} instances above", "0", Exact(0), (), above, counts=len(policies) == 1)
-            )
-        return Claim(claim, text, f"<= {bound:g}", tuple(parts))
-
-    return make
+        yield Part(f"{name} worst ratio", f"<= {bound:g}", Within(1, bound), (), worst)
+        alone = len(policies) == 1
+        yield Part(f"{name} instances above", "0", Exact(0), (), above, counts=alone)
 
 
 def _draw_families(scale: Scale) -> Callable[[Results], Drawing]:
@@ -73,116 +69,175 @@ def _draw_families(scale: Scale) -> Callable[[Results], Drawing]:
     return draw
 
 
-def plan(mode: Mode) -> Plan:
-    """Claims, figures and checks in a mode."""
-    scale = SCALES[mode]
-    largest = 64
-    one = _bound("ascc-t4", "Theorem 4: BRR is 3-competitive in FPT", {"BRR": BRR}, 3, "fpt")
-    two = _bound("ascc-t5", "Theorem 5: LAS is 3-competitive in FPT", {"LAS": LAS}, 3, "fpt")
-    seconds = {f"second group {s.upper()}": p for s, p in ASRPT.items()}
-    text = "Theorem 7: ASRPT is 2-competitive in FPT, its second group by FIFO, BRR or LAS"
-    three = _bound("ascc-t7", text, seconds, 2, "fpt")
-    text = "Section V: weighted ASRPT is 2-competitive in weighted FPT"
-    four = _bound("ascc-t7w", text, {"weighted": WEIGHTED}, 2, "weighted_fpt")
+@claim(
+    "ascc-t1",
+    "Theorem 1: no policy is constant-competitive in FCT when flows have gaps",
+    "ratio grows with n",
+)
+def theorem_1(lab: Lab) -> Iterator[Part]:
+    """The construction, by policy."""
+    sizes = range(2, lab.scale.largest_n + 1)
+    for policy in EXAMPLES:
 
-    def theorem1(policy: str) -> Part:
-        def measure() -> float:
-            sizes = range(2, scale.largest_n + 1)
+        def measure(policy: str = policy) -> float:
             return min(of_each(lambda n: tried.theorem1(policy, n) / ((n + 1) / 2), sizes))
 
-        name = f"{policy.upper()}, n = 2 to {scale.largest_n}: least share of (n + 1) / 2"
-        return Part(name, "-> 1", Within(0.95), (), measure)
+        name = f"{policy.upper()}, n = 2 to {lab.scale.largest_n}: least share of (n + 1) / 2"
+        yield Part(name, "-> 1", Within(0.95), (), measure)
 
-    def violations() -> float:
-        return float(tried.theorem2(mode)["violations"])
+
+@claim(
+    "ascc-t2",
+    "Theorem 2: a policy is better in FPT if and only if it is in FCT",
+    "always",
+)
+def theorem_2(lab: Lab) -> Iterator[Part]:
+    """Pairs of schedules."""
+    yield Part(
+        "schedules whose FPT is not the FCT counted from packets plus the "
+        "proof's constant, and pairs that the two rank differently",
+        "0",
+        Exact(0),
+        (),
+        lambda: float(tried.theorem2(lab.mode)["violations"]),
+    )
+
+
+LARGEST = 64
+"""n of theorems 3 and 6."""
+
+
+def _constructed(name: str, policy: str, n: int) -> Part:
+    measure = functools.partial(tried.constructed, policy, n)
+    return Part(name, f">= {n / 2:g}", Within(n / 2), (), measure)
+
+
+@claim("ascc-t3", "Theorem 3: FIFO is not constant-competitive in FPT", ">= n / 2")
+def theorem_3(_: Lab) -> Iterator[Part]:
+    """The construction, by size."""
+    for n in (4, 16, LARGEST):
+        yield _constructed(f"n = {n}", "fifo", n)
+
+
+@claim("ascc-t4", "Theorem 4: BRR is 3-competitive in FPT", "<= 3")
+def theorem_4(lab: Lab) -> Iterator[Part]:
+    """BRR."""
+    return _bound(lab, {"BRR": BRR}, 3)
+
+
+@claim("ascc-t5", "Theorem 5: LAS is 3-competitive in FPT", "<= 3")
+def theorem_5(lab: Lab) -> Iterator[Part]:
+    """LAS."""
+    return _bound(lab, {"LAS": LAS}, 3)
+
+
+@claim(
+    "ascc-t6",
+    "Theorem 6: PIAS is not constant-competitive in FPT for any thresholds",
+    ">= n / 2",
+)
+def theorem_6(_: Lab) -> Iterator[Part]:
+    """The construction, by thresholds."""
+    for policy in PIAS:
+        yield _constructed(f"{policy[4:]}, n = {LARGEST}", policy, LARGEST)
+
+
+@claim(
+    "ascc-t7",
+    "Theorem 7: ASRPT is 2-competitive in FPT, its second group by FIFO, BRR or LAS",
+    "<= 2",
+)
+def theorem_7(lab: Lab) -> Iterator[Part]:
+    """ASRPT with each of its second groups."""
+    return _bound(lab, {f"second group {s.upper()}": p for s, p in ASRPT.items()}, 2)
+
+
+@claim("ascc-t7w", "Section V: weighted ASRPT is 2-competitive in weighted FPT", "<= 2")
+def weighted(lab: Lab) -> Iterator[Part]:
+    """Weighted ASRPT."""
+    return _bound(lab, {"weighted": WEIGHTED}, 2, "weighted_fpt")
+
+
+@claim(
+    "ascc-t8",
+    "Theorem 8: GA(A) is 3k-competitive when A is k-competitive without gaps; step by step",
+    "FPT(GA(A), F) = FPT(A, F'); OPT(F') <= 3 OPT(F)",
+)
+def theorem_8(lab: Lab) -> Iterator[Part]:
+    """The steps of the proof."""
 
     def total(key: str) -> Callable[[], float]:
-        return lambda: float(sum(row[key] for row in tried.steps(mode)))
+        return lambda: float(sum(row[key] for row in tried.steps(lab.mode)))
 
     def residual() -> float:
         searched = of_each(
-            lambda ports: tried.on_ports("residual-optimum", False, ports, mode), (2, 3)
+            lambda ports: tried.on_ports("residual-optimum", False, ports, lab.mode), (2, 3)
         )
-        random = [row["residual_optimum"]["value"] for row in tried.steps(mode)]
+        random = [row["residual_optimum"]["value"] for row in tried.steps(lab.mode)]
         return float(max(*(found["value"] for found in searched), *random))
 
-    claims = [
-        Claim(
-            "ascc-t1",
-            "Theorem 1: no policy is constant-competitive in FCT when flows have gaps",
-            "ratio grows with n",
-            tuple(theorem1(p) for p in EXAMPLES),
-        ),
-        Claim(
-            "ascc-t2",
-            "Theorem 2: a policy is better in FPT if and only if it is in FCT",
-            "always",
-            (
-                Part(
-                    "schedules whose FPT is not the FCT counted from packets plus the "
-                    "proof's constant, and pairs that the two rank differently",
-                    "0",
-                    Exact(0),
-                    (),
-                    violations,
-                ),
-            ),
-        ),
-        Claim(
-            "ascc-t3",
-            "Theorem 3: FIFO is not constant-competitive in FPT",
-            ">= n / 2",
-            tuple(
-                Part(
-                    f"n = {n}",
-                    f">= {n / 2:g}",
-                    Within(n / 2),
-                    (),
-                    functools.partial(tried.constructed, "fifo", n),
-                )
-                for n in (4, 16, largest)
-            ),
-        ),
-        one(mode),
-        two(mode),
-        Claim(
-            "ascc-t6",
-            "Theorem 6: PIAS is not constant-competitive in FPT for any thresholds",
-            ">= n / 2",
-            tuple(
-                Part(
-                    f"{p[4:]}, n = {n}",
-                    f">= {n / 2:g}",
-                    Within(n / 2),
-                    (),
-                    functools.partial(tried.constructed, p, n),
-                )
-                for p, n in zip(PIAS, (largest, largest, largest), strict=True)
-            ),
-        ),
-        three(mode),
-        four(mode),
-        Claim(
-            "ascc-t8",
-            "Theorem 8: GA(A) is 3k-competitive when A is k-competitive without gaps; step by step",
-            "FPT(GA(A), F) = FPT(A, F'); OPT(F') <= 3 OPT(F)",
-            (
-                Part(
-                    "schedules that differ in a packet",
-                    "0",
-                    Exact(0),
-                    (),
-                    total("different_schedules"),
-                ),
-                Part("worst OPT(F') / OPT(F)", "<= 3", Within(1, 3), (), residual),
-                Part("above 3", "0", Exact(0), (), total("violations")),
-            ),
-        ),
-        *examples.claims(),
-        *_questions(mode),
-    ]
+    different = total("different_schedules")
+    yield Part("schedules that differ in a packet", "0", Exact(0), (), different)
+    yield Part("worst OPT(F') / OPT(F)", "<= 3", Within(1, 3), (), residual)
+    yield Part("above 3", "0", Exact(0), (), total("violations"))
+
+
+TIGHT: tuple[tuple[str, float, Metric, str], ...] = (
+    (BRR, 3, "fpt", "BRR: its true ratio lies between this and 3"),
+    (LAS, 3, "fpt", "LAS: its true ratio lies between this (limit 2) and 3"),
+    (ASRPT["fifo"], 2, "fpt", "ASRPT: between this (limit 1.618) and 2"),
+    (WEIGHTED, 2, "weighted_fpt", "Weighted ASRPT: 2 is attained in the limit"),
+)
+"""Policies, their bounds, and how tight these are, which the paper leaves open."""
+
+
+def _tight(number: int, policy: str, bound: float, metric: Metric) -> Stated[Lab]:
+    """The entry about one of them."""
+    text = TIGHT[number - 1][-1]
+
+    @claim(f"bigswitch-x{number}", text, f"<= {bound}", beyond=True)
+    def worst_known(lab: Lab) -> Iterator[Part]:
+        def worst() -> float:
+            searched = tried.searched(policy, metric, lab.mode)["value"]
+            random = tried.at_random(policy, metric, lab.mode)["worst"]
+            return float(max(tried.family(policy, lab.scale.family), searched, random))
+
+        yield Part("worst known", f"<= {bound}", Within(1, bound), (), worst)
+
+    return worst_known
+
+
+@claim(
+    "bigswitch-x5",
+    "GA(Ideal) on 2 x 2 and 3 x 3 ports, up to 6 flows: worst ratio that a search finds",
+    "<= 3k, k unknown",
+    beyond=True,
+)
+def on_ports(lab: Lab) -> Iterator[Part]:
+    """GA(Ideal) on several ports."""
+
+    def over_ports(gapless: bool) -> float:
+        found = of_each(lambda ports: tried.on_ports("ratio", gapless, ports, lab.mode), (2, 3))
+        return float(max(one["value"] for one in found))
+
+    for name, gapless in (("gapless flows (k of Ideal is at least)", True), ("with gaps", False)):
+        yield Part(name, "", Within(1), (), functools.partial(over_ports, gapless))
+
+
+CLAIMS: tuple[Stated[Lab], ...] = (
+    *(theorem_1, theorem_2, theorem_3, theorem_4, theorem_5, theorem_6, theorem_7, weighted),
+    theorem_8,
+    *examples.CLAIMS,
+    *(_tight(number, *row[:3]) for number, row in enumerate(TIGHT, 1)),
+    on_ports,
+)
+
+
+def plan(mode: Mode) -> Plan:
+    """Claims, figures and checks in a mode."""
+    lab = Lab(mode)
     return Plan(
-        claims=claims,
+        claims=[each.of(lab) for each in CLAIMS],
         figures=[
             *(
                 Figure(
@@ -202,63 +257,20 @@ def plan(mode: Mode) -> Plan:
                 "Families of instances and the ratio that each policy has on them; dotted, limits. "
                 "Proven bounds: BRR and LAS 3, ASRPT 2, weighted ASRPT 2.",
                 (),
-                _draw_families(scale),
+                _draw_families(lab.scale),
                 ("bigswitch-x",),
             ),
         ],
-        checks=_checks(mode),
+        checks=_checks(lab),
         notes=_notes(),
     )
 
 
-def _questions(mode: Mode) -> list[Claim]:
-    """How tight the bounds are, which the paper leaves open."""
-    largest = SCALES[mode].family
-
-    def known(policy: str, metric: bigswitch.Metric) -> Callable[[], float]:
-        def worst() -> float:
-            searched = tried.searched(policy, metric, mode)["value"]
-            random = tried.at_random(policy, metric, mode)["worst"]
-            return float(max(tried.family(policy, largest), searched, random))
-
-        return worst
-
-    rows = {
-        "BRR": (BRR, 3, "fpt", "BRR: its true ratio lies between this and 3"),
-        "LAS": (LAS, 3, "fpt", "LAS: its true ratio lies between this (limit 2) and 3"),
-        "ASRPT": (ASRPT["fifo"], 2, "fpt", "ASRPT: between this (limit 1.618) and 2"),
-        "weighted": (WEIGHTED, 2, "weighted_fpt", "Weighted ASRPT: 2 is attained in the limit"),
-    }
-    claims = []
-    for i, (policy, bound, metric, text) in enumerate(rows.values(), 1):
-        chosen: Any = metric
-        part = Part("worst known", f"<= {bound}", Within(1, bound), (), known(policy, chosen))
-        claims.append(Claim(f"bigswitch-x{i}", text, f"<= {bound}", (part,), beyond=True))
-
-    def over_ports(gapless: bool) -> float:
-        found = of_each(lambda ports: tried.on_ports("ratio", gapless, ports, mode), (2, 3))
-        return float(max(one["value"] for one in found))
-
-    def gapless() -> float:
-        return over_ports(gapless=True)
-
-    def gaps() -> float:
-        return over_ports(gapless=False)
-
-    parts = (
-        Part("gapless flows (k of Ideal is at least)", "", Within(1), (), gapless),
-        Part("with gaps", "", Within(1), (), gaps),
-    )
-    text = "GA(Ideal) on 2 x 2 and 3 x 3 ports, up to 6 flows: worst ratio that a search finds"
-    claims.append(Claim("bigswitch-x5", text, "<= 3k, k unknown", parts, beyond=True))
-    return claims
-
-
-def _checks(mode: Mode) -> list[Check]:
+def _checks(lab: Lab) -> list[Check]:
     """Bound, worst measured and instances tried, per policy."""
-    scale = SCALES[mode]
+    scale, mode = lab.scale, lab.mode
 
-    def row(policy: str, metric: bigswitch.Metric) -> Callable[[Results], str]:
+    def row(policy: str, metric: Metric) -> Callable[[Results], str]:
         def measure(_: Results) -> str:
             random, searched = (
                 tried.at_random(policy, metric, mode),
@@ -272,15 +284,19 @@ def _checks(mode: Mode) -> list[Check]:
 
         return measure
 
-    rows: list[tuple[str, str, str, bigswitch.Metric]] = [
-        ("BRR", "<= 3 (theorem 4)", BRR, "fpt"),
-        ("LAS", "<= 3 (theorem 5)", LAS, "fpt"),
-        *((f"ASRPT, {s.upper()}", "<= 2 (theorem 7)", p, "fpt") for s, p in ASRPT.items()),
-        ("weighted ASRPT, weighted FPT", "<= 2 (section V)", WEIGHTED, "weighted_fpt"),
+    rows: list[tuple[Stated[Lab], str, str, str, Metric]] = [
+        (theorem_4, "BRR", "<= 3 (theorem 4)", BRR, "fpt"),
+        (theorem_5, "LAS", "<= 3 (theorem 5)", LAS, "fpt"),
+        *(
+            (theorem_7, f"ASRPT, {s.upper()}", "<= 2 (theorem 7)", p, "fpt")
+            for s, p in ASRPT.items()
+        ),
+        (weighted, "weighted ASRPT, weighted FPT", "<= 2 (section V)", WEIGHTED, "weighted_fpt"),
     ]
+    worst = "worst ratio to the exact optimum"
     checks = [
-        Check(f"worst ratio to the exact optimum: {name}", paper, (), row(policy, metric))
-        for name, paper, policy, metric in rows
+        Check(f"{worst}: {name}", paper, (), row(policy, metric), (of.id,))
+        for of, name, paper, policy, metric in rows
     ]
 
     def pairs(_: Results) -> str:
@@ -303,15 +319,15 @@ def _checks(mode: Mode) -> list[Check]:
 
         return "; ".join(of_each(row, EXAMPLES))
 
-    limits = ", ".join(f"{(n + 1) / 2:g}" for n in range(2, scale.largest_n + 1))
-    checks.append(
-        Check(
-            f"theorem 1: ratio in FCT for n = 2 to {scale.largest_n}", f"-> {limits}", (), theorem1
-        )
-    )
-    checks.append(Check("theorem 2: compared", "all", (), pairs))
-    checks.append(Check("theorem 8: steps tried", "all", (), steps))
-    return checks
+    sizes = range(2, scale.largest_n + 1)
+    limits = ", ".join(f"{(n + 1) / 2:g}" for n in sizes)
+    text = f"theorem 1: ratio in FCT for n = 2 to {scale.largest_n}"
+    return [
+        *checks,
+        Check(text, f"-> {limits}", (), theorem1, (theorem_1.id,)),
+        Check("theorem 2: compared", "all", (), pairs, (theorem_2.id,)),
+        Check("theorem 8: steps tried", "all", (), steps, (theorem_8.id,)),
+    ]
 
 
 def _notes() -> list[str]:

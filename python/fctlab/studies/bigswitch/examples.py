@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-from fctlab.studies.runs import Results
-from fctlab.studies.study import Claim, Part
-from fctlab.studies.verdict import Computed
+from fctlab.studies.bigswitch.tried import Lab
+from fctlab.studies.framework.lab import claim
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.study import Part
+from fctlab.studies.framework.verdict import Computed
 from fctlab.theory import bigswitch
+from fctlab.theory.draw import draw as draw_schedules
+from fctlab.theory.types import Instance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -32,7 +36,7 @@ SCHEDULES = {
 """By figure and policy: which flow sends, packet by packet."""
 
 
-def _figure(number: int) -> dict[str, Any]:
+def _figure(number: int) -> Instance:
     """The instance of a figure, made so that what the text says of it holds."""
     return bigswitch.load(f"figure-{number}")
 
@@ -43,8 +47,8 @@ def _end_times(number: int, policies: dict[str, int]) -> tuple[Part, ...]:
     def fpt(policy: str) -> float:
         instance = _figure(number)
         if policy == "opt":
-            return float(bigswitch.optimum(instance)["value"])
-        return float(bigswitch.run(instance, policy)["metrics"]["fpt"])
+            return float(bigswitch.optimum(instance).value)
+        return float(bigswitch.run(instance, policy).metrics.fpt)
 
     def falls() -> float:
         values = [fpt(policy) for policy in policies]
@@ -63,15 +67,14 @@ def _end_times(number: int, policies: dict[str, int]) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _ends(number: int, policy: str) -> list[int]:
-    ends: list[int] = bigswitch.run(_figure(number), policy)["ends"]
-    return ends
+def _ends(number: int, policy: str) -> tuple[int, ...]:
+    return bigswitch.run(_figure(number), policy).ends
 
 
 def _order(number: int, policy: str) -> list[int]:
     """Which flow (from 1) sends, slot by slot."""
     found = bigswitch.run(_figure(number), policy, schedule=True)
-    return [s["flow"] + 1 for s in found["schedule"] for _ in range(s["slots"])]
+    return [s.flow + 1 for s in found.schedule or () for _ in range(s.slots)]
 
 
 def _says(name: str, holds: Callable[[], bool]) -> Part:
@@ -91,48 +94,49 @@ def _third() -> bool:
     return before.count(2) == before.count(3) == 2
 
 
-def claims() -> list[Claim]:
-    """What the text says about figures 1 to 3."""
-    return [
-        Claim(
-            "ascc-f1",
-            "Figure 1: FIFO, BRR, LAS, ASRPT, OPT on three flows, ever better",
-            "order; FIFO ends f1 in slot 10",
-            (
-                *_end_times(1, {"fifo": 41, "brr": 35, "las": 33, "asrpt": 31, "opt": 29}),
-                Part("FIFO ends f1", "10", Computed(10), (), lambda: float(_ends(1, "fifo")[0])),
-                _says("BRR shares slots 3-10 evenly", _evenly),
-                _says("LAS: f1's third packet after two of f2, f3", _third),
-            ),
-        ),
-        Claim(
-            "ascc-f2",
-            "Figure 2: LAS has the largest FPT that 20 busy slots allow; FIFO, ASRPT, OPT less",
-            "order; f1-f3 have one packet left after slot 12",
-            (
-                *_end_times(2, {"las": 74, "fifo": 62, "asrpt": 53, "opt": 50}),
-                _says("LAS is the worst", lambda: sorted(_ends(2, "las")) == [17, 18, 19, 20]),
-                _says(
-                    "4 packets each of f1-f3 by slot 12",
-                    lambda: sorted(_order(2, "las")[:12]) == [1] * 4 + [2] * 4 + [3] * 4,
-                ),
-                _says("then 4 of f4", lambda: _order(2, "las")[12:16] == [4] * 4),
-            ),
-        ),
-        Claim(
-            "ascc-f3",
-            "Figure 3: SRPT, ASRPT, OPT on three flows, ever better",
-            "order; f3 in slots 3 and 4",
-            (
-                *_end_times(3, {"srpt": 29, "asrpt": 26, "opt": 25}),
-                _says("SRPT: f3 in slots 3, 4", lambda: _order(3, "srpt")[:4] == [1, 1, 3, 3]),
-                _says(
-                    "ASRPT: f2 after slot 1, f3 in 3, 4",
-                    lambda: _order(3, "asrpt")[:5] == [1, 2, 3, 3, 2],
-                ),
-            ),
-        ),
-    ]
+@claim(
+    "ascc-f1",
+    "Figure 1: FIFO, BRR, LAS, ASRPT, OPT on three flows, ever better",
+    "order; FIFO ends f1 in slot 10",
+)
+def figure_1(_: Lab) -> Iterator[Part]:
+    """What the text says about figure 1."""
+    yield from _end_times(1, {"fifo": 41, "brr": 35, "las": 33, "asrpt": 31, "opt": 29})
+    yield Part("FIFO ends f1", "10", Computed(10), (), lambda: float(_ends(1, "fifo")[0]))
+    yield _says("BRR shares slots 3-10 evenly", _evenly)
+    yield _says("LAS: f1's third packet after two of f2, f3", _third)
+
+
+@claim(
+    "ascc-f2",
+    "Figure 2: LAS has the largest FPT that 20 busy slots allow; FIFO, ASRPT, OPT less",
+    "order; f1-f3 have one packet left after slot 12",
+)
+def figure_2(_: Lab) -> Iterator[Part]:
+    """What the text says about figure 2."""
+    yield from _end_times(2, {"las": 74, "fifo": 62, "asrpt": 53, "opt": 50})
+    yield _says("LAS is the worst", lambda: sorted(_ends(2, "las")) == [17, 18, 19, 20])
+    yield _says(
+        "4 packets each of f1-f3 by slot 12",
+        lambda: sorted(_order(2, "las")[:12]) == [1] * 4 + [2] * 4 + [3] * 4,
+    )
+    yield _says("then 4 of f4", lambda: _order(2, "las")[12:16] == [4] * 4)
+
+
+@claim(
+    "ascc-f3",
+    "Figure 3: SRPT, ASRPT, OPT on three flows, ever better",
+    "order; f3 in slots 3 and 4",
+)
+def figure_3(_: Lab) -> Iterator[Part]:
+    """What the text says about figure 3."""
+    yield from _end_times(3, {"srpt": 29, "asrpt": 26, "opt": 25})
+    yield _says("SRPT: f3 in slots 3, 4", lambda: _order(3, "srpt")[:4] == [1, 1, 3, 3])
+    name = "ASRPT: f2 after slot 1, f3 in 3, 4"
+    yield _says(name, lambda: _order(3, "asrpt")[:5] == [1, 2, 3, 3, 2])
+
+
+CLAIMS = (figure_1, figure_2, figure_3)
 
 
 def draw(number: int) -> Callable[[Results], Drawing]:
@@ -144,6 +148,6 @@ def draw(number: int) -> Callable[[Results], Drawing]:
     }
 
     def draw(_: Results) -> Drawing:
-        return bigswitch.draw(bigswitch.load(f"figure-{number}"), rows[number])
+        return draw_schedules(f"figure-{number}", rows[number])
 
     return draw

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from fctlab.jobs import Told, deaf
-from fctlab.studies.asked import asked
-from fctlab.studies.study import Mode
-from fctlab.theory import bigswitch
+from fctlab.studies.framework import lab
+from fctlab.studies.framework.asked import asked
+from fctlab.studies.framework.lab import Settled
+from fctlab.studies.framework.study import Mode
+from fctlab.theory import bigswitch, proofs
+from fctlab.theory.types import Metric
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,15 @@ SCALES: dict[Mode, Scale] = {
     "full": Scale(120_000, 20_000, 2, 10, 600, 4, 1_000, 20_000, 10_000),
 }
 
+
+class Lab(lab.Lab[Settled]):
+    """What the study's claims are functions of; there are no cells."""
+
+    def __init__(self, mode: Mode) -> None:
+        super().__init__(mode, Settled())
+        self.scale = SCALES[mode]
+
+
 SHAPES = (
     {"flows": 4, "packets": 8, "slots": 8},
     {"flows": 6, "packets": 40, "slots": 40},
@@ -49,7 +61,7 @@ WEIGHTED = "asrpt{weighted=true}"
 IDEAL = 'ga{policy="ideal"}'
 PIAS = ("pias{thresholds=[1]}", "pias{thresholds=[10, 100]}", "pias{thresholds=[2, 4, 8, 16]}")
 EXAMPLES = ("fifo", "brr", "las", "srpt", "asrpt")
-FAMILIES = {
+FAMILIES: dict[str, tuple[proofs.FamilyName, Metric]] = {
     BRR: ("crowd", "fpt"),
     LAS: ("equal", "fpt"),
     **{p: ("golden", "fpt") for p in ASRPT.values()},
@@ -59,9 +71,7 @@ FAMILIES = {
 
 
 @asked("random instances")
-def at_random(
-    policy: str, metric: bigswitch.Metric, mode: Mode, told: Told = deaf
-) -> dict[str, Any]:
+def at_random(policy: str, metric: Metric, mode: Mode, told: Told = deaf) -> dict[str, Any]:
     """The worst over random instances on one port."""
     scale = SCALES[mode]
     worst: dict[str, Any] = {"worst": 0.0, "violations": 0, "tried": 0}
@@ -75,20 +85,18 @@ def at_random(
             told=told,
             **shape,
         )
-        row = found["policies"][0]
-        worst["worst"] = max(worst["worst"], row["worst"])
-        worst["violations"] += row["violations"]
-        worst["tried"] += found["tried"]
+        (row,) = found.policies
+        worst["worst"] = max(worst["worst"], row.worst or 0.0)
+        worst["violations"] += row.violations
+        worst["tried"] += found.tried
     return worst
 
 
 @asked("searches on one port")
-def searched(
-    policy: str, metric: bigswitch.Metric, mode: Mode, told: Told = deaf
-) -> dict[str, Any]:
+def searched(policy: str, metric: Metric, mode: Mode, told: Told = deaf) -> dict[str, Any]:
     """The worst that the search finds on one port."""
     scale = SCALES[mode]
-    return bigswitch.search(
+    found = bigswitch.search(
         policy,
         steps=scale.steps,
         restarts=scale.restarts,
@@ -99,6 +107,7 @@ def searched(
         weight=1 if metric == "fpt" else 1000,
         told=told,
     )
+    return found.to_dict()
 
 
 @asked("searches on several ports")
@@ -108,7 +117,7 @@ def on_ports(
     """The worst that the search finds for GA(Ideal) on several ports."""
     scale = SCALES[mode]
     chosen: Any = objective
-    return bigswitch.search(
+    found = bigswitch.search(
         IDEAL,
         steps=scale.port_steps,
         restarts=2,
@@ -121,6 +130,7 @@ def on_ports(
         gapless=gapless,
         told=told,
     )
+    return found.to_dict()
 
 
 @asked("steps of a proof")
@@ -130,55 +140,51 @@ def steps(mode: Mode, told: Told = deaf) -> list[dict[str, Any]]:
     found = []
     for ports in (1, 2, 3):
         for policy in ("ideal", "fifo", "las", "brr", "sjf"):
-            row: dict[str, Any] = bigswitch.ask(
-                "theorem8",
-                told,
-                shape={"ingress": ports, "egress": ports, "flows": 5, "packets": 14, "slots": 12},
-                policy={"kind": "ga", "policy": policy},
-                instances=scale.ports // 5,
+            row = proofs.theorem8(
+                {"kind": "ga", "policy": policy},
+                scale.ports // 5,
                 seed=ports,
+                told=told,
+                ingress=ports,
+                egress=ports,
+                flows=5,
+                packets=14,
+                slots=12,
             )
-            found.append(row)
+            found.append(row.to_dict())
     return found
 
 
 @asked("instances of theorem 1")
 def theorem1(policy: str, n: int, told: Told = deaf) -> float:
     """The ratio in theorem 1's construction."""
-    found = bigswitch.ask("theorem1", told, policy=bigswitch.policy(policy), n=n, stream=10)
-    return float(found["ratio"])
+    return proofs.theorem1(policy, n, stream=10, told=told).ratio
 
 
 @asked("pairs of schedules")
 def theorem2(mode: Mode, told: Told = deaf) -> dict[str, Any]:
     """How schedules rank in FPT and in FCT."""
     shape = {"ingress": 2, "egress": 2, "flows": 6, "packets": 40, "slots": 30, "weight": 5}
-    found: dict[str, Any] = bigswitch.ask(
-        "theorem2", told, shape=shape, instances=SCALES[mode].random // 2, seed=1
-    )
-    return found
+    return proofs.theorem2(SCALES[mode].random // 2, seed=1, told=told, **shape).to_dict()
 
 
 @asked("instances of theorems 3 and 6")
 def constructed(policy: str, n: int) -> float:
     """The ratio in the constructions of theorems 3 and 6."""
-    thresholds = bigswitch.policy(policy).get("thresholds", [1])
-    instance = bigswitch.ask("theorem6", n=n, factor=8, thresholds=thresholds)
-    found = bigswitch.ratios(instance, [policy])
-    assert found["optimum"]["label"] == "exact"
-    return float(found["policies"][0]["ratio"])
+    found = proofs.against(policy, proofs.theorem6(n, policy))
+    assert found.optimum.is_exact
+    return found.value
 
 
 @asked("families of instances")
 def family(policy: str, n: int) -> float:
     """The ratio in the policy's family: to a schedule there is, so at least to the optimum."""
-    family, metric = FAMILIES[policy]
-    made = bigswitch.ask("family", family=family, n=n)
-    ranks = [0] * len(made["order"])
-    for rank, flow in enumerate(made["order"]):
+    name, metric = FAMILIES[policy]
+    made = proofs.family(name, n)
+    ranks = [0] * len(made.order)
+    for rank, flow in enumerate(made.order):
         ranks[flow] = rank
-    instance = made["instance"]
-    best = bigswitch.run(instance, {"kind": "fixed", "ranks": ranks})["metrics"][metric]
-    if family == "crowd":  # no gaps: SRPT is optimal
-        best = bigswitch.run(instance, "srpt")["metrics"][metric]
-    return float(bigswitch.run(instance, policy)["metrics"][metric] / best)
+    best = bigswitch.run(made.instance, {"kind": "fixed", "ranks": ranks})
+    if name == "crowd":  # no gaps: SRPT is optimal
+        best = bigswitch.run(made.instance, "srpt")
+    return bigswitch.run(made.instance, policy).metrics.of(metric) / best.metrics.of(metric)

@@ -6,10 +6,8 @@ the papers tried on all of them at once; and advice computed from the table (`ad
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 
-from fctlab.studies import figures, loads
-from fctlab.studies.cells import Cell
 from fctlab.studies.crosscut import advice
 from fctlab.studies.crosscut.setting import (
     BASE,
@@ -24,100 +22,134 @@ from fctlab.studies.crosscut.setting import (
     Metric,
     Scheme,
 )
-from fctlab.studies.figures import Quantity, bar_figure
-from fctlab.studies.runs import Results
-from fctlab.studies.study import Advice, Check, Claim, Figure, Mode, Part, Plan, Study, Table
-from fctlab.studies.verdict import Band, Bound, Expectation, Sign
+from fctlab.studies.framework import figures, loads
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.figures import Quantity, bar_figure
+from fctlab.studies.framework.lab import claim
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.study import (
+    Advice,
+    Check,
+    Figure,
+    Mode,
+    Part,
+    Plan,
+    Study,
+    Table,
+)
+from fctlab.studies.framework.verdict import Band, Bound, Expectation, Sign
 
-IDS = tuple(f"crosscut-{i}" for i in range(1, 9))
+
+def _against(
+    lab: Lab, metric: str, over: str, under: str, expected: Expectation, paper: str
+) -> tuple[Part, ...]:
+    """A scheme over another in all settings."""
+    ours, theirs = (lab.row(BY_NAME[name]) for name in (over, under))
+    chosen = METRICS[metric]
+    words = chosen.name.partition(" (")[0]
+    name = f"{words}: {over} / {under}"
+    return loads.across(
+        name, ours, theirs, expected, paper, of=chosen.above, together="all settings"
+    )
+
+
+def _lower(lab: Lab, metric: str, over: str, under: str) -> tuple[Part, ...]:
+    return _against(lab, metric, over, under, Sign(-1), "lower")
+
+
+@claim(
+    "crosscut-1",
+    "Every scheme that schedules has a lower average FCT of short flows than DCTCP, mean "
+    "of all settings",
+    "lower",
+)
+def scheduling(lab: Lab) -> Iterator[Part]:
+    """All schemes over DCTCP."""
+    for scheme in SCHEMES:
+        if scheme not in (BASE, BY_NAME["PIAS, mismatched"]):
+            yield from _lower(lab, "small", scheme.name, "DCTCP")
+
+
+@claim("crosscut-2", "D-SRTF is better than PIAS: short flows, and overall", "lower")
+def d_srtf(lab: Lab) -> Iterator[Part]:
+    """What D-SRTF's paper says."""
+    for metric in ("small", "all"):
+        yield from _lower(lab, metric, "D-SRTF", "PIAS")
+
+
+@claim(
+    "crosscut-3",
+    "PIAS with thresholds of the wrong workload is worse: short flows; AWAFS is better than that",
+    "higher; lower",
+)
+def mismatched(lab: Lab) -> Iterator[Part]:
+    """What AWAFS's paper says."""
+    yield from _against(lab, "small", "PIAS, mismatched", "PIAS", Sign(1), "higher")
+    yield from _lower(lab, "small", "AWAFS", "PIAS, mismatched")
+
+
+@claim(
+    "crosscut-4",
+    "ASCC, where a flow's data are there at once, has a lower average FCT than LAS and PIAS",
+    "lower",
+)
+def ascc(lab: Lab) -> Iterator[Part]:
+    """What ASCC's paper says."""
+    for under in ("LAS", "PIAS"):
+        yield from _lower(lab, "all", "ASCC", under)
+
+
+@claim("crosscut-5", "ADS needs eight queues: short flows against two", "lower")
+def ads(lab: Lab) -> Iterator[Part]:
+    """What ADS's paper says."""
+    yield from _lower(lab, "small", "ADS-8", "ADS-2")
+
+
+@claim("crosscut-6", "Knowing sizes is worth something: overall average FCT", "lower")
+def sizes(lab: Lab) -> Iterator[Part]:
+    """Schemes that know sizes over those that do not."""
+    for over, under in (("D-SRTF-IA", "D-SRTF"), ("SJF", "LAS")):
+        yield from _lower(lab, "all", over, under)
+
+
+@claim(
+    "crosscut-7",
+    "Exact priorities gain little over eight queues: LAS against PIAS, short flows",
+    "equal (band 5%)",
+)
+def exact(lab: Lab) -> Iterator[Part]:
+    """Exact priorities over queues."""
+    band = Band.within(0.05), "equal (band 5%)"
+    yield from _against(lab, "small", "LAS", "PIAS", *band)
+
+
+@claim(
+    "crosscut-8",
+    "Priorities starve large flows: the longest starvation under LAS, PIAS, SJF against DCTCP",
+    "longer",
+)
+def starvation(lab: Lab) -> Iterator[Part]:
+    """Starvation over DCTCP's."""
+    for name in ("LAS", "PIAS", "SJF"):
+        yield from _against(lab, "starved", name, "DCTCP", Sign(1), "longer")
+
+
+CLAIMS = (scheduling, d_srtf, mismatched, ascc, ads, sizes, exact, starvation)
+IDS = tuple(each.id for each in CLAIMS)
 
 
 def plan(mode: Mode) -> Plan:
     """Claims, tables, advice and figures in a mode."""
     lab = Lab(mode)
     return Plan(
-        claims=_claims(lab),
+        claims=[each.of(lab) for each in CLAIMS],
         figures=[_figure(lab, load) for load in LOADS],
         checks=[_unfinished(lab)],
         notes=_notes(lab),
         intended=INTENDED,
-        tables=[_overview(lab), *(_table(lab, name) for name in lab.settings)],
-        advice=Advice(lab.cells, lambda results: advice.sentences(results, lab)),
+        tables=[_overview(lab), *(_table(lab, name) for name in lab.columns)],
+        advice=Advice(lab.table, lambda results: advice.sentences(results, lab)),
     )
-
-
-def _claims(lab: Lab) -> list[Claim]:
-    def against(
-        metric: str, over: str, under: str, expected: Expectation, paper: str
-    ) -> tuple[Part, ...]:
-        ours, theirs = (lab.row(BY_NAME[name]) for name in (over, under))
-        chosen = METRICS[metric]
-        words = chosen.name.partition(" (")[0]
-        name = f"{words}: {over} / {under}"
-        return loads.across(
-            name, ours, theirs, expected, paper, of=chosen.above, together="all settings"
-        )
-
-    def lower(metric: str, pairs: Sequence[tuple[str, str]]) -> tuple[Part, ...]:
-        return tuple(part for a, b in pairs for part in against(metric, a, b, Sign(-1), "lower"))
-
-    prioritised = [s.name for s in SCHEMES if s not in (BASE, BY_NAME["PIAS, mismatched"])]
-    rows: list[tuple[str, str, tuple[Part, ...]]] = [
-        (
-            "Every scheme that schedules has a lower average FCT of short flows than DCTCP, mean "
-            "of all settings",
-            "lower",
-            lower("small", [(name, "DCTCP") for name in prioritised]),
-        ),
-        (
-            "D-SRTF is better than PIAS: short flows, and overall",
-            "lower",
-            (*lower("small", [("D-SRTF", "PIAS")]), *lower("all", [("D-SRTF", "PIAS")])),
-        ),
-        (
-            "PIAS with thresholds of the wrong workload is worse: short flows; AWAFS is better "
-            "than that",
-            "higher; lower",
-            (
-                *against("small", "PIAS, mismatched", "PIAS", Sign(1), "higher"),
-                *lower("small", [("AWAFS", "PIAS, mismatched")]),
-            ),
-        ),
-        (
-            "ASCC, where a flow's data are there at once, has a lower average FCT than LAS and "
-            "PIAS",
-            "lower",
-            lower("all", [("ASCC", "LAS"), ("ASCC", "PIAS")]),
-        ),
-        (
-            "ADS needs eight queues: short flows against two",
-            "lower",
-            lower("small", [("ADS-8", "ADS-2")]),
-        ),
-        (
-            "Knowing sizes is worth something: overall average FCT",
-            "lower",
-            lower("all", [("D-SRTF-IA", "D-SRTF"), ("SJF", "LAS")]),
-        ),
-        (
-            "Exact priorities gain little over eight queues: LAS against PIAS, short flows",
-            "equal (band 5%)",
-            against("small", "LAS", "PIAS", Band.within(0.05), "equal (band 5%)"),
-        ),
-        (
-            "Priorities starve large flows: the longest starvation under LAS, PIAS, SJF against "
-            "DCTCP",
-            "longer",
-            tuple(
-                part
-                for name in ("LAS", "PIAS", "SJF")
-                for part in against("starved", name, "DCTCP", Sign(1), "longer")
-            ),
-        ),
-    ]
-    return [
-        Claim(id, text, paper, parts) for id, (text, paper, parts) in zip(IDS, rows, strict=True)
-    ]
 
 
 def _cell_text(results: Results, cell: Cell, metric: Metric) -> str:
@@ -174,7 +206,7 @@ def _overview(lab: Lab) -> Table:
         "All settings together, against DCTCP",
         "Geometric means over the five workloads and two loads of each metric's ratio to DCTCP's "
         "on the same flows, with 95% intervals; less is better.",
-        lab.cells,
+        lab.table,
         ("scheme", *names, "needs", "asks for"),
         rows,
         IDS,
@@ -227,7 +259,7 @@ def _unfinished(lab: Lab) -> Check:
         named = [f"{name} {number:.1f}" for name, number in left.items() if number]
         return ", ".join(named) or "none"
 
-    return Check("flows unfinished at 30 s, sum of all settings", "-", lab.cells, count)
+    return Check("flows unfinished at 30 s, sum of all settings", "-", lab.table, count)
 
 
 def _notes(lab: Lab) -> list[str]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fctlab.studies import verdict
-from fctlab.studies.cells import Cell
 from fctlab.studies.crosscut.setting import (
     BASE,
     COMMODITY,
@@ -17,9 +15,11 @@ from fctlab.studies.crosscut.setting import (
     Lab,
     Scheme,
 )
-from fctlab.studies.loads import geometric_mean
-from fctlab.studies.runs import Results, Run
-from fctlab.studies.verdict import Estimate
+from fctlab.studies.framework import verdict
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.loads import geometric_mean
+from fctlab.studies.framework.runs import Results, Run
+from fctlab.studies.framework.verdict import Estimate
 
 # Whom the advice is for: schemes that can be had.
 GROUPS: Mapping[str, tuple[Scheme, ...]] = {
@@ -54,7 +54,7 @@ def relative(
     of = METRICS[metric].above
     pairs: list[Cell] = []
     ours, theirs = lab.row(scheme), lab.row(base)
-    for name in only or lab.settings:
+    for name in only or lab.columns:
         pairs += [ours[name], theirs[name]]
 
     def mean(*runs: Run) -> float:
@@ -150,7 +150,7 @@ def _exceptions(results: Results, lab: Lab, ranked: Sequence[_Ranked], metric: s
     best, group = ranked[0].scheme, [each.scheme for each in ranked]
     others = []
     for workload in TRAFFICS:
-        only = [name for name, (w, _) in lab.settings.items() if w == workload]
+        only = [name for name, (w, _) in lab.columns.items() if w == workload]
         first, *_ = _ranked(results, lab, group, metric, only) or [ranked[0]]
         if first.scheme is best:
             continue

@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fctlab.studies import published
-from fctlab.studies.cells import Cell, Cells
-from fctlab.studies.likeness import RECOVERY, Intended
-from fctlab.studies.ns2 import Fabric
-from fctlab.studies.runs import Run
-from fctlab.studies.study import Mode
+from fctlab.studies.framework import lab
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.lab import Settled
+from fctlab.studies.framework.likeness import RECOVERY, Intended
+from fctlab.studies.framework.runs import Run
+from fctlab.studies.framework.study import Mode
+from fctlab.studies.pias import published
+from fctlab.studies.pias.ns2 import Fabric
 
 WORKLOADS = ("websearch", "datamining", "cache", "hadoop")
 LOADS = (0.5, 0.8)
@@ -263,13 +265,12 @@ METRICS = {
 }
 
 
-class Lab:
+class Lab(lab.Lab[Settled]):
     """The cells of the table."""
 
     def __init__(self, mode: Mode) -> None:
-        self.mode = mode
+        super().__init__(mode, Settled())
         self.scale = SCALES[mode]
-        self._cells = Cells()
 
     def cell(self, scheme: Scheme, workload: str, load: float) -> Cell:
         """The cell of a scheme under a workload at a load."""
@@ -302,10 +303,10 @@ class Lab:
             },
             "scheme": {"name": scheme.name, **scheme.at(workload, load, scale)},
         }
-        return self._cells.cell(name, scenario, load)
+        return self.cells.cell(name, scenario, load)
 
     @functools.cached_property
-    def settings(self) -> dict[str, tuple[str, float]]:
+    def columns(self) -> dict[str, tuple[str, float]]:
         """The ten columns: a workload and a load, by name."""
         return {
             f"{DESCRIPTIONS[workload]} at {load:g}": (workload, load)
@@ -315,9 +316,9 @@ class Lab:
 
     def row(self, scheme: Scheme) -> dict[str, Cell]:
         """The cells of a scheme by setting."""
-        return {name: self.cell(scheme, *setting) for name, setting in self.settings.items()}
+        return {name: self.cell(scheme, *setting) for name, setting in self.columns.items()}
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
-        """All of the table."""
+    def table(self) -> tuple[Cell, ...]:
+        """All cells of the table."""
         return tuple(cell for scheme in SCHEMES for cell in self.row(scheme).values())

@@ -9,19 +9,25 @@ from __future__ import annotations
 
 from fctlab.studies.dsrtf import cases, deep, mixed, single
 from fctlab.studies.dsrtf.setting import CLASSES, D_SRTF, INTENDED, Lab
-from fctlab.studies.runs import Results
-from fctlab.studies.study import Check, Mode, Plan, Study
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.study import Check, Mode, Plan, Study
+
+CLAIMS = (
+    *cases.CLAIMS,
+    *single.CLAIMS,
+    *mixed.CLAIMS,
+    *deep.CLAIMS,
+    mixed.each_workload,
+    deep.sweep,
+    single.large_of_data_mining,
+)
 
 
 def plan(mode: Mode) -> Plan:
     """Claims, figures and checks in a mode."""
     lab = Lab(mode)
-    claims = [*single.claims(lab), *mixed.claims(lab), *deep.claims(lab)]
     return Plan(
-        claims=[
-            *cases.claims(lab),
-            *sorted(claims, key=lambda claim: int(claim.id.rpartition("-")[2])),
-        ],
+        claims=[each.of(lab) for each in CLAIMS],
         figures=[cases.figure(lab), *single.figures(lab), *mixed.figures(lab), *deep.figures(lab)],
         checks=[_flows_of_classes(lab)],
         notes=_notes(lab),

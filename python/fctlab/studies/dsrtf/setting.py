@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fctlab.studies import published
-from fctlab.studies.cells import Cell, Cells, Keep
-from fctlab.studies.likeness import RECOVERY, Intended
-from fctlab.studies.loads import ByLoad
-from fctlab.studies.runs import metric
-from fctlab.studies.study import Mode
+from fctlab.studies.framework import lab
+from fctlab.studies.framework.cells import Cell, Keep
+from fctlab.studies.framework.lab import Reading
+from fctlab.studies.framework.likeness import RECOVERY, Intended
+from fctlab.studies.framework.loads import ByLoad
+from fctlab.studies.framework.runs import metric
+from fctlab.studies.framework.study import Mode
+from fctlab.studies.pias import published
 
 if TYPE_CHECKING:
     from fctlab.results.result import Result
@@ -248,13 +250,32 @@ def completion_times(result: Result) -> dict[str, Any]:
     return {"fct_s": [times.quantile(share, "higher") for share in SHARES]}
 
 
-class Lab:
+@dataclass(frozen=True)
+class Settings:
+    """What the paper leaves open."""
+
+    instead: Mapping[str, Scheme] = field(default_factory=dict)
+    """Schemes in the place of others, by these others' names."""
+
+
+WEIGHTED = Reading(
+    "weighted", "L2DCT's growth is weighted", {"instead": {L2DCT.name: L2DCT_WEIGHTED}}
+)
+OWN_SETTING = Reading(
+    "own-setting", "pFabric in its own setting", {"instead": {PFABRIC.name: PFABRIC_OWN}}
+)
+
+
+class Lab(lab.Lab[Settings]):
     """The cells of the study."""
 
     def __init__(self, mode: Mode) -> None:
-        self.mode = mode
+        super().__init__(mode, Settings())
         self.scale = SCALES[mode]
-        self._cells = Cells()
+
+    def scheme(self, scheme: Scheme) -> Scheme:
+        """What stands for it in this reading."""
+        return self.settings.instead.get(scheme.name, scheme)
 
     def cell(
         self,
@@ -264,6 +285,7 @@ class Lab:
         topology: str = "leaf-spine",
     ) -> Cell:
         """The cell of a scheme under a traffic at a load."""
+        scheme = self.scheme(scheme)
         flows = self.scale.flows[traffic]
         name = f"{topology}, {traffic}, {scheme.name}, load {load:g}"
         scenario = {
@@ -279,11 +301,11 @@ class Lab:
             "scheme": {"name": scheme.name, **scheme.at(load)},
         }
         cost = flows * (4 if traffic == "datamining" else 1)
-        return self._cells.cell(name, scenario, cost, completion_times)
+        return self.cells.cell(name, scenario, cost, completion_times)
 
     def custom(self, name: str, scenario: Mapping[str, Any], keep: Keep) -> Cell:
         """A cell that is like no other."""
-        return self._cells.cell(name, scenario, 0.0, keep)
+        return self.cells.cell(name, scenario, 0.0, keep)
 
     def loads(
         self,

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 
-from fctlab.studies import loads
 from fctlab.studies.dsrtf.setting import (
     D_SRTF,
     DCTCP,
     FCT,
     L2DCT,
-    L2DCT_WEIGHTED,
     LONG,
     MEDIUM,
     PANELS,
@@ -19,136 +16,142 @@ from fctlab.studies.dsrtf.setting import (
     PIAS_WS,
     SHORT,
     SHORT_TAIL,
+    WEIGHTED,
     Lab,
     Scheme,
 )
-from fctlab.studies.judged import shown
-from fctlab.studies.runs import Run
-from fctlab.studies.study import Claim, Figure, Part, ratio
-from fctlab.studies.verdict import Band, Expectation, Number, Range, Sign
+from fctlab.studies.framework import loads
+from fctlab.studies.framework.judged import shown
+from fctlab.studies.framework.lab import beside, claim
+from fctlab.studies.framework.runs import Results, Run
+from fctlab.studies.framework.study import Figure, Part, ratio
+from fctlab.studies.framework.verdict import Band, Expectation, Number, Range, Sign
 
 SCHEMES = {"websearch": PIAS_WS, "datamining": PIAS_DM}
 """PIAS as it was compared: with the thresholds of the workload itself."""
 
 
-def claims(lab: Lab) -> list[Claim]:
-    """Claims dsrtf-1 to dsrtf-5 and dsrtf-15."""
+def _against(
+    lab: Lab,
+    other: Scheme,
+    traffic: str,
+    words: str,
+    of: Callable[[Run], float],
+    expected: Expectation,
+    paper: str,
+) -> tuple[Part, ...]:
+    """D-SRTF over another scheme at all loads."""
+    ours, theirs = lab.loads(D_SRTF, traffic), lab.loads(other, traffic)
+    name = f"{words}, D-SRTF / {lab.scheme(other).name}"
+    return loads.across(name, ours, theirs, expected, paper, of=of)
 
-    def against(
-        other: Scheme,
-        traffic: str,
-        words: str,
-        of: Callable[[Run], float],
-        expected: Expectation,
-        paper: str,
-    ) -> tuple[Part, ...]:
-        ours, theirs = lab.loads(D_SRTF, traffic), lab.loads(other, traffic)
-        name = f"{words}, D-SRTF / {other.name}"
-        return loads.across(name, ours, theirs, expected, paper, of=of)
 
-    def at(
-        load: float, words: str, of: Callable[[Run], float], expected: Expectation, paper: str
-    ) -> Part:
-        ours, theirs = (lab.cell(s, "websearch", load) for s in (D_SRTF, PIAS_WS))
-        name = f"{words}, load {load:g}, D-SRTF / {PIAS_WS.name}"
-        return ratio(name, ours, theirs, expected, paper, of=of, percent=True)
+def _at(
+    lab: Lab,
+    load: float,
+    words: str,
+    of: Callable[[Run], float],
+    expected: Expectation,
+    paper: str,
+) -> Part:
+    """D-SRTF over PIAS with web search at one load."""
+    ours, theirs = (lab.cell(s, "websearch", load) for s in (D_SRTF, PIAS_WS))
+    name = f"{words}, load {load:g}, D-SRTF / {PIAS_WS.name}"
+    return ratio(name, ours, theirs, expected, paper, of=of, percent=True)
 
-    beside = tuple(
-        replace(part, counts=False)
-        for part in against(L2DCT_WEIGHTED, "websearch", "all flows", FCT, Number(0.80), "-20%")
-    )
+
+WS, DM = "websearch", "datamining"
+
+
+@claim(
+    "dsrtf-1",
+    "Web search, all flows, average FCT against PIAS at load 0.3 and 0.9",
+    "-11%; -2%",
+)
+def all_flows(lab: Lab) -> Iterator[Part]:
+    """Web search at the least load and at the largest."""
     low, high = lab.scale.loads[0], lab.scale.loads[-1]
-    return [
-        Claim(
-            "dsrtf-1",
-            "Web search, all flows, average FCT against PIAS at load 0.3 and 0.9",
-            "-11%; -2%",
-            (
-                at(low, "all flows", FCT, Number(0.89), "-11%"),
-                at(high, "all flows", FCT, Number(0.98), "-2%"),
-            ),
-        ),
-        Claim(
-            "dsrtf-2",
-            "Web search, short flows against PIAS: average and p99 FCT",
-            "-8 to -13%; -12 to -33%",
-            (
-                *against(
-                    PIAS_WS,
-                    "websearch",
-                    "short flows, average",
-                    SHORT,
-                    Range(0.87, 0.92),
-                    "-8 to -13%",
-                ),
-                *against(
-                    PIAS_WS,
-                    "websearch",
-                    "short flows, p99",
-                    SHORT_TAIL,
-                    Range(0.67, 0.88),
-                    "-12 to -33%",
-                ),
-            ),
-        ),
-        Claim(
-            "dsrtf-3",
-            "Web search, all flows, average FCT against L2DCT and DCTCP",
-            "-20%; -25%",
-            tuple(
-                part
-                for other, number in ((L2DCT, 0.80), (DCTCP, 0.75))
-                for part in against(
-                    other, "websearch", "all flows", FCT, Number(number), f"{number - 1:+.0%}"
-                )
-            )
-            + beside,
-            why=lambda results: (
-                "L2DCT grows by the law of the code that PIAS published (every flow by two packets "
-                "per round trip; that the paper ran it is an inference). With growth weighted by "
-                "what a flow has sent, as L2DCT's own paper has it, D-SRTF is "
-                f"{shown(beside[0], results)} against it."
-            ),
-        ),
-        Claim(
-            "dsrtf-4",
-            "Web search against PIAS: medium flows; long flows, similar and slightly worse at "
-            "high load",
-            "-10%; similar (band 5%), worse",
-            (
-                *against(PIAS_WS, "websearch", "medium flows", MEDIUM, Number(0.90), "-10%"),
-                *loads.across(
-                    f"long flows, D-SRTF / {PIAS_WS.name}",
-                    lab.loads(D_SRTF, "websearch", loads=lab.scale.loads[:-1]),
-                    lab.loads(PIAS_WS, "websearch", loads=lab.scale.loads[:-1]),
-                    Band.within(0.05),
-                    "similar (band 5%)",
-                    of=LONG,
-                ),
-                at(high, "long flows", LONG, Sign(1), "slightly worse"),
-            ),
-        ),
-        Claim(
-            "dsrtf-5",
-            "Data mining, mean of the loads: D-SRTF has the lowest overall average FCT; medium "
-            "flows against PIAS",
-            "best; -4%",
-            (
-                *(
-                    part
-                    for other in (PIAS_DM, L2DCT, DCTCP)
-                    for part in against(other, "datamining", "all flows", FCT, Sign(-1), "lower")
-                ),
-                *against(PIAS_DM, "datamining", "medium flows", MEDIUM, Number(0.96), "-4%"),
-            ),
-        ),
-        Claim(
-            "dsrtf-15",
-            "Data mining: large flows are better than under PIAS",
-            "better",
-            against(PIAS_DM, "datamining", "large flows", LONG, Sign(-1), "better"),
-        ),
-    ]
+    yield _at(lab, low, "all flows", FCT, Number(0.89), "-11%")
+    yield _at(lab, high, "all flows", FCT, Number(0.98), "-2%")
+
+
+@claim(
+    "dsrtf-2",
+    "Web search, short flows against PIAS: average and p99 FCT",
+    "-8 to -13%; -12 to -33%",
+)
+def short_flows(lab: Lab) -> Iterator[Part]:
+    """Web search's short flows."""
+    average = "short flows, average", SHORT, Range(0.87, 0.92), "-8 to -13%"
+    tail = "short flows, p99", SHORT_TAIL, Range(0.67, 0.88), "-12 to -33%"
+    for words, of, expected, paper in (average, tail):
+        yield from _against(lab, PIAS_WS, WS, words, of, expected, paper)
+
+
+def _fairness(lab: Lab, other: Scheme, number: float) -> tuple[Part, ...]:
+    """Against a scheme that shares links, all flows of web search."""
+    expected = Number(number), f"{number - 1:+.0%}"
+    return _against(lab, other, WS, "all flows", FCT, *expected)
+
+
+def _why_fair(lab: Lab, results: Results) -> str:
+    weighted = _fairness(lab.read(WEIGHTED), L2DCT, 0.80)[0]
+    return (
+        "L2DCT grows by the law of the code that PIAS published (every flow by two packets "
+        "per round trip; that the paper ran it is an inference). With growth weighted by "
+        "what a flow has sent, as L2DCT's own paper has it, D-SRTF is "
+        f"{shown(weighted, results)} against it."
+    )
+
+
+@claim(
+    "dsrtf-3",
+    "Web search, all flows, average FCT against L2DCT and DCTCP",
+    "-20%; -25%",
+    why=_why_fair,
+)
+def against_fair(lab: Lab) -> Iterator[Part]:
+    """Web search against schemes without priorities."""
+    yield from _fairness(lab, L2DCT, 0.80)
+    yield from _fairness(lab, DCTCP, 0.75)
+    yield from beside(_fairness(lab.read(WEIGHTED), L2DCT, 0.80))
+
+
+@claim(
+    "dsrtf-4",
+    "Web search against PIAS: medium flows; long flows, similar and slightly worse at high load",
+    "-10%; similar (band 5%), worse",
+)
+def longer_flows(lab: Lab) -> Iterator[Part]:
+    """Web search's medium and long flows."""
+    *lower, high = lab.scale.loads
+    yield from _against(lab, PIAS_WS, WS, "medium flows", MEDIUM, Number(0.90), "-10%")
+    ours, theirs = (lab.loads(s, WS, loads=tuple(lower)) for s in (D_SRTF, PIAS_WS))
+    name, paper = f"long flows, D-SRTF / {PIAS_WS.name}", "similar (band 5%)"
+    yield from loads.across(name, ours, theirs, Band.within(0.05), paper, of=LONG)
+    yield _at(lab, high, "long flows", LONG, Sign(1), "slightly worse")
+
+
+@claim(
+    "dsrtf-5",
+    "Data mining, mean of the loads: D-SRTF has the lowest overall average FCT; medium "
+    "flows against PIAS",
+    "best; -4%",
+)
+def data_mining(lab: Lab) -> Iterator[Part]:
+    """Data mining against all."""
+    for other in (PIAS_DM, L2DCT, DCTCP):
+        yield from _against(lab, other, DM, "all flows", FCT, Sign(-1), "lower")
+    yield from _against(lab, PIAS_DM, DM, "medium flows", MEDIUM, Number(0.96), "-4%")
+
+
+@claim("dsrtf-15", "Data mining: large flows are better than under PIAS", "better")
+def large_of_data_mining(lab: Lab) -> Iterator[Part]:
+    """Data mining's large flows."""
+    yield from _against(lab, PIAS_DM, DM, "large flows", LONG, Sign(-1), "better")
+
+
+CLAIMS = (all_flows, short_flows, against_fair, longer_flows, data_mining)
 
 
 def figures(lab: Lab) -> list[Figure]:

@@ -7,34 +7,38 @@ whether plans hold. Every part computes by itself, so there are no cells.
 
 from __future__ import annotations
 
-from fctlab.studies.study import Mode, Plan, Study
+from fctlab.studies.framework.study import Mode, Plan, Study
 from fctlab.studies.swp import accuracy, capacity, isolation, shaping, timing, validation
+from fctlab.studies.swp.readings import Lab
+
+CLAIMS = (
+    *isolation.CLAIMS,
+    *shaping.CLAIMS,
+    *accuracy.CLAIMS,
+    *timing.CLAIMS,
+    *capacity.CLAIMS,
+    *validation.CLAIMS,
+)
 
 
 def plan(mode: Mode) -> Plan:
     """Claims, figures and checks in a mode."""
+    lab = Lab(mode)
     return Plan(
-        claims=[
-            *isolation.claims(mode),
-            *shaping.claims(mode),
-            *accuracy.claims(mode),
-            *timing.claims(mode),
-            *capacity.claims(mode),
-            *validation.claims(mode),
-        ],
+        claims=[each.of(lab) for each in CLAIMS],
         figures=[
-            *isolation.figures(mode),
-            *shaping.figures(mode),
-            *accuracy.figures(mode),
-            *capacity.figures(mode),
+            *isolation.figures(lab),
+            *shaping.figures(lab),
+            *accuracy.figures(lab),
+            *capacity.figures(lab),
         ],
         checks=[
-            *shaping.checks(mode),
-            *timing.checks(mode),
-            *capacity.checks(mode),
-            *validation.checks(mode),
+            *shaping.checks(lab),
+            *timing.checks(lab),
+            *capacity.checks(lab),
+            *validation.checks(lab),
         ],
-        tables=[*accuracy.tables(mode), *timing.tables(mode), *validation.tables(mode)],
+        tables=[*accuracy.tables(lab), *timing.tables(lab), *validation.tables(lab)],
         notes=[
             *isolation.NOTES,
             *shaping.NOTES,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +19,16 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from fctlab.jobs import Told, deaf
-from fctlab.slo import bottleneck, planning
-from fctlab.studies.asked import asked, of_each
-from fctlab.studies.runs import Results
-from fctlab.studies.study import Claim, Figure, Mode, Part, Table
+from fctlab.slo import planning
+from fctlab.studies.framework.asked import asked, of_each
+from fctlab.studies.framework.lab import Stated, claim
+from fctlab.studies.framework.pictures import INK
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.study import Figure, Mode, Part, Table
+from fctlab.studies.framework.verdict import Band, Within
 from fctlab.studies.swp import compared
 from fctlab.studies.swp.compared import BDP_BYTES, Compared, compare
-from fctlab.studies.swp.readings import IDEAL, STARTS, TEXT
-from fctlab.studies.verdict import Band, Within
+from fctlab.studies.swp.readings import IDEAL, STARTS, Lab, Settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +41,7 @@ MEAN, MOST = 0.10, 0.25
 called accurate; the paper has no figure."""
 LONG = 0.10
 """The same for the mean slowdown of long flows, as a share."""
-SCHEMES = dict(zip(("DCTCP", "HPCC"), bottleneck.SCHEMES.items(), strict=True))
+SCHEMES = dict(zip(("DCTCP", "HPCC"), planning.schemes().items(), strict=True))
 """Of the packet engine: the preset that has the windows of each, called like it, and table 2's."""
 
 FROM_R = "table 2, from R(t)"
@@ -113,7 +115,7 @@ def specification(
     ]
     return planning.load(
         {
-            "network": TEXT.network(),
+            "network": Settings().network(),
             "seed": seed,
             "queue": "fifo" if len(rows) == 1 else "wfq",
             "cc": control,
@@ -122,11 +124,14 @@ def specification(
     )
 
 
-def measured(mix: Mix, load: float, scheme: str, seed: int, mode: Mode) -> dict[str, Compared]:
+def measured(lab: Lab, mix: Mix, load: float, scheme: str, seed: int) -> dict[str, Compared]:
     """Every class of a mix packet by packet and in the model, by set of parameters."""
     own, published = SCHEMES[scheme]
-    others = {k: specification(mix, load, seed, r.cc(published)) for k, r in PUBLISHED.items()}
-    found = _compared(specification(mix, load, seed, own), others, mix.flows[mode])
+    others = {
+        name: specification(mix, load, seed, lab.read(reading).settings.cc(published))
+        for name, reading in PUBLISHED.items()
+    }
+    found = _compared(specification(mix, load, seed, own), others, mix.flows[lab.mode])
     return {name: Compared.read(record) for name, record in found.items()}
 
 
@@ -136,7 +141,7 @@ def _compared(
 ) -> dict[str, dict[str, Any]]:
     """By class, what `Compared` has: packets, the model's windows, and other specifications."""
     drawn = planning.flows(spec, flows)
-    run, _ = bottleneck.replay(spec, drawn, told=told)
+    run, _ = planning.replay(spec, drawn, told=told)
     slowdowns = {"packet": run["slowdown"].to_numpy(), "windows": drawn["slowdown"].to_numpy()}
     for which, other in others.items():
         slowdowns[which] = planning.flows(other, flows)["slowdown"].to_numpy()
@@ -158,87 +163,32 @@ def settings(mixes: Sequence[Mix]) -> Iterator[tuple[Mix, float, str]]:
                 yield mix, load, scheme
 
 
-def off(
-    mix: Mix, load: float, scheme: str, which: str, mode: Mode, seed: int
-) -> NDArray[np.float64]:
+def off(lab: Lab, mix: Mix, load: float, scheme: str, which: str, seed: int) -> NDArray[np.float64]:
     """Sizes of the errors of all bins of all classes; NaN without any."""
-    found = measured(mix, load, scheme, seed, mode).values()
+    found = measured(lab, mix, load, scheme, seed).values()
     errors = np.abs(np.concatenate([each.errors(which) for each in found]))
     return errors if len(errors) else np.array([math.nan])
 
 
-def claims(mode: Mode) -> list[Claim]:
-    """swp-6, swp-7, and the same with weights."""
-    accurate = f"accurate (here: {MEAN:.0%} on average over size bins, {MOST:.0%} at most)"
-    close = f"accurate (here: within {LONG:.0%})"
-    own = "windows of their own (presets dctcp-rate and hpcc; nothing is fitted)"
-    return [
-        Claim(
-            "swp-6",
-            "Figure 6: SWP-D and SWP-H, parameters of table 2, predict the p99 slowdown of flows "
-            "up to one BDP (125 KB) under DCTCP and HPCC",
-            accurate,
-            tuple(_tails(ALONE, "table 2", mode)),
-            lambda _: _others_do(mode),
-        ),
-        IDEAL.claim(
-            "swp-6",
-            "SWP-D and SWP-H, parameters of table 2",
-            accurate,
-            tuple(_tails(ALONE, FROM_R, mode)),
-        ),
-        Claim(
-            "swp-6-windows",
-            f"... so does the model with {own}",
-            accurate,
-            tuple(_tails(ALONE, "windows", mode)),
-            beyond=True,
-        ),
-        Claim(
-            "swp-7",
-            "Figure 7: SWP-D and SWP-H predict the average slowdown of flows above 1 MB",
-            close,
-            tuple(_means(ALONE, "table 2", mode)),
-            lambda _: "Where flows go on at R(t) stands in swp-7-ideal, windows in swp-7-windows.",
-        ),
-        IDEAL.claim(
-            "swp-7",
-            "SWP-D and SWP-H, parameters of table 2",
-            close,
-            tuple(_means(ALONE, FROM_R, mode)),
-        ),
-        Claim(
-            "swp-7-windows",
-            f"... so does the model with {own}",
-            close,
-            tuple(_means(ALONE, "windows", mode)),
-            beyond=True,
-        ),
-        Claim(
-            "swp-x1",
-            f"With weights: two and five classes under WFQ, {own}",
-            f"not measured (the same bars: {MEAN:.0%}, {MOST:.0%}, {LONG:.0%})",
-            (*_tails(WEIGHTED, "windows", mode), *_means(WEIGHTED, "windows", mode)),
-            lambda _: _why(mode),
-            beyond=True,
-        ),
-    ]
+def _read(lab: Lab) -> str:
+    """The set with table 2's parameters as the lab reads them."""
+    return next(name for name, reading in PUBLISHED.items() if reading is lab.reading)
 
 
-def _over_seeds(mode: Mode, effect: Callable[[int], float]) -> Callable[[], list[float]]:
-    return lambda: of_each(effect, range(1, SEEDS[mode] + 1))
+def _over_seeds(lab: Lab, effect: Callable[[int], float]) -> Callable[[], list[float]]:
+    return lambda: of_each(effect, range(1, SEEDS[lab.mode] + 1))
 
 
-def _tails(mixes: Sequence[Mix], which: str, mode: Mode) -> Iterator[Part]:
+def _tails(lab: Lab, mixes: Sequence[Mix], which: str) -> Iterator[Part]:
     """Errors of p99s."""
 
     def shown(
         mix: Mix, load: float, scheme: str, summary: Callable[..., float]
     ) -> Callable[[], list[float]]:
         def effect(seed: int) -> float:
-            return float(summary(off(mix, load, scheme, which, mode, seed)))
+            return float(summary(off(lab, mix, load, scheme, which, seed)))
 
-        return _over_seeds(mode, effect)
+        return _over_seeds(lab, effect)
 
     for mix, load, scheme in settings(mixes):
         title = _title(mix, load, scheme)
@@ -248,12 +198,12 @@ def _tails(mixes: Sequence[Mix], which: str, mode: Mode) -> Iterator[Part]:
             yield Part(name, f"<= {most:.0%}", Within(0, most), (), measure, percent=True)
 
 
-def _means(mixes: Sequence[Mix], which: str, mode: Mode) -> Iterator[Part]:
+def _means(lab: Lab, mixes: Sequence[Mix], which: str) -> Iterator[Part]:
     """Mean slowdown of long flows, model over packet engine."""
 
     def ratio(mix: Mix, load: float, scheme: str, name: str) -> Callable[[], list[float]]:
         return _over_seeds(
-            mode, lambda seed: measured(mix, load, scheme, seed, mode)[name].long_ratio(which)
+            lab, lambda seed: measured(lab, mix, load, scheme, seed)[name].long_ratio(which)
         )
 
     for mix, load, scheme in settings(mixes):
@@ -264,20 +214,20 @@ def _means(mixes: Sequence[Mix], which: str, mode: Mode) -> Iterator[Part]:
             yield Part(name, "0", Band.within(LONG), (), measure, percent=True)
 
 
-def _span(mixes: Sequence[Mix], which: str, mode: Mode, schemes: Sequence[str]) -> str:
+def _span(lab: Lab, mixes: Sequence[Mix], which: str, schemes: Sequence[str]) -> str:
     """The least and the largest mean error over settings and seeds."""
     errors = [
-        float(off(mix, load, scheme, which, mode, seed).mean())
+        float(off(lab, mix, load, scheme, which, seed).mean())
         for mix, load, scheme in settings(mixes)
         if scheme in schemes
-        for seed in range(1, SEEDS[mode] + 1)
+        for seed in range(1, SEEDS[lab.mode] + 1)
     ]
     return f"{np.nanmin(errors):.1%} to {np.nanmax(errors):.1%}"
 
 
-def _others_do(mode: Mode) -> str:
+def _others_do(lab: Lab, _: Results) -> str:
     text, ideal, windows = (
-        _span(ALONE, which, mode, list(SCHEMES)) for which in (*PUBLISHED, "windows")
+        _span(lab, ALONE, which, list(SCHEMES)) for which in (*PUBLISHED, "windows")
     )
     return (
         f"Mean errors are {text} where a rate relaxes from r_init, {ideal} where flows go on at "
@@ -285,23 +235,93 @@ def _others_do(mode: Mode) -> str:
     )
 
 
-def _why(mode: Mode) -> str:
+def _why(lab: Lab, _: Results) -> str:
     return (
-        f"Mean errors of p99: {_span(WEIGHTED, 'windows', mode, ['DCTCP'])} under DCTCP, "
-        f"{_span(WEIGHTED, 'windows', mode, ['HPCC'])} under HPCC, whose switches report queue and "
+        f"Mean errors of p99: {_span(lab, WEIGHTED, 'windows', ['DCTCP'])} under DCTCP, "
+        f"{_span(lab, WEIGHTED, 'windows', ['HPCC'])} under HPCC, whose switches report queue and "
         "rate of the whole port, as in its published simulator (preset hpcc: scope); "
         "equation 11 has those of the class. Means of long flows rest on few of them here."
     )
 
 
-def tables(mode: Mode) -> list[Table]:
+ACCURATE = f"accurate (here: {MEAN:.0%} on average over size bins, {MOST:.0%} at most)"
+CLOSE = f"accurate (here: within {LONG:.0%})"
+OWN = "windows of their own (presets dctcp-rate and hpcc; nothing is fitted)"
+
+
+@claim(
+    "swp-6",
+    "Figure 6: SWP-D and SWP-H, parameters of table 2, predict the p99 slowdown of flows "
+    "up to one BDP (125 KB) under DCTCP and HPCC",
+    ACCURATE,
+    why=_others_do,
+)
+def tails(lab: Lab) -> Iterator[Part]:
+    """p99s by size."""
+    return _tails(lab, ALONE, _read(lab))
+
+
+@claim("swp-6-windows", f"... so does the model with {OWN}", ACCURATE, beyond=True)
+def tails_with_windows(lab: Lab) -> Iterator[Part]:
+    """p99s by size with windows."""
+    return _tails(lab, ALONE, "windows")
+
+
+@claim(
+    "swp-7",
+    "Figure 7: SWP-D and SWP-H predict the average slowdown of flows above 1 MB",
+    CLOSE,
+    why=lambda *_: "Where flows go on at R(t) stands in swp-7-ideal, windows in swp-7-windows.",
+)
+def means(lab: Lab) -> Iterator[Part]:
+    """Means of long flows."""
+    return _means(lab, ALONE, _read(lab))
+
+
+@claim("swp-7-windows", f"... so does the model with {OWN}", CLOSE, beyond=True)
+def means_with_windows(lab: Lab) -> Iterator[Part]:
+    """Means of long flows with windows."""
+    return _means(lab, ALONE, "windows")
+
+
+@claim(
+    "swp-x1",
+    f"With weights: two and five classes under WFQ, {OWN}",
+    f"not measured (the same bars: {MEAN:.0%}, {MOST:.0%}, {LONG:.0%})",
+    why=_why,
+    beyond=True,
+)
+def weights(lab: Lab) -> Iterator[Part]:
+    """Both under WFQ."""
+    yield from _tails(lab, WEIGHTED, "windows")
+    yield from _means(lab, WEIGHTED, "windows")
+
+
+def _from_r(stated: Stated[Lab]) -> Stated[Lab]:
+    """A claim where flows go on at R(t), in short."""
+    text = "SWP-D and SWP-H, parameters of table 2"
+    return replace(stated, text=text, why=None).under(IDEAL)
+
+
+CLAIMS = (
+    tails,
+    _from_r(tails),
+    tails_with_windows,
+    means,
+    _from_r(means),
+    means_with_windows,
+    weights,
+)
+
+
+def tables(lab: Lab) -> list[Table]:
     """Errors by setting and class."""
 
     def rows(mixes: Sequence[Mix]) -> list[tuple[str, ...]]:
         found = []
         for mix, load, scheme in settings(mixes):
-            seeds = range(1, SEEDS[mode] + 1)
-            runs = of_each(partial(measured, mix, load, scheme, mode=mode), seeds)
+            seeds = range(1, SEEDS[lab.mode] + 1)
+            runs = of_each(partial(measured, lab, mix, load, scheme), seeds)
             for one in mix.classes:
                 over = [run[one.name] for run in runs]
                 row = [scheme, one.name, f"{one.weight}", f"{load:.0%}"]
@@ -348,7 +368,7 @@ def tables(mode: Mode) -> list[Table]:
 
 
 STYLES: dict[str, dict[str, Any]] = {
-    "packet": {"color": "black", "marker": "o"},
+    "packet": {"color": INK, "marker": "o"},
     "windows": {"color": "tab:blue", "marker": "s"},
     "table 2": {"color": "tab:orange", "marker": "^"},
     FROM_R: {"color": "tab:green", "marker": "v"},
@@ -356,11 +376,11 @@ STYLES: dict[str, dict[str, Any]] = {
 LABELS = {"packet": "packet engine", **{k: f"model, {k}" for k in ("windows", *PUBLISHED)}}
 
 
-def figures(mode: Mode) -> list[Figure]:
+def figures(lab: Lab) -> list[Figure]:
     """Figures 6 and 7."""
 
     def panel(ax: Axes, mix: Mix, load: float, scheme: str) -> None:
-        found = measured(mix, load, scheme, 1, mode)[mix.name]
+        found = measured(lab, mix, load, scheme, 1)[mix.name]
         at = np.arange(len(found.largest))
         for which, style in STYLES.items():
             ax.plot(at, found.p99[which], label=LABELS[which], markersize=3.5, lw=1, **style)
@@ -394,8 +414,8 @@ def figures(mode: Mode) -> list[Figure]:
                 means = [
                     np.mean(
                         [
-                            measured(mix, load, scheme, seed, mode)[mix.name].mean[which]
-                            for seed in range(1, SEEDS[mode] + 1)
+                            measured(lab, mix, load, scheme, seed)[mix.name].mean[which]
+                            for seed in range(1, SEEDS[lab.mode] + 1)
                         ]
                     )
                     for mix, load in chosen

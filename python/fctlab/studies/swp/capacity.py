@@ -8,8 +8,9 @@ rate, and a p99 slowdown threshold in [3, 8] for flows below 125 KB, twice that 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,11 +19,12 @@ from matplotlib.figure import Figure as Drawing
 from fctlab.jobs import Told, deaf
 from fctlab.slo import planning
 from fctlab.slo.types import Strategy
-from fctlab.studies.asked import asked, of_each
-from fctlab.studies.runs import Results
-from fctlab.studies.study import Check, Claim, Figure, Mode, Part
-from fctlab.studies.swp.readings import ENDS, TEXT, Reading
-from fctlab.studies.verdict import Band, Number, Sign, Within
+from fctlab.studies.framework.asked import asked, of_each
+from fctlab.studies.framework.lab import TEXT, Reading, claim
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.study import Check, Figure, Mode, Part
+from fctlab.studies.framework.verdict import Band, Expectation, Number, Sign, Within
+from fctlab.studies.swp.readings import ENDS, Lab, Settings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -104,7 +106,7 @@ def draw(classes: int, number: int) -> Drawn:
                 "slo": f"small < {threshold:.6f} and large < {2 * threshold:.6f}",
             }
         )
-    network = TEXT.network("400Gbps")
+    network = Settings().network("400Gbps")
     spec = {"network": network, "seed": number, "queue": "wfq", "cc": CC, "classes": rows}
     return Drawn(spec, tuple(thresholds), tuple(sigmas), tuple(rates))
 
@@ -114,13 +116,11 @@ def draw_spec(classes: int, number: int) -> dict[str, Any]:
     return draw(classes, number).spec
 
 
-def scenario(
-    classes: int, number: int, precision: float, reading: Reading = TEXT
-) -> Scenario | None:
+def scenario(lab: Lab, classes: int, number: int) -> Scenario | None:
     """A scenario with its least capacities; nothing where a strategy has none."""
-    drawn = draw(classes, number)
-    spec = {**drawn.spec, "cc": reading.cc(CC), "network": reading.network("400Gbps")}
-    least = least_links(spec, precision)
+    drawn, settings = draw(classes, number), lab.settings
+    spec = {**drawn.spec, "cc": settings.cc(CC), "network": settings.network("400Gbps")}
+    least = least_links(spec, PRECISION[lab.mode])
     if least is None:
         return None
     return Scenario(spec, drawn.thresholds, drawn.sigmas, drawn.rates, least)
@@ -138,131 +138,122 @@ def least_links(
     return least if len(least) == len(found) else None
 
 
-def scenarios(classes: int, mode: Mode, reading: Reading = TEXT) -> list[Scenario]:
+def scenarios(lab: Lab, classes: int) -> list[Scenario]:
     """All scenarios of a mode that every strategy can meet."""
-    numbers = range(1, COUNT[mode] + 1)
-    found = of_each(lambda number: scenario(classes, number, PRECISION[mode], reading), numbers)
+    found = of_each(partial(scenario, lab, classes), range(1, COUNT[lab.mode] + 1))
     return [one for one in found if one is not None]
 
 
-def claims(mode: Mode) -> list[Claim]:
-    """swp-9 to swp-13, to the ACK and one way, and swp-15."""
-    return [*(claim for each in ENDS for claim in _inflations(mode, each)), _off_forecast(mode)]
+FIFO, STATIC, WEIGHTS, FAIR = STRATEGIES
 
 
-def _inflations(mode: Mode, reading: Reading) -> list[Claim]:
-    """What figures 8 to 10 say."""
+def _inflation(
+    lab: Lab,
+    name: str,
+    classes: int,
+    over: str,
+    under: str,
+    expected: Expectation,
+    paper: str,
+    only: Callable[[Scenario], bool] = lambda _: True,
+) -> Part:
+    """How much more a strategy needs than another, scenario by scenario."""
 
-    def inflation(
-        name: str,
-        classes: int,
-        over: str,
-        under: str,
-        expected: Any,
-        paper: str,
-        only: Callable[[Scenario], bool] = lambda _: True,
-    ) -> Part:
+    def measure() -> Sequence[float]:
+        return [each.inflation(over, under) for each in filter(only, scenarios(lab, classes))]
+
+    return Part(name, paper, expected, (), measure, percent=True)
+
+
+@claim(
+    "swp-9",
+    "Figure 8a: three classes; FIFO needs more capacity than optimised weights; than weights + FQ",
+    "+44%; +247%",
+)
+def fifo_needs_more(lab: Lab) -> Iterator[Part]:
+    """All scenarios with three classes."""
+    yield _inflation(lab, "FIFO over weights", 3, FIFO, WEIGHTS, Number(1.44), "+44%")
+    yield _inflation(lab, "FIFO over weights + FQ", 3, FIFO, FAIR, Number(3.47), "+247%")
+
+
+@claim(
+    "swp-10",
+    "Figure 8b: a class of sigma > 1.7 with an SLO < 4; 8c (an SLO < 4) and 8d (neither)",
+    "+62%; in between",
+)
+def hard_and_easy(lab: Lab) -> Iterator[Part]:
+    """Subsets of these."""
+    pair = FIFO, WEIGHTS
+    yield _inflation(lab, "hard", 3, *pair, Number(1.62), "+62%", lambda s: s.hard)
+    yield _inflation(lab, "SLO < 4", 3, *pair, Sign(+1), "> 0", lambda s: s.tight)
+    yield _inflation(lab, "easy", 3, *pair, Sign(+1), "> 0", lambda s: s.easy)
+
+
+@claim(
+    "swp-11",
+    "Figure 8a: static per-class provisioning costs about as much as FIFO",
+    "about 1 (band 25%)",
+)
+def static_is_like_fifo(lab: Lab) -> Iterator[Part]:
+    """Links of their own for three classes."""
+    yield _inflation(lab, "static over FIFO", 3, STATIC, FIFO, Band.within(0.25), "about 0")
+
+
+@claim(
+    "swp-12",
+    "Figure 9: five classes; FIFO over weights; in the hard subset; weights over weights + "
+    "FQ; static is worse than FIFO",
+    "+65%; +79%; about 2x; yes",
+)
+def five_classes(lab: Lab) -> Iterator[Part]:
+    """The same with five classes."""
+    pair = FIFO, WEIGHTS
+    yield _inflation(lab, "FIFO over weights", 5, *pair, Number(1.65), "+65%")
+    yield _inflation(lab, "hard", 5, *pair, Number(1.79), "+79%", lambda s: s.hard)
+    yield _inflation(lab, "weights over weights + FQ", 5, WEIGHTS, FAIR, Number(2.0), "+100%")
+    yield _inflation(lab, "static over FIFO", 5, STATIC, FIFO, Sign(+1), "> 0")
+
+
+@claim("swp-13", "Figure 10: inflation grows as the tightest SLO falls", "yes")
+def tighter_costs_more(lab: Lab) -> Iterator[Part]:
+    """Slopes over five classes' thresholds."""
+
+    def rise(name: str, under: str) -> Part:
         def measure() -> Sequence[float]:
-            chosen = filter(only, scenarios(classes, mode, reading))
-            return [each.inflation(over, under) for each in chosen]
+            return _rise(scenarios(lab, 5), FIFO, under)
 
-        return Part(name, paper, expected, (), measure, percent=True)
+        return Part(name, "> 0", Sign(+1), (), measure, percent=True)
 
-    fifo, fixed, weights, fair = STRATEGIES
-
-    def hard(each: Scenario) -> bool:
-        return each.hard
-
-    return [
-        reading.claim(
-            "swp-9",
-            "Figure 8a: three classes; FIFO needs more capacity than optimised weights; than "
-            "weights + FQ",
-            "+44%; +247%",
-            (
-                inflation("FIFO over weights", 3, fifo, weights, Number(1.44), "+44%"),
-                inflation("FIFO over weights + FQ", 3, fifo, fair, Number(3.47), "+247%"),
-            ),
-        ),
-        reading.claim(
-            "swp-10",
-            "Figure 8b: a class of sigma > 1.7 with an SLO < 4; 8c (an SLO < 4) and 8d (neither)",
-            "+62%; in between",
-            (
-                inflation("hard", 3, fifo, weights, Number(1.62), "+62%", hard),
-                inflation("SLO < 4", 3, fifo, weights, Sign(+1), "> 0", lambda s: s.tight),
-                inflation("easy", 3, fifo, weights, Sign(+1), "> 0", lambda s: s.easy),
-            ),
-        ),
-        reading.claim(
-            "swp-11",
-            "Figure 8a: static per-class provisioning costs about as much as FIFO",
-            "about 1 (band 25%)",
-            (inflation("static over FIFO", 3, fixed, fifo, Band.within(0.25), "about 0"),),
-        ),
-        reading.claim(
-            "swp-12",
-            "Figure 9: five classes; FIFO over weights; in the hard subset; weights over weights + "
-            "FQ; static is worse than FIFO",
-            "+65%; +79%; about 2x; yes",
-            (
-                inflation("FIFO over weights", 5, fifo, weights, Number(1.65), "+65%"),
-                inflation("hard", 5, fifo, weights, Number(1.79), "+79%", hard),
-                inflation("weights over weights + FQ", 5, weights, fair, Number(2.0), "+100%"),
-                inflation("static over FIFO", 5, fixed, fifo, Sign(+1), "> 0"),
-            ),
-        ),
-        reading.claim(
-            "swp-13",
-            "Figure 10: inflation grows as the tightest SLO falls",
-            "yes",
-            (
-                Part(
-                    "FIFO over weights, per 1 by which the tightest threshold is lower",
-                    "> 0",
-                    Sign(+1),
-                    (),
-                    lambda: _rise(scenarios(5, mode, reading), fifo, weights),
-                    percent=True,
-                ),
-                Part(
-                    "FIFO over weights + FQ",
-                    "> 0",
-                    Sign(+1),
-                    (),
-                    lambda: _rise(scenarios(5, mode, reading), fifo, fair),
-                    percent=True,
-                ),
-            ),
-        ),
-    ]
+    yield rise("FIFO over weights, per 1 by which the tightest threshold is lower", WEIGHTS)
+    yield rise("FIFO over weights + FQ", FAIR)
 
 
-def _off_forecast(mode: Mode) -> Claim:
-    """What happens beyond a forecast."""
-    return Claim(
-        "swp-15",
-        "Section 1: a class beyond its forecast breaks other classes' SLOs; spare capacity is "
-        "spread after success",
-        "yes",
-        (
-            Part(
-                "share of plans at 1.05 times the least capacity that a class at +20% breaks "
-                "for another",
-                "> 0.5",
-                Within(0.5),
-                (),
-                lambda: _broken_share(mode),
-            ),
-            Part(
-                "with 1.3 times the least capacity, worst margin: spread / algorithm 1",
-                "> 1",
-                Sign(+1),
-                (),
-                lambda: [_spread(plan) for plan in _plans(1.3, mode)],
-            ),
-        ),
+@claim(
+    "swp-15",
+    "Section 1: a class beyond its forecast breaks other classes' SLOs; spare capacity is "
+    "spread after success",
+    "yes",
+)
+def off_forecast(lab: Lab) -> Iterator[Part]:
+    """What happens beyond a forecast, and with room to spare."""
+    yield Part(
+        "share of plans at 1.05 times the least capacity that a class at +20% breaks for another",
+        "> 0.5",
+        Within(0.5),
+        (),
+        lambda: _broken_share(lab),
     )
+    yield Part(
+        "with 1.3 times the least capacity, worst margin: spread / algorithm 1",
+        "> 1",
+        Sign(+1),
+        (),
+        lambda: [_spread(plan) for plan in _plans(lab, 1.3)],
+    )
+
+
+INFLATIONS = (fifo_needs_more, hard_and_easy, static_is_like_fifo, five_classes, tighter_costs_more)
+CLAIMS = (*(each.under(reading) for reading in ENDS for each in INFLATIONS), off_forecast)
 
 
 def _rise(found: Sequence[Scenario], over: str, under: str) -> list[float]:
@@ -290,9 +281,9 @@ def _spare(mode: Mode) -> range:
     return range(1, 4 if mode == "quick" else 16)
 
 
-def _planned(number: int, factor: float, mode: Mode) -> dict[str, Any] | None:
+def _planned(lab: Lab, number: int, factor: float) -> dict[str, Any] | None:
     """The plan of a three-class scenario on a link of `factor` times the least capacity."""
-    found = scenario(3, number, PRECISION[mode])
+    found = scenario(lab, 3, number)
     if found is None:
         return None
     link = f"{found.least['weights'] * factor / 1e9:.6f}Gbps"
@@ -306,9 +297,9 @@ def _plan(spec: dict[str, Any], told: Told = deaf) -> dict[str, Any]:
     return planning.plan(spec, most_flows=4_000_000, told=told).plan.to_dict()
 
 
-def _plans(factor: float, mode: Mode) -> list[dict[str, Any]]:
+def _plans(lab: Lab, factor: float) -> list[dict[str, Any]]:
     """Plans of the scenarios that every strategy can meet."""
-    found = of_each(lambda number: _planned(number, factor, mode), _spare(mode))
+    found = of_each(lambda number: _planned(lab, number, factor), _spare(lab.mode))
     return [plan for plan in found if plan is not None]
 
 
@@ -320,9 +311,9 @@ def _breaks(plan: Mapping[str, Any]) -> bool:
     )
 
 
-def _broken_share(mode: Mode) -> float:
+def _broken_share(lab: Lab) -> float:
     """Of the plans that were met; NaN without any."""
-    met = [plan for plan in _plans(1.05, mode) if plan["success"]]
+    met = [plan for plan in _plans(lab, 1.05) if plan["success"]]
     return round(sum(map(_breaks, met)) / len(met), 3) if met else math.nan
 
 
@@ -332,13 +323,13 @@ def _spread(plan: Mapping[str, Any]) -> float:
     return float((1 + plan["algorithm_1"]["worst_loss"]) / (1 + plan["search"]["worst_loss"]))
 
 
-def checks(mode: Mode) -> list[Check]:
+def checks(lab: Lab) -> list[Check]:
     """What stands behind the ratios."""
 
     def row(classes: int, reading: Reading) -> Check:
         def text(_: Results) -> str:
-            found = scenarios(classes, mode, reading)
-            dropped = COUNT[mode] - len(found)
+            found = scenarios(lab.read(reading), classes)
+            dropped = COUNT[lab.mode] - len(found)
             parts = [
                 f"{len(found)} scenarios, {sum(s.hard for s in found)} hard; {dropped} more left "
                 "out: no capacity up to 64 times the load meets their SLOs under some strategy"
@@ -351,15 +342,17 @@ def checks(mode: Mode) -> list[Check]:
         belongs = {3: ("swp-9", "swp-10", "swp-11"), 5: ("swp-12", "swp-13")}[classes]
         title = f"least capacity, {classes} classes"
         if reading is not TEXT:
-            title = f"{title}; {reading.says}"
+            title = f"{title}; {reading.words}"
         return Check(title, "", (), text, tuple(id + reading.name for id in belongs))
 
     def forecast(_: Results) -> str:
         parts = []
         for factor in (1.05, 1.3):
-            plans = _plans(factor, mode)
+            plans = _plans(lab, factor)
             met = [plan for plan in plans if plan["success"]]
-            text = f"at {factor:g} times the least capacity {len(plans)} of {len(_spare(mode))} "
+            text = (
+                f"at {factor:g} times the least capacity {len(plans)} of {len(_spare(lab.mode))} "
+            )
             text += f"scenarios planned, {len(met)} met"
             if factor == 1.05:
                 text += f", {sum(map(_breaks, met))} of these broken for another class"
@@ -371,12 +364,12 @@ def checks(mode: Mode) -> list[Check]:
     return [*rows, Check(plans, "", (), forecast, ("swp-15",))]
 
 
-def figures(mode: Mode) -> list[Figure]:
+def figures(lab: Lab) -> list[Figure]:
     """Figures 8, 9 and 10."""
 
     def cdf(classes: int) -> Callable[[Results], Drawing]:
         def draw(_: Results) -> Drawing:
-            found = scenarios(classes, mode)
+            found = scenarios(lab, classes)
             drawing = Drawing(figsize=(8, 3), layout="constrained")
             axes = drawing.subplots(1, 2, sharey=True)
             subsets = (("all", found), ("hard", [s for s in found if s.hard]))
@@ -394,7 +387,7 @@ def figures(mode: Mode) -> list[Figure]:
         return draw
 
     def scatter(_: Results) -> Drawing:
-        found = scenarios(5, mode)
+        found = scenarios(lab, 5)
         drawing = Drawing(figsize=(9, 5), layout="constrained")
         grid = drawing.subplots(2, 3, sharey="row")
         columns: tuple[tuple[str, Callable[[Scenario], float]], ...] = (

@@ -7,7 +7,7 @@ what counts is the p99 slowdown of messages below one BDP, against a target of 2
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -18,11 +18,13 @@ from matplotlib.figure import Figure as Drawing
 
 from fctlab.jobs import Told, deaf
 from fctlab.slo import planning
-from fctlab.studies.asked import asked, of_each
-from fctlab.studies.runs import Results
-from fctlab.studies.study import Claim, Figure, Mode, Part
-from fctlab.studies.swp.readings import BOTH, ENDS, IDEAL, TEXT, Reading
-from fctlab.studies.verdict import Sign
+from fctlab.studies.framework.asked import asked, of_each
+from fctlab.studies.framework.lab import claim
+from fctlab.studies.framework.pictures import INK
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.study import Figure, Mode, Part
+from fctlab.studies.framework.verdict import Sign
+from fctlab.studies.swp.readings import BOTH, ENDS, IDEAL, Lab
 
 TARGET = 2.5
 LEAST, MOST, PRECISION = 0.002, 0.98, 1.01
@@ -51,7 +53,7 @@ NOTES = (
 
 
 def _shared_link(
-    name: str, background: int, weight: float, seed: int, reading: Reading, cc: str
+    lab: Lab, name: str, background: int, weight: float, seed: int, cc: str
 ) -> dict[str, Any]:
     """The specification of the foreground beside so much background."""
     tail = [{"name": "tail", "metric": "p99", "below": "125KB"}]
@@ -64,10 +66,10 @@ def _shared_link(
 
     return {
         # SWP-H leaves a tenth of the link unused: at 80% background all that it uses is offered.
-        "network": {**reading.network(), "overload": True},
+        "network": {**lab.settings.network(), "overload": True},
         "seed": seed,
         "queue": QUEUES[name],
-        "cc": reading.cc(cc),
+        "cc": lab.settings.cc(cc),
         "classes": [
             traffic("foreground", 0.1, weight),
             traffic("background", background / 100, 1 - weight),
@@ -83,31 +85,29 @@ def _tails(spec: dict[str, Any], most_flows: int, told: Told = deaf) -> dict[str
     return {c["name"]: float(c["slis"][0]["value"]) for c in found["classes"]}
 
 
-def measured(
-    name: str, background: int, seed: int, mode: Mode, reading: Reading = TEXT, cc: str = CC
-) -> dict[str, float]:
+def measured(lab: Lab, name: str, background: int, seed: int, cc: str = CC) -> dict[str, float]:
     """p99 slowdown below one BDP, by class, with the tuned weight where there is one.
 
     NaN where no weight meets the target.
     """
-    weight = tuned(name, mode, reading) if QUEUES[name]["kind"] == "wfq" else 0.5
+    weight = tuned(lab, name) if QUEUES[name]["kind"] == "wfq" else 0.5
     if weight is None:
         return {"foreground": math.nan, "background": math.nan}
-    return _tails(_shared_link(name, background, weight, seed, reading, cc), FLOWS[mode])
+    return _tails(_shared_link(lab, name, background, weight, seed, cc), FLOWS[lab.mode])
 
 
-def tuned(name: str, mode: Mode, reading: Reading = TEXT) -> float | None:
+def tuned(lab: Lab, name: str) -> float | None:
     """The least foreground weight that meets the target at the largest background, if one does.
 
     Under every seed, which is the margin of error that the paper speaks of.
     """
 
     def foreground(weight: float, seed: int) -> float:
-        spec = _shared_link(name, LOADS[-1], weight, seed, reading, CC)
-        return _tails(spec, FLOWS[mode])["foreground"]
+        spec = _shared_link(lab, name, LOADS[-1], weight, seed, CC)
+        return _tails(spec, FLOWS[lab.mode])["foreground"]
 
     def meets(weight: float) -> bool:
-        found = of_each(lambda seed: foreground(weight, seed), range(1, SEEDS[mode] + 1))
+        found = of_each(lambda seed: foreground(weight, seed), range(1, SEEDS[lab.mode] + 1))
         return max(found) <= TARGET
 
     return least_weight(meets)
@@ -126,133 +126,139 @@ def least_weight(meets: Callable[[float], bool]) -> float | None:
     return high
 
 
-def claims(mode: Mode) -> list[Claim]:
-    """swp-1 to swp-4 and swp-14, in each reading."""
-    return [
-        *(claim for reading in ENDS for claim in _isolated(mode, reading)),
-        *_shared(mode, IDEAL),
-        *_shared(mode, BOTH),
-        _hpcc(mode),
-    ]
-
-
-def _part(name: str, way: int, mode: Mode, effect: Callable[[int], float]) -> Part:
-    paper = "> 1" if way > 0 else "< 1"
-    seeds = range(1, SEEDS[mode] + 1)
-    return Part(name, paper, Sign(way), (), lambda: of_each(effect, seeds))
-
-
 @dataclass(frozen=True)
 class _Queue:
     """Parts about one of the queues."""
 
+    lab: Lab
     name: str
-    mode: Mode
-    reading: Reading
     cc: str = CC
 
     def p99(self, which: str, load: int) -> Callable[[int], float]:
-        return lambda seed: measured(self.name, load, seed, self.mode, self.reading, self.cc)[which]
+        return lambda seed: measured(self.lab, self.name, load, seed, self.cc)[which]
+
+    def part(self, name: str, way: int, effect: Callable[[int], float]) -> Part:
+        paper = "> 1" if way > 0 else "< 1"
+        seeds = range(1, SEEDS[self.lab.mode] + 1)
+        return Part(name, paper, Sign(way), (), lambda: of_each(effect, seeds))
 
     def to_target(self, load: int, way: int) -> Part:
         value = self.p99("foreground", load)
         text = f"foreground over target, background {load}%"
-        return _part(text, way, self.mode, lambda seed: value(seed) / TARGET)
+        return self.part(text, way, lambda seed: value(seed) / TARGET)
 
     def to_foreground(self, load: int, way: int) -> Part:
         behind, before = self.p99("background", load), self.p99("foreground", load)
         text = f"background over foreground, background {load}%"
-        return _part(text, way, self.mode, lambda seed: behind(seed) / before(seed))
+        return self.part(text, way, lambda seed: behind(seed) / before(seed))
 
     def over(self, other: _Queue, text: str, load: int, way: int) -> Part:
         a, b = self.p99("background", load), other.p99("background", load)
-        return _part(f"background, over {text}", way, self.mode, lambda seed: a(seed) / b(seed))
+        return self.part(f"background, over {text}", way, lambda seed: a(seed) / b(seed))
 
 
+LEAST_LOAD, MOST_LOAD = LOADS[0], LOADS[-1]
 MISSES = "Figure 1a: with FIFO the foreground misses its target at high background load, not at low"
 
 
-def _shared(mode: Mode, reading: Reading) -> list[Claim]:
-    """What figure 1a says."""
-    fifo = _Queue("CC + FIFO", mode, reading)
-    return [
-        reading.claim(
-            "swp-1", MISSES, "yes", (fifo.to_target(LOADS[0], -1), fifo.to_target(LOADS[-1], +1))
-        ),
-        reading.claim(
-            "swp-14",
-            "Figure 1a: under FIFO the background's tail is worse than the foreground's",
-            "yes",
-            tuple(fifo.to_foreground(load, +1) for load in LOADS),
-        ),
-    ]
+@claim("swp-1", MISSES, "yes")
+def misses(lab: Lab) -> Iterator[Part]:
+    """FIFO's foreground at the least load and at the largest."""
+    fifo = _Queue(lab, "CC + FIFO")
+    yield fifo.to_target(LEAST_LOAD, -1)
+    yield fifo.to_target(MOST_LOAD, +1)
 
 
-def _hpcc(mode: Mode) -> Claim:
-    """Figure 1a with HPCC's own windows."""
-    fifo = _Queue("CC + FIFO", mode, TEXT, "hpcc")
-    return Claim(
-        "swp-1-hpcc",
-        f"... with windows of its own (preset hpcc; nothing is fitted): {MISSES}",
-        "yes",
-        (fifo.to_target(LOADS[0], -1), fifo.to_target(LOADS[-1], +1)),
-        beyond=True,
-    )
+@claim(
+    "swp-1-hpcc",
+    f"... with windows of its own (preset hpcc; nothing is fitted): {MISSES}",
+    "yes",
+    beyond=True,
+)
+def misses_under_hpcc(lab: Lab) -> Iterator[Part]:
+    """The same with HPCC's own windows."""
+    fifo = _Queue(lab, "CC + FIFO", "hpcc")
+    yield fifo.to_target(LEAST_LOAD, -1)
+    yield fifo.to_target(MOST_LOAD, +1)
 
 
-def _isolated(mode: Mode, reading: Reading) -> list[Claim]:
-    """All that figure 1 says."""
-    fifo, priority, weights, fair = (_Queue(name, mode, reading) for name in QUEUES)
-    most = LOADS[-1]
-    return [
-        *_shared(mode, reading),
-        reading.claim(
-            "swp-2",
-            "Figure 1b: strict priority meets it, and the background is far worse",
-            "yes",
-            (priority.to_target(most, -1), priority.over(fifo, "FIFO", most, +1)),
-        ),
-        reading.claim(
-            "swp-3",
-            "Figure 1c: one weight meets it at every load; the background is better than in 1b",
-            "yes",
-            (
-                *(weights.to_target(load, -1) for load in LOADS),
-                weights.over(priority, "priority", most, -1),
-            ),
-        ),
-        reading.claim(
-            "swp-4",
-            "Figure 1d: with fair queueing inside, the background is below the foreground",
-            "yes",
-            (
-                *(fair.to_foreground(load, -1) for load in LOADS),
-                *(fair.to_target(load, -1) for load in LOADS),
-            ),
-        ),
-    ]
+@claim(
+    "swp-14", "Figure 1a: under FIFO the background's tail is worse than the foreground's", "yes"
+)
+def background_is_worse(lab: Lab) -> Iterator[Part]:
+    """FIFO's classes at every load."""
+    fifo = _Queue(lab, "CC + FIFO")
+    for load in LOADS:
+        yield fifo.to_foreground(load, +1)
 
 
-def figures(mode: Mode) -> list[Figure]:
+@claim("swp-2", "Figure 1b: strict priority meets it, and the background is far worse", "yes")
+def priority_meets(lab: Lab) -> Iterator[Part]:
+    """Strict priority at the largest load."""
+    priority = _Queue(lab, "CC + PQ")
+    yield priority.to_target(MOST_LOAD, -1)
+    yield priority.over(_Queue(lab, "CC + FIFO"), "FIFO", MOST_LOAD, +1)
+
+
+@claim(
+    "swp-3",
+    "Figure 1c: one weight meets it at every load; the background is better than in 1b",
+    "yes",
+)
+def a_weight_meets(lab: Lab) -> Iterator[Part]:
+    """One weight at every load."""
+    weights = _Queue(lab, "CC + TC weights")
+    for load in LOADS:
+        yield weights.to_target(load, -1)
+    yield weights.over(_Queue(lab, "CC + PQ"), "priority", MOST_LOAD, -1)
+
+
+@claim(
+    "swp-4",
+    "Figure 1d: with fair queueing inside, the background is below the foreground",
+    "yes",
+)
+def fair_inside(lab: Lab) -> Iterator[Part]:
+    """Fair queueing inside classes, at every load."""
+    fair = _Queue(lab, "CC + TC weights + FQ")
+    for load in LOADS:
+        yield fair.to_foreground(load, -1)
+    for load in LOADS:
+        yield fair.to_target(load, -1)
+
+
+ON_FIFO = (misses, background_is_worse)
+CLAIMS = (
+    *(
+        each.under(reading)
+        for reading in ENDS
+        for each in (*ON_FIFO, priority_meets, a_weight_meets, fair_inside)
+    ),
+    *(each.under(reading) for reading in (IDEAL, BOTH) for each in ON_FIFO),
+    misses_under_hpcc,
+)
+
+
+def figures(lab: Lab) -> list[Figure]:
     """Figure 1."""
 
     def at(name: str, where: tuple[int, int]) -> dict[str, float]:
         load, seed = where
-        return measured(name, load, seed, mode)
+        return measured(lab, name, load, seed)
 
     def draw(_: Results) -> Drawing:
         drawing = Drawing(figsize=(11, 3), layout="constrained")
         for ax, name in zip(drawing.subplots(1, 4), QUEUES, strict=True):
             for which in ("foreground", "background"):
-                seeds = range(1, SEEDS[mode] + 1)
+                seeds = range(1, SEEDS[lab.mode] + 1)
                 pairs = of_each(partial(at, name), product(LOADS, seeds))
                 values = np.array([one[which] for one in pairs]).reshape(len(LOADS), -1)
                 ax.plot(LOADS, values.mean(axis=1), marker="o", label=which)
                 ax.fill_between(LOADS, values.min(axis=1), values.max(axis=1), alpha=0.2)
-            ax.axhline(TARGET, color="black", linestyle=":")
+            ax.axhline(TARGET, color=INK, linestyle=":")
             title = name
             if QUEUES[name]["kind"] == "wfq":
-                weight = tuned(name, mode)
+                weight = tuned(lab, name)
                 title += ", no weight does" if weight is None else f", weight {weight:.2f}"
             ax.set_title(title, fontsize=9)
             ax.set_xlabel("background load (%)")

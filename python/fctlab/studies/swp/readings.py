@@ -8,19 +8,16 @@ by the same rules. That flows go on at R(t) was chosen after the fact: it fits p
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from fctlab.studies.study import Claim, Part
+from fctlab.studies.framework import lab
+from fctlab.studies.framework.lab import TEXT, Reading
+from fctlab.studies.framework.study import Mode
 
 
 @dataclass(frozen=True)
-class Reading:
-    """One of the ways."""
+class Settings:
+    """What specifications have of a reading."""
 
-    name: str
-    """Added to the ids of claims."""
-    says: str
-    """Added to their texts."""
     start: str = "initial"
     """``cc.start``."""
     ends: str = "ack"
@@ -35,17 +32,23 @@ class Reading:
         """A specification's congestion control."""
         return preset if self.start == "initial" else {"preset": preset, "start": self.start}
 
-    def claim(self, id: str, text: str, paper: str, parts: tuple[Part, ...], **more: Any) -> Claim:
-        """A claim so read; only the text's reading is a claim of the paper's."""
-        beyond = self is not TEXT
-        text = f"... {self.says}: {text}" if beyond else text
-        return Claim(id + self.name, text, paper, parts, beyond=beyond, **more)
+
+class Lab(lab.Lab[Settings]):
+    """What the study's claims are functions of."""
+
+    def __init__(self, mode: Mode) -> None:
+        super().__init__(mode, Settings())
 
 
-TEXT = Reading("", "")
-DELIVERY = Reading("-delivery", "slowdown one way (FCT and ideal end at delivery)", ends="delivery")
-IDEAL = Reading("-ideal", "flows go on at R(t), chosen after the fact", start="ideal")
-BOTH = Reading("-ideal-delivery", f"{IDEAL.says}; {DELIVERY.says}", "ideal", "delivery")
+DELIVERY = Reading(
+    "-delivery", "slowdown one way (FCT and ideal end at delivery)", {"ends": "delivery"}
+)
+IDEAL = Reading("-ideal", "flows go on at R(t), chosen after the fact", {"start": "ideal"})
+BOTH = Reading(
+    "-ideal-delivery",
+    f"{IDEAL.words}; {DELIVERY.words}",
+    {**IDEAL.changes, **DELIVERY.changes},
+)
 ALL = (TEXT, DELIVERY, IDEAL, BOTH)
 ENDS = (TEXT, DELIVERY)
 STARTS = (TEXT, IDEAL)

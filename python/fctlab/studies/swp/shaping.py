@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure as Drawing
 
-from fctlab.studies.asked import asked, of_each
-from fctlab.studies.runs import Results
-from fctlab.studies.study import Check, Claim, Figure, Mode, Part
-from fctlab.studies.verdict import Number, Sign
+from fctlab.studies.framework.asked import asked, of_each
+from fctlab.studies.framework.lab import claim
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.study import Check, Figure, Mode, Part
+from fctlab.studies.framework.verdict import Number, Sign
+from fctlab.studies.swp.readings import Lab
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,9 +82,15 @@ def downstream_p99(depth: float, seed: int, n: int) -> float:
     return float(np.quantile(_backlog(when, work) - work, 0.99) * SOURCES)
 
 
-def claims(mode: Mode) -> list[Claim]:
-    """swp-5."""
-    n, seeds = MESSAGES[mode], range(1, SEEDS[mode] + 1)
+@claim(
+    "swp-5",
+    "Figure 2: log-normal arrivals wait ten times as long in a leaky bucket at the source; "
+    "a larger one moves the queue downstream",
+    "10x; trade-off",
+)
+def buckets(lab: Lab) -> Iterator[Part]:
+    """Delays at the source and queues downstream."""
+    n, seeds = MESSAGES[lab.mode], range(1, SEEDS[lab.mode] + 1)
 
     def ratio(seed: int) -> float:
         bursty, poisson = (source_p99(p, CHOSEN, seed, n) for p in ("lognormal", "poisson"))
@@ -95,44 +104,22 @@ def claims(mode: Mode) -> list[Claim]:
     def downstream(seed: int) -> float:
         return downstream_p99(2 * CHOSEN, seed, n) / downstream_p99(CHOSEN, seed, n)
 
-    return [
-        Claim(
-            "swp-5",
-            "Figure 2: log-normal arrivals wait ten times as long in a leaky bucket at the source; "
-            "a larger one moves the queue downstream",
-            "10x; trade-off",
-            (
-                Part(
-                    "p99 source delay, log-normal / Poisson",
-                    "10x",
-                    Number(10),
-                    (),
-                    lambda: of_each(ratio, seeds),
-                ),
-                Part(
-                    "source delay, twice the bucket",
-                    "< 1",
-                    Sign(-1),
-                    (),
-                    lambda: of_each(source, seeds),
-                ),
-                Part(
-                    "downstream queue, twice the bucket",
-                    "> 1",
-                    Sign(+1),
-                    (),
-                    lambda: of_each(downstream, seeds),
-                ),
-            ),
-        )
-    ]
+    name = "p99 source delay, log-normal / Poisson"
+    yield Part(name, "10x", Number(10), (), lambda: of_each(ratio, seeds))
+    name = "source delay, twice the bucket"
+    yield Part(name, "< 1", Sign(-1), (), lambda: of_each(source, seeds))
+    name = "downstream queue, twice the bucket"
+    yield Part(name, "> 1", Sign(+1), (), lambda: of_each(downstream, seeds))
 
 
-def checks(mode: Mode) -> list[Check]:
+CLAIMS = (buckets,)
+
+
+def checks(lab: Lab) -> list[Check]:
     """What the ratio is with other buckets."""
 
     def text(_: Results) -> str:
-        n = MESSAGES[mode]
+        n = MESSAGES[lab.mode]
 
         def row(depth: float) -> str:
             poisson, bursty = of_each(
@@ -153,11 +140,11 @@ def checks(mode: Mode) -> list[Check]:
     ]
 
 
-def figures(mode: Mode) -> list[Figure]:
+def figures(lab: Lab) -> list[Figure]:
     """Figure 2."""
 
     def draw(_: Results) -> Drawing:
-        n = MESSAGES[mode]
+        n = MESSAGES[lab.mode]
         drawing = Drawing(figsize=(8, 3), layout="constrained")
         left, right = drawing.subplots(1, 2)
         for process in ("poisson", "lognormal"):

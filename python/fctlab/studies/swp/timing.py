@@ -10,19 +10,22 @@ import functools
 import math
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fctlab.peers import ns3
-from fctlab.slo import bottleneck, planning
-from fctlab.studies.runs import Results
-from fctlab.studies.study import Check, Claim, Mode, Part, Table
+from fctlab.slo import planning
+from fctlab.studies.framework.lab import claim
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.study import Check, Mode, Part, Table
+from fctlab.studies.framework.verdict import Number, Sign
 from fctlab.studies.swp.accuracy import ALONE, LOADS, Mix, specification
 from fctlab.studies.swp.compared import Compared, compare
-from fctlab.studies.verdict import Number, Sign
+from fctlab.studies.swp.readings import Lab
 
 if TYPE_CHECKING:
     import polars as pl
@@ -50,7 +53,6 @@ PAYLOAD_BYTES, HEADER_BYTES = 1000, 48
 NS3 = {
     "leaves": 1,
     "spines": 1,
-    "hosts_per_leaf": bottleneck.SENDERS + 1,
     "host_rate": "100Gbps",
     "fabric_rate": "100Gbps",
     "link_delay": "2500ns",
@@ -62,7 +64,7 @@ NS3 = {
     "lead": "100us",
     "msl": "50us",
 }
-"""The star of `bottleneck`: a propagation RTT of 10 us over four links, DCTCP's K of 300 KB, a
+"""The star of `planning.replay`: a propagation RTT of 10 us over four links, DCTCP's K of 300 KB, a
 BDP at once, buffers that lose nothing. ns-3 looks for a packet's connection in a list, so
 connections open late and are forgotten soon: with 1 ms and 10 ms Google's many take 3 times as
 long."""
@@ -92,7 +94,7 @@ def timed(mix: Mix, load: float, seed: int, mode: Mode) -> Timed:
     planning.ask("speed", spec=spec, flows=count)
     model_s = time.process_time() - begin
     drawn = planning.flows(spec, count)
-    _, result = bottleneck.replay(spec, drawn, SCHEME)
+    _, result = planning.replay(spec, drawn, scheme=SCHEME)
     ours = (len(drawn), model_s, result.perf["cpu_s"])
     if ns3.missing():
         return Timed(*ours, math.nan, 0.0, None)
@@ -101,25 +103,24 @@ def timed(mix: Mix, load: float, seed: int, mode: Mode) -> Timed:
     packets = np.cumsum(2 * np.ceil(sizes / PAYLOAD_BYTES) + PER_CONNECTION)
     first = max(1, int((packets <= NS3_PACKETS[mode]).sum()))
     share = float(packets[first - 1] / packets[-1])
-    done, fcts = _through_ns3(drawn.head(first), seed)
+    done, fcts = _through_ns3(result.flows.head(first))
     slowdowns = {"packet": fcts / (drawn["fct_s"] / drawn["slowdown"]).head(first).to_numpy()}
     for control, name in CONTROLS.items():
         found = planning.flows(specification(mix, load, seed, control), count)
         slowdowns[name] = found["slowdown"].head(first).to_numpy()
-    return Timed(*ours, done["cpu_s"] / share, share, compare(sizes[:first], slowdowns))
+    return Timed(*ours, done.cpu_s / share, share, compare(sizes[:first], slowdowns))
 
 
-def _through_ns3(drawn: pl.DataFrame, seed: int) -> tuple[dict[str, Any], NDArray[np.float64]]:
+def _through_ns3(flows: pl.DataFrame) -> tuple[ns3.Replay, NDArray[np.float64]]:
     """Counters, and FCTs to the ACK: ns-3's end with the last byte at the receiver."""
     import polars as pl
 
-    senders = np.random.default_rng(seed).integers(0, bottleneck.SENDERS, len(drawn))
+    rows = flows.select("start_s", "size_bytes", "src", "dst")
+    hosts = rows["dst"][0] + 1
     with tempfile.TemporaryDirectory(prefix="fctlab-") as folder:
         trace, out = Path(folder) / "flows.csv", Path(folder) / "fcts.csv"
-        rows = drawn.select("start_s", "size_bytes")
-        rows = rows.with_columns(src=pl.Series(senders), dst=pl.lit(bottleneck.SENDERS))
         rows.write_csv(trace)
-        done = ns3.replay(trace, out, NS3)
+        done = ns3.replay(trace, out, {**NS3, "hosts_per_leaf": hosts})
         fcts = pl.read_csv(out, schema_overrides={"fct_s": pl.Float64})["fct_s"]
     return done, fcts.to_numpy() + 5e-6
 
@@ -129,48 +130,48 @@ def _runs(mode: Mode, name: str, load: float) -> list[Timed]:
     return [timed(mix, load, seed, mode) for seed in range(1, SEEDS[mode] + 1)]
 
 
-def claims(mode: Mode) -> list[Claim]:
-    """swp-8."""
+def _why(lab: Lab, _: Results) -> str:
+    reason = ns3.missing()
+    if reason:
+        return f"skipped: {reason}."
+    return (
+        "swp's simulator takes fixed steps, 40 to 141 s for 50,000 flows; this model's steps "
+        "end at events, and a flow beyond its transient costs next to nothing."
+    )
+
+
+@claim(
+    "swp-8",
+    "Table 3: for 50,000 flows the model takes less CPU time than ns-3, by",
+    "53x to 82x",
+    why=_why,
+)
+def cpu_time(lab: Lab) -> Iterator[Part]:
+    """ns-3's and our packet engine's CPU time over the model's."""
 
     def over(name: str, load: float, slow: str, fast: str) -> list[float]:
-        return [getattr(each, slow) / getattr(each, fast) for each in _runs(mode, name, load)]
+        runs = _runs(lab.mode, name, load)
+        return [getattr(each, slow) / getattr(each, fast) for each in runs]
 
-    parts = []
     for (name, load), paper in TABLE_3.items():
         title = f"{name} {load:.0%}"
         ns3_s = functools.partial(over, name, load, "ns3_s", "model_s")
         packet_s = functools.partial(over, name, load, "packet_s", "model_s")
+        yield Part(f"{title}: ns-3 over model", f"{paper}x", Number(paper), (), ns3_s)
         ours = f"{title}: packet engine over model"
-        parts.append(Part(f"{title}: ns-3 over model", f"{paper}x", Number(paper), (), ns3_s))
-        parts.append(Part(ours, "> 1", Sign(+1), (), packet_s, counts=False))
-
-    def why(_: Results) -> str:
-        reason = ns3.missing()
-        if reason:
-            return f"skipped: {reason}."
-        return (
-            "swp's simulator takes fixed steps, 40 to 141 s for 50,000 flows; this model's steps "
-            "end at events, and a flow beyond its transient costs next to nothing."
-        )
-
-    return [
-        Claim(
-            "swp-8",
-            "Table 3: for 50,000 flows the model takes less CPU time than ns-3, by",
-            "53x to 82x",
-            tuple(parts),
-            why,
-        )
-    ]
+        yield Part(ours, "> 1", Sign(+1), (), packet_s, counts=False)
 
 
-def tables(mode: Mode) -> list[Table]:
+CLAIMS = (cpu_time,)
+
+
+def tables(lab: Lab) -> list[Table]:
     """Table 3."""
 
     def rows(_: Results) -> list[tuple[str, ...]]:
         found: list[tuple[str, ...]] = []
         for (name, load), paper in TABLE_3.items():
-            runs = _runs(mode, name, load)
+            runs = _runs(lab.mode, name, load)
             scale = 50_000 / float(np.mean([each.flows for each in runs]))
             model, packet, theirs = (
                 float(np.mean([getattr(each, key) for each in runs])) * scale
@@ -193,15 +194,15 @@ def tables(mode: Mode) -> list[Table]:
             )
         return found
 
-    counts = ", ".join(f"{name} {count:,}" for name, count in FLOWS[mode].items())
+    counts = ", ".join(f"{name} {count:,}" for name, count in FLOWS[lab.mode].items())
     return [
         Table(
             "table-3",
             "Table 3: CPU seconds of 50,000 flows",
-            f"One core; measured on {counts} flows, mean of {SEEDS[mode]} seeds; the model's "
+            f"One core; measured on {counts} flows, mean of {SEEDS[lab.mode]} seeds; the model's "
             f"SWP-D, the packet engine's {SCHEME}, ns-3's TcpDctcp. ns-3 was given the first flows "
-            f"of each list, {NS3_PACKETS[mode]:,} packets at most: that share of the list's, and "
-            "its time is divided by it.",
+            f"of each list, {NS3_PACKETS[lab.mode]:,} packets at most: that share of the list's, "
+            "and its time is divided by it.",
             (),
             (
                 "flows",
@@ -220,7 +221,7 @@ def tables(mode: Mode) -> list[Table]:
     ]
 
 
-def checks(mode: Mode) -> list[Check]:
+def checks(lab: Lab) -> list[Check]:
     """Whose parameters table 2 has."""
 
     def text(_: Results) -> str:
@@ -229,7 +230,7 @@ def checks(mode: Mode) -> list[Check]:
             return f"skipped: {reason}"
         parts = []
         for load in LOADS:
-            tails = [each.tails for each in _runs(mode, "Google", load)]
+            tails = [each.tails for each in _runs(lab.mode, "Google", load)]
             for which in CONTROLS.values():
                 ratios = np.array(
                     [np.mean(t.p99[which][:-1] / t.p99["packet"][:-1]) for t in tails if t]

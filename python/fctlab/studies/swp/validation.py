@@ -12,20 +12,22 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from fctlab.jobs import Told, deaf
-from fctlab.slo import bottleneck, planning
+from fctlab.slo import planning
 from fctlab.slo.types import ClassPrediction
-from fctlab.studies.asked import asked, of_each
-from fctlab.studies.runs import Results
-from fctlab.studies.study import Check, Claim, Mode, Part, Table
+from fctlab.studies.framework.asked import asked, of_each
+from fctlab.studies.framework.lab import claim
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.study import Check, Mode, Part, Table
+from fctlab.studies.framework.verdict import Within
 from fctlab.studies.swp.capacity import draw_spec
-from fctlab.studies.verdict import Within
+from fctlab.studies.swp.readings import Lab
 
 CLASSES = 3
 CC = "dctcp-rate"
@@ -187,7 +189,7 @@ def judged(
     while True:
         drawn = planning.flows(resolved, count)
         until_s = float(drawn["start_s"][-1])
-        run, _ = bottleneck.replay(resolved, drawn, told=told)
+        run, _ = planning.replay(resolved, drawn, told=told)
         packets, model = (planning.judge(resolved, each, until_s) for each in (run, drawn))
         by_class = [read_slis(*each) for each in zip(rows, packets, strict=True)]
         slis = [sli for each in by_class for sli in each]
@@ -238,8 +240,8 @@ def trial(number: int, mode: Mode) -> Trial | None:
     found = measured(spec, factor, MOST_FLOWS[mode], MOST_JUDGED[mode])
     if found is None:
         return None
-    packet, smaller = (Judgement.read(found.pop(key)) for key in ("packet", "smaller"))
-    return Trial(number=number, factor=factor, packet=packet, smaller=smaller, **found)
+    runs = {key: Judgement.read(found[key]) for key in ("packet", "smaller")}
+    return Trial(number=number, factor=factor, **{**found, **runs})
 
 
 @asked("plans and what packets say")
@@ -316,46 +318,60 @@ def written(part: int, whole: int) -> str:
     return f"{part} of {whole} ({part / whole:.0%} [{interval.low:.0%}, {interval.high:.0%}])"
 
 
-def claims(mode: Mode) -> list[Claim]:
-    """What a plan is worth; no claims of the paper."""
-
-    def claim(id: str, text: str, bar: str, paper: str, expected: Within) -> Claim:
-        part = Part("share", paper, expected, (), lambda: share(trials(mode), bar))
-
-        def why(_: Results) -> str:
-            return f"{written(*shares(trials(mode))[bar])}."
-
-        return Claim(id, text, paper, (part,), why, beyond=True)
-
-    return [
-        claim(
-            "swp-x2",
-            "Packets: plans that say met and are, with a fresh seed",
-            "met",
-            "at least 0.95",
-            Within(low=0.95),
-        ),
-        claim(
-            "swp-x3",
-            "Packets: plans that are undecided, or infeasible where packets have weights",
-            "missed",
-            "at most 0.1",
-            Within(high=0.1),
-        ),
-        claim(
-            "swp-x4",
-            "Packets: provisioned links of which ten elevenths would have done",
-            "larger",
-            "at most 0.1",
-            Within(high=0.1),
-        ),
-    ]
+def _share(lab: Lab, bar: str, paper: str, expected: Within) -> Iterator[Part]:
+    yield Part("share", paper, expected, (), lambda: share(trials(lab.mode), bar))
 
 
-IDS = ("swp-x2", "swp-x3", "swp-x4")
+def _counted(bar: str) -> Callable[[Lab, Results], str]:
+    """A share with its interval, as a sentence."""
+
+    def why(lab: Lab, _: Results) -> str:
+        return f"{written(*shares(trials(lab.mode))[bar])}."
+
+    return why
 
 
-def checks(mode: Mode) -> list[Check]:
+@claim(
+    "swp-x2",
+    "Packets: plans that say met and are, with a fresh seed",
+    "at least 0.95",
+    why=_counted("met"),
+    beyond=True,
+)
+def met(lab: Lab) -> Iterator[Part]:
+    """What a plan is worth."""
+    return _share(lab, "met", "at least 0.95", Within(low=0.95))
+
+
+@claim(
+    "swp-x3",
+    "Packets: plans that are undecided, or infeasible where packets have weights",
+    "at most 0.1",
+    why=_counted("missed"),
+    beyond=True,
+)
+def missed(lab: Lab) -> Iterator[Part]:
+    """What a planner misses."""
+    return _share(lab, "missed", "at most 0.1", Within(high=0.1))
+
+
+@claim(
+    "swp-x4",
+    "Packets: provisioned links of which ten elevenths would have done",
+    "at most 0.1",
+    why=_counted("larger"),
+    beyond=True,
+)
+def larger(lab: Lab) -> Iterator[Part]:
+    """What a provision is worth."""
+    return _share(lab, "larger", "at most 0.1", Within(high=0.1))
+
+
+CLAIMS = (met, missed, larger)
+IDS = tuple(each.id for each in CLAIMS)
+
+
+def checks(lab: Lab) -> list[Check]:
     """The shares with their intervals."""
     texts = {
         "met": "plans that say met: met by packets",
@@ -365,16 +381,16 @@ def checks(mode: Mode) -> list[Check]:
 
     def check(bar: str, id: str) -> Check:
         def text(_: Results) -> str:
-            return written(*shares(trials(mode))[bar])
+            return written(*shares(trials(lab.mode))[bar])
 
         return Check(texts[bar], "", (), text, (id,))
 
     def error(_: Results) -> str:
-        low, median, high = np.quantile(errors(trials(mode)), (0.05, 0.5, 0.95))
+        low, median, high = np.quantile(errors(trials(lab.mode)), (0.05, 0.5, 0.95))
         return f"{low:.2f}, {median:.2f}, {high:.2f}"
 
     def broken(_: Results) -> str:
-        met = [each.packet for each in trials(mode) if each.verdict == "met"]
+        met = [each.packet for each in trials(lab.mode) if each.verdict == "met"]
         return written(sum(each.settled and not each.met for each in met), len(met))
 
     what = "deciding SLI, model over packets on the same flows: 5%, median, 95% of classes"
@@ -385,7 +401,7 @@ def checks(mode: Mode) -> list[Check]:
     ]
 
 
-def tables(mode: Mode) -> list[Table]:
+def tables(lab: Lab) -> list[Table]:
     """Every scenario."""
 
     def rows(_: Results) -> list[tuple[str, ...]]:
@@ -401,7 +417,7 @@ def tables(mode: Mode) -> list[Table]:
                 each.packet.worst_sli,
                 each.smaller.margin,
             )
-            for each in trials(mode)
+            for each in trials(lab.mode)
         ]
 
     header = (

@@ -1,0 +1,221 @@
+//! Columns of a table of flows: numbers, text and truth, of whatever type they were written in.
+//!
+//! A value is checked when it is asked for, so that an error can say which one it was and how it
+//! was written.
+
+use arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray,
+};
+use arrow::buffer::NullBuffer;
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Float64Type, Int64Type};
+use arrow::util::display::array_value_to_string;
+use fctlab_core::Duration;
+
+/// What is wrong with seconds that cannot be read.
+pub(crate) fn not_seconds(column: &str, text: &str) -> String {
+    format!(
+        "{column} {text:?} is not a number of seconds in [0, {}]",
+        u64::MAX / 1_000_000_000_000
+    )
+}
+
+/// What is wrong with a host, a size or a number that cannot be read.
+pub(crate) fn not_whole(column: &str, text: &str) -> String {
+    format!("{column} {text:?} is not a whole number of at least 0")
+}
+
+/// A column as it was written.
+#[derive(Debug)]
+struct Written {
+    name: &'static str,
+    column: ArrayRef,
+    /// Rows without a value, also in columns that have none at all.
+    nulls: Option<NullBuffer>,
+}
+
+impl Written {
+    fn of(batch: &RecordBatch, name: &'static str) -> Option<Self> {
+        let column = batch.column_by_name(name)?.clone();
+        let nulls = column.logical_nulls();
+        Some(Written {
+            name,
+            column,
+            nulls,
+        })
+    }
+
+    fn cast(&self, to: &DataType, wanted: &str) -> Result<ArrayRef, String> {
+        cast(&self.column, to).map_err(|_| {
+            let (name, found) = (self.name, self.column.data_type());
+            format!("column {name} is of type {found}; it must be {wanted}")
+        })
+    }
+
+    /// What was read in `row`; `None` where there is nothing.
+    ///
+    /// # Errors
+    /// What is `wrong` with a value that could not be read.
+    fn get<T>(
+        &self,
+        row: usize,
+        value: Option<T>,
+        wrong: fn(&str, &str) -> String,
+    ) -> Result<Option<T>, String> {
+        if self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+            return Ok(None);
+        }
+        let text = || array_value_to_string(&self.column, row).unwrap_or_default();
+        value.map(Some).ok_or_else(|| wrong(self.name, &text()))
+    }
+}
+
+/// The valid value in `row`.
+fn valid<T>(array: &impl Array, row: usize, value: impl FnOnce() -> T) -> Option<T> {
+    array.is_valid(row).then(value)
+}
+
+/// A column of times in seconds, at least 0.
+#[derive(Debug)]
+pub struct Seconds(Written, Float64Array);
+
+impl Seconds {
+    /// The column `name`, if there is one.
+    ///
+    /// # Errors
+    /// It holds no numbers.
+    pub fn of(batch: &RecordBatch, name: &'static str) -> Result<Option<Self>, String> {
+        let read = |written: Written| {
+            let values = written.cast(&DataType::Float64, "a number")?;
+            Ok(Seconds(
+                written,
+                values.as_primitive::<Float64Type>().clone(),
+            ))
+        };
+        Written::of(batch, name).map(read).transpose()
+    }
+
+    /// To the nearest picosecond; `None` where the row has none.
+    ///
+    /// # Errors
+    /// A value that is none.
+    pub fn get(&self, row: usize) -> Result<Option<Duration>, String> {
+        let seconds = valid(&self.1, row, || self.1.value(row)).filter(|s| *s >= 0.0);
+        let time = seconds.and_then(Duration::from_secs_f64);
+        self.0.get(row, time, not_seconds)
+    }
+
+    /// The same of a row that must have one.
+    ///
+    /// # Errors
+    /// A value that is none, or none at all.
+    pub fn need(&self, row: usize) -> Result<Duration, String> {
+        self.get(row)?
+            .ok_or_else(|| not_seconds(self.0.name, "null"))
+    }
+}
+
+/// A column of whole numbers, at least 0.
+#[derive(Debug)]
+pub struct Whole(Written, Numbers);
+
+#[derive(Debug)]
+enum Numbers {
+    Integers(Int64Array),
+    Floats(Float64Array),
+}
+
+impl Whole {
+    /// The column `name`, if there is one.
+    ///
+    /// # Errors
+    /// It holds no numbers.
+    pub fn of(batch: &RecordBatch, name: &'static str) -> Result<Option<Self>, String> {
+        let read = |written: Written| {
+            let values = if written.column.data_type().is_floating() {
+                let floats = written.cast(&DataType::Float64, "a number")?;
+                Numbers::Floats(floats.as_primitive::<Float64Type>().clone())
+            } else {
+                let integers = written.cast(&DataType::Int64, "a number")?;
+                Numbers::Integers(integers.as_primitive::<Int64Type>().clone())
+            };
+            Ok(Whole(written, values))
+        };
+        Written::of(batch, name).map(read).transpose()
+    }
+
+    /// The number; `None` where the row has none.
+    ///
+    /// # Errors
+    /// A value that is none.
+    pub fn get(&self, row: usize) -> Result<Option<u64>, String> {
+        let value = match &self.1 {
+            Numbers::Integers(n) => {
+                valid(n, row, || n.value(row)).and_then(|n| u64::try_from(n).ok())
+            }
+            Numbers::Floats(x) => valid(x, row, || x.value(row))
+                .filter(|x| *x >= 0.0 && x.fract() == 0.0 && *x < u64::MAX as f64)
+                .map(|x| x as u64),
+        };
+        self.0.get(row, value, not_whole)
+    }
+
+    /// The same of a row that must have one.
+    ///
+    /// # Errors
+    /// A value that is none, or none at all.
+    pub fn need(&self, row: usize) -> Result<u64, String> {
+        self.get(row)?.ok_or_else(|| not_whole(self.0.name, "null"))
+    }
+}
+
+/// A column of text.
+#[derive(Debug)]
+pub struct Text(StringArray);
+
+impl Text {
+    /// The column `name`, if there is one.
+    ///
+    /// # Errors
+    /// It holds no text.
+    pub fn of(batch: &RecordBatch, name: &'static str) -> Result<Option<Self>, String> {
+        let read = |written: Written| {
+            let values = written.cast(&DataType::Utf8, "text")?;
+            Ok(Text(values.as_string::<i32>().clone()))
+        };
+        Written::of(batch, name).map(read).transpose()
+    }
+
+    /// The text; `None` where the row has none.
+    pub fn get(&self, row: usize) -> Option<&str> {
+        self.0.is_valid(row).then(|| self.0.value(row))
+    }
+}
+
+/// A column of truth.
+#[derive(Debug)]
+pub struct Flags(Written, BooleanArray);
+
+impl Flags {
+    /// The column `name`, if there is one.
+    ///
+    /// # Errors
+    /// It holds something else.
+    pub fn of(batch: &RecordBatch, name: &'static str) -> Result<Option<Self>, String> {
+        let read = |written: Written| {
+            let values = written.cast(&DataType::Boolean, "true or false")?;
+            Ok(Flags(written, values.as_boolean().clone()))
+        };
+        Written::of(batch, name).map(read).transpose()
+    }
+
+    /// Whether it is so; `None` where the row does not say.
+    ///
+    /// # Errors
+    /// A value that says neither.
+    pub fn get(&self, row: usize) -> Result<Option<bool>, String> {
+        let value = valid(&self.1, row, || self.1.value(row));
+        let wrong = |column: &str, text: &str| format!("{column} {text:?} is not true or false");
+        self.0.get(row, value, wrong)
+    }
+}

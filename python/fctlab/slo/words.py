@@ -1,0 +1,464 @@
+"""What was found about SLOs, in words and tables: the terminal and pages say the same."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fctlab.answers import Answer
+from fctlab.formats import count, rate_bps, seconds, sli_value
+from fctlab.slo.types import (
+    Capacity,
+    ClassPrediction,
+    Compared,
+    Cost,
+    Interval,
+    Load,
+    OffForecast,
+    Plan,
+    Point,
+    Prediction,
+    Provision,
+    Search,
+    Sli,
+    Target,
+    Verdict,
+    Weighting,
+    WhatIf,
+)
+from fctlab.tables import Column, Line, Part, Table, numbers
+
+VERDICTS: tuple[Verdict, ...] = ("met", "undecided", "violated")
+"""From best to worst."""
+STRATEGIES = {
+    "fifo": "one queue for all classes",
+    "static": "a link of its own for each class",
+    "weights": "weights between classes, FIFO inside",
+    "weights-fq": "weights between classes, fair queueing inside",
+    "priority": "strict priority in the order of classes",
+}
+
+
+@dataclass(frozen=True)
+class Told:
+    """A verdict and the sentence that says it."""
+
+    verdict: Verdict
+    text: str
+
+
+# Verdicts
+
+
+def worst(verdicts: Iterable[Verdict | None]) -> Verdict | None:
+    """The worst of several verdicts; ``None`` where there is none."""
+    there = [verdict for verdict in verdicts if verdict is not None]
+    return max(there, key=VERDICTS.index, default=None)
+
+
+def verdicts(classes: Sequence[ClassPrediction]) -> list[Told]:
+    """Of all classes together, then of each with an SLO, the worst first."""
+    judged = [each for each in classes if each.verdict is not None]
+    overall = worst(each.verdict for each in judged)
+    if overall is None:
+        return []
+    named = [each.name for each in judged if each.verdict == overall]
+    if overall == "met":
+        text = f"Every SLO is met: {', '.join(named)}."
+    else:
+        some = f"{len(named)} of {len(judged)}" if len(judged) > 1 else "The only"
+        plural = "SLOs are" if len(named) > 1 else "SLO is" if len(judged) == 1 else "SLOs is"
+        text = f"{some} {plural} {overall}: {', '.join(named)}."
+    order = sorted(judged, key=lambda each: -VERDICTS.index(each.verdict or "met"))
+    return [Told(overall, text), *(Told(each.verdict or "met", _class(each)) for each in order)]
+
+
+def _class(each: ClassPrediction) -> str:
+    """SLIs of a class that its SLO names."""
+    return f"{each.name}: {'; '.join(standing(sli) for sli in each.slis if sli.targets)}"
+
+
+def standing(sli: Sli) -> str:
+    """An SLI with interval and target."""
+    return f"{sli.name} {value(sli)} ({interval(sli)}), target {sli.compared}"
+
+
+def target(attr: str, bound: Target) -> str:
+    """A target, such as ``< 3``."""
+    sign, limit = (">", bound.above) if bound.below is None else ("<", bound.below)
+    return f"{sign} {sli_value(attr, limit)}"
+
+
+def value(sli: Sli) -> str:
+    """The value of an SLI."""
+    return sli_value(sli.attr, sli.value) if sli.flows else "not known"
+
+
+def interval(sli: Sli) -> str:
+    """Its 95% interval."""
+    if not sli.enough:
+        return "too few flows for an interval"
+    low, high = (sli_value(sli.attr, end) for end in sli.ci95)
+    return f"95%: {low} to {high}"
+
+
+def regions(found: WhatIf) -> list[Told]:
+    """For each verdict where it holds, the best first."""
+    at: dict[Verdict, list[Point]] = {}
+    for point in found.points:
+        overall = worst(each.verdict for each in point.classes)
+        if overall is not None:
+            at.setdefault(overall, []).append(point)
+    told = []
+    for verdict in VERDICTS:
+        if points := at.get(verdict):
+            what = "Every SLO is met" if verdict == "met" else f"An SLO is {verdict}"
+            share = f"at {len(points)} of {len(found.points)} points"
+            where = f": {_where(found, points)}" if len(found.paths) == 1 else ""
+            classes = (c.name for p in points for c in p.classes if c.verdict == verdict)
+            whose = f" ({', '.join(dict.fromkeys(classes))})" if verdict != "met" else ""
+            told.append(Told(verdict, f"{what} {share}{where}{whose}."))
+    return told
+
+
+def _where(found: WhatIf, points: Sequence[Point]) -> str:
+    """Values of the one path, neighbours together: ``rate (Gbps) 5 to 20, 30``."""
+    values = sorted(point.at[0] for point in found.points)
+    inside = {point.at[0] for point in points}
+    runs: list[list[float]] = []
+    for before, value in zip([None, *values], values, strict=False):
+        if value in inside:
+            if before in inside:
+                runs[-1].append(value)
+            else:
+                runs.append([value])
+    ends = (f"{r[0]:g}" + (f" to {r[-1]:g}" if len(r) > 1 else "") for r in runs)
+    return f"{found.paths[0]} {', '.join(ends)}"
+
+
+# What to do next
+
+
+def advice(found: Prediction | Plan | Provision, spec: str) -> list[str]:
+    """What follows for who runs the link.
+
+    Args:
+        found: the answer.
+        spec: file of its specification, for commands.
+    """
+    if isinstance(found, Plan):
+        return _after_plan(found.plan, spec)
+    if isinstance(found, Provision):
+        return _after_provision(found)
+    return _after_prediction(found, spec)
+
+
+def _after_prediction(found: Prediction, spec: str) -> list[str]:
+    judged = [each for each in found.classes if each.verdict is not None]
+    lines = []
+    if any(each.verdict == "violated" for each in judged):
+        if found.spec["queue"]["kind"] in ("wrr", "drr", "wfq"):
+            lines.append(f"Look for weights that meet every SLO: fctlab plan {spec}")
+        lines.append(f"Look for the least link that does: fctlab provision {spec}")
+    lines += [_undecided(each) for each in judged if each.verdict == "undecided"]
+    known = [each for each in judged if each.loss is not None and each.verdict == "met"]
+    if known and len(known) == len(judged):
+        tight = max(known, key=lambda each: each.loss or 0.0)
+        spare = f"{-(tight.loss or 0.0):.0%}"
+        lines.append(f"The tightest is {tight.name}, with {spare} of its threshold to spare.")
+        path = f"classes.{tight.name}.load=+10%"
+        lines.append(f"Ask what more load would do: fctlab predict {spec} --set {path}")
+    return lines
+
+
+def _undecided(each: ClassPrediction) -> str:
+    return f"{each.name} is undecided: {each.why}. Let it run more flows: --most-flows."
+
+
+def _after_plan(made: Weighting, spec: str) -> list[str]:
+    lines = []
+    if made.success:
+        pairs = zip(made.classes, made.weights, strict=True)
+        weights = ", ".join(f"{each.name} {weight}" for each, weight in pairs)
+        lines.append(f"Set the weights of the link's queues: {weights}. Only their ratios count.")
+    lines += [_undecided(each) for each in made.classes if each.verdict == "undecided"]
+    if made.success:
+        lines.append(f"The tightest is {made.binding}{margin(made)}.")
+        return lines + _first_to_break(made)
+    lines.append(f"Look for the least link with which weights do: fctlab provision {spec}")
+    lines.append(f"Or make the SLO of {made.binding} laxer, or its load lower: it is the worst.")
+    return lines
+
+
+def _first_to_break(made: Weighting) -> list[str]:
+    """The forecast whose error would do most harm."""
+    if not made.off_forecast:
+        return []
+    first = made.off_forecast[0]
+    if first.worst_loss is None and not first.cut_short:
+        return [f"Watch the forecasts: {off(first)} would overload the link."]
+    if not first.broken:
+        return ["No forecast of a load or sigma that is off by 20% would break an SLO."]
+    return [f"Watch the forecasts: {off(first)} would break {', '.join(first.broken)}."]
+
+
+def _after_provision(found: Provision) -> list[str]:
+    known = [each for each in found.strategies if each.capacity_bps is not None]
+    if not known:
+        return ["No strategy meets every SLO, on however fast a link: make SLOs laxer."]
+    least = min(known, key=lambda each: each.capacity_bps or 0.0)
+    lines = [f"The least link is {gbps(least.capacity_bps)}: {STRATEGIES[least.strategy]}."]
+    _, high = least.capacity_ci95
+    if high is None:
+        lines.append(
+            "How fast a link is surely enough is not known: ask with a larger --precision."
+        )
+    else:
+        lines.append(
+            f"From {gbps(high)} on it is surely enough: every SLO is met within its interval."
+        )
+    return lines
+
+
+def after_whatif(found: WhatIf, spec: str) -> list[str]:
+    """What follows from what was asked: between which values it matters.
+
+    Args:
+        found: the answer.
+        spec: file of its specification, for commands.
+    """
+    if len(found.paths) > 1:
+        return []
+    points = sorted(found.points, key=lambda point: point.at)
+    lines = []
+    for one, other in itertools.pairwise(points):
+        for before, after in zip(one.classes, other.classes, strict=True):
+            if {before.verdict, after.verdict} == {"met", "violated"}:
+                turns = f"from {before.verdict} to {after.verdict}"
+                between = f"Between {one.at[0]:g} and {other.at[0]:g} of {found.paths[0]}"
+                lines.append(f"{between} the SLO of {before.name} turns {turns}.")
+    path, _, unit = found.paths[0].partition(" (")
+    violated = next((p for p in points if "violated" in {c.verdict for c in p.classes}), None)
+    if violated is not None:
+        value = f"{violated.at[0]:g}{unit.removesuffix(')')}"
+        lines.append(
+            f"Look for weights where one is violated: fctlab plan {spec} --set {path}={value}"
+        )
+    return lines
+
+
+# Tables
+
+
+def prediction(found: Prediction) -> list[Part]:
+    """SLIs with intervals, and verdicts."""
+    simulated = seconds(found.simulated_s)
+    note = f"{count(found.flows)} flows over {simulated}, 95% intervals; {_cost(found.cost)}"
+    table = slos(found.spec["name"] or "prediction", found.classes)
+    return [table, *_load(found.load), Line(note, soft=True)]
+
+
+def plan(found: Plan) -> list[Part]:
+    """Weights, what they achieve, and what would break them."""
+    made = found.plan
+    names = [c.name for c in made.classes]
+    word = "every SLO is met" if made.success else "found no weights that meet every SLO"
+    lines = [f"{word} ({made.verdict}); the worst is {made.binding}{margin(made)}"]
+    for name, ended in (("algorithm 1", made.algorithm_1), ("search", made.search)):
+        weights = ", ".join(f"{n} {w:.3f}" for n, w in zip(names, ended.weights, strict=True))
+        after = f"after {ended.rounds} rounds ({weights})"
+        lines.append(f"{name}: worst loss {_loss(ended)} {after}")
+    each = (f"{c.name} {':'.join(map(str, c.weights))} {_loss(c)}" for c in made.compared)
+    lines.append(f"chosen from, all on the same flows, by worst loss: {', '.join(each)}")
+    needs = zip(names, made.baselines, strict=True)
+    shares = ", ".join(f"{n} {'-' if b is None else f'{b:.3f}'}" for n, b in needs)
+    lines.append(f"share each needs against always backlogged others: {shares}")
+    return [
+        slos(found.spec["name"] or "plan", made.classes, made.weights),
+        *map(Line, lines),
+        *([_off_forecast(made)] if made.off_forecast else []),
+        *_load(found.load),
+        Line(_cost(found.cost), soft=True),
+    ]
+
+
+def _off_forecast(made: Weighting) -> Table:
+    columns = (Column("what", "name"), *numbers("worst loss"), Column("broken"))
+    table = Table("if a forecast is off", columns)
+    for row in made.off_forecast:
+        loss = "overload" if row.worst_loss is None else f"{row.worst_loss:+.3f}"
+        table.add(off(row), loss, row.cut_short or ", ".join(row.broken) or "none")
+    return table
+
+
+def off(row: OffForecast) -> str:
+    """Which forecast is off, and by how much."""
+    return f"{row.traffic_class}: {row.what} {row.change}"
+
+
+def margin(made: Weighting) -> str:
+    """How far the worst class is from its threshold."""
+    if made.margin is None:
+        return ""
+    side = "to spare" if made.success else "over its threshold"
+    return f", {abs(made.margin):.0%} {side}"
+
+
+def _loss(ended: Search | Compared) -> str:
+    return "-" if ended.worst_loss is None else f"{ended.worst_loss:+.3f}"
+
+
+def provision(found: Provision) -> list[Part]:
+    """The least capacity of each strategy."""
+    base = next((r.capacity_bps for r in found.strategies if r.strategy == "weights"), None)
+    table = Table(
+        found.spec["name"] or "least capacity",
+        (
+            Column("strategy", "name"),
+            *numbers("Gbps", "95% interval", "load", "vs weights", "tried"),
+            Column("weights"),
+        ),
+    )
+    names = [c["name"] for c in found.spec["classes"]]
+    for row in found.strategies:
+        capacity = row.capacity_bps
+        pairs = zip(names, row.weights or [], strict=False)
+        table.add(
+            row.strategy,
+            "none does" if capacity is None else f"{capacity / 1e9:.1f}",
+            _ends(row.capacity_ci95),
+            "-" if capacity is None else f"{row.load:.2f}",
+            "-" if capacity is None or base is None else f"{capacity / base:.2f}x",
+            str(row.tried),
+            ", ".join(f"{n} {w:.3f}" for n, w in pairs),
+        )
+    return [
+        table,
+        *(Line(f"{c['name']}: {c['slo']}") for c in found.spec["classes"]),
+        Line(_cost(found.cost), soft=True),
+    ]
+
+
+def gbps(rate_bps: float | None) -> str:
+    """A rate."""
+    return "?" if rate_bps is None else f"{rate_bps / 1e9:.4g} Gbps"
+
+
+def _ends(ends: Interval) -> str:
+    """Ends of an interval of rates, in Gbps."""
+    low, high = ("?" if end is None else f"{end / 1e9:.1f}" for end in ends)
+    return f"{low} to {high}"
+
+
+def enough(row: Capacity, link_bps: float) -> Verdict:
+    """Whether a link is as fast as a strategy needs."""
+    low, high = row.capacity_ci95
+    if row.capacity_bps is None or (low is not None and link_bps <= low):
+        return "violated"
+    return "met" if high is not None and link_bps >= high else "undecided"
+
+
+def links(found: Provision) -> list[Told]:
+    """Whether the specification's own link is fast enough: at all, then for each strategy."""
+    link = link_bps(found.spec)
+    each = [(enough(row, link), row) for row in found.strategies]
+    best = min((verdict for verdict, _ in each), key=VERDICTS.index)
+    named = ", ".join(row.strategy for verdict, row in each if verdict == best)
+    text = {
+        "met": f"The link of {gbps(link)} is fast enough with {named}.",
+        "undecided": f"Whether the link of {gbps(link)} is fast enough is not sure with {named}.",
+        "violated": f"The link of {gbps(link)} is too slow with {named}.",
+    }[best]
+    told = [Told(best, text)]
+    for verdict, row in each:
+        needs = f"needs {gbps(row.capacity_bps)} (95%: {_ends(row.capacity_ci95)})"
+        if row.capacity_bps is None:
+            needs = "no rate is enough"
+        told.append(Told(verdict, f"{row.strategy}: {needs}; {STRATEGIES[row.strategy]}"))
+    return told
+
+
+def link_bps(spec: Mapping[str, Any]) -> float:
+    """The rate of a resolved specification's link."""
+    return rate_bps(spec["network"]["link"])
+
+
+def whatif(found: WhatIf) -> Table:
+    """SLIs and verdicts at every point."""
+    table = Table(
+        found.spec,
+        (
+            *numbers(*found.paths),
+            Column("class", "name"),
+            Column("SLO", "state"),
+            Column("SLI", "name"),
+            *numbers("value", "target"),
+            Column("95% interval", "name"),
+        ),
+    )
+    for point in found.points:
+        for each in point.classes:
+            for sli in each.slis:
+                at = (f"{number:g}" for number in point.at)
+                table.add(*at, each.name, each.verdict or "-", *_cells(sli))
+    return table
+
+
+def slos(
+    title: str, classes: Sequence[ClassPrediction], weights: Sequence[int] | None = None
+) -> Table:
+    """A row per SLI, and the verdict on its class."""
+    table = Table(
+        title,
+        (
+            Column("class", "name"),
+            *(numbers("weight") if weights else ()),
+            Column("SLO", "state"),
+            Column("SLI", "name"),
+            *numbers("value", "target"),
+            Column("95% interval", "name"),
+            *numbers("flows"),
+            Column("why"),
+        ),
+    )
+    for k, each in enumerate(classes):
+        for i, sli in enumerate(each.slis):
+            first = i == 0
+            table.add(
+                each.name if first else "",
+                *([str(weights[k]) if first else ""] if weights else []),
+                (each.verdict or "-") if first else "",
+                *_cells(sli),
+                count(sli.flows),
+                each.why if first else "",
+                ends=i == len(each.slis) - 1,
+            )
+    return table
+
+
+def _cells(sli: Sli) -> tuple[str, str, str, str]:
+    """Name, value, target, interval."""
+    low, high = (sli_value(sli.attr, end) for end in sli.ci95)
+    known = sli_value(sli.attr, sli.value) if sli.flows else "-"
+    return sli.name, known, sli.compared, f"{low} to {high}" if sli.enough else "too few"
+
+
+def _load(load: Load) -> list[Line]:
+    """The load on the link."""
+    each = ", ".join(f"{c.name} {c.wire:.3f}" for c in load.classes)
+    if not each:
+        return []
+    text = f"load on the link: {load.payload:.3f} payload, {load.wire:.3f} on the wire"
+    used = f", {load.used:.3f} of what is used" if load.used > load.wire else ""
+    return [Line(f"{text}{used} ({each})")]
+
+
+def warnings(found: Answer) -> list[Line]:
+    """What to beware of."""
+    return [Line(f"warning: {line}") for line in getattr(found, "warnings", ())]
+
+
+def _cost(cost: Cost) -> str:
+    return f"{count(cost.flows)} flows simulated in {cost.evaluations} runs, {seconds(cost.wall_s)}"

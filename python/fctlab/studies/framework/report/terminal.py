@@ -1,0 +1,49 @@
+"""A report on the terminal: claims as a table, advice, and what it took."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from fctlab.studies.framework.report import words
+from fctlab.studies.framework.report.words import FLOWS, Plain
+
+COLOURS = {
+    "computed": "white",
+    "agrees": "green",
+    "direction": "cyan",
+    "undecided": "yellow",
+    "differs": "red",
+}
+
+
+def table(report: Plain) -> RenderableType:
+    """The claims as a table; those that others combine are in the other forms."""
+    shown = Table(
+        title=f"{report['title']}: {words.mode(report)}",
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
+    )
+    for name in ("id", "claim", "paper", "here [95%]", "verdict", FLOWS, "why"):
+        shown.add_column(name, no_wrap=name in ("id", "verdict"))
+    for claim in report["claims"]:
+        if words.is_inner(claim):
+            continue
+        found = claim["here"]
+        if len(claim["parts"]) == 1:
+            found = " ".join(filter(None, (found, claim["decided_by"]["interval"])))
+        verdict = Text(claim["verdict"], style=COLOURS[claim["verdict"]])
+        flows = words.flows_per_host(claim["flows_per_host"])
+        shown.add_row(
+            claim["id"], claim["claim"], claim["paper"], found, verdict, flows, claim["why"]
+        )
+    advice = [Text(f"- {sentence}") for sentence in report["advice"]]
+    if advice:
+        advice = [Text("What to choose", style="bold"), *advice, Text("")]
+    summary, cost = Text(words.summary(report)), Text(words.cost(report), style="dim")
+    return Group(shown, *advice, summary, cost)

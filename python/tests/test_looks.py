@@ -1,0 +1,102 @@
+"""Rules that add seeds, on made-up sweeps: of normal numbers, and of real seeds."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+
+from fctlab.sweep import looks
+from tests import pool
+
+
+def test_looks_are_at_fixed_numbers() -> None:
+    def first(rule: looks.Rule) -> list[int]:
+        each: Iterator[int] = rule.looks()
+        return [next(each) for _ in range(4)]
+
+    assert first(looks.Narrow(0.05)) == [10, 15, 23, 35]
+    assert first(looks.Decided(0.01)) == [5, 10, 20, 40]
+
+
+SWEEPS = 2000
+
+
+def outcome(
+    rule: looks.Rule, values: np.ndarray[Any, Any], most: int
+) -> tuple[str, looks.Estimate]:
+    """Where a sweep over these values stops."""
+    draws: list[float] = values.tolist()
+    verdict, found = "open", looks.estimate(draws[:2], 0.95)
+    for look, seeds in enumerate(rule.looks(), start=1):
+        if seeds > most:
+            break
+        verdict, found = rule.judge(draws[:seeds], look)
+        if verdict != "open":
+            break
+    return verdict, found
+
+
+EDGE = math.log1p(0.01)
+Draw: TypeAlias = Callable[[np.random.Generator, int], np.ndarray[Any, Any]]
+
+
+def of_normal(spread: float) -> Draw:
+    return lambda random, count: random.normal(0, spread, count)
+
+
+def of_pool(cell: str) -> Draw:
+    """Differences of real seeds from their mean."""
+    logs = np.array(json.loads(pool.FILE.read_text())[cell])
+    return lambda random, count: random.choice(logs - logs.mean(), count)
+
+
+# What is drawn around an effect, and the shares of sweeps that may decide wrongly and miss.
+DRAWN = [
+    pytest.param(of_normal(0.03), 0.05, 0.07, id="normal"),
+    pytest.param(of_normal(0.12), 0.05, 0.07, id="wide normal"),
+    *(pytest.param(of_pool(cell), 0.07, 0.08, id=cell) for cell in pool.CELLS),
+]
+
+
+@pytest.mark.parametrize("effect", [0.0, EDGE, -EDGE])
+@pytest.mark.parametrize(("drawn", "most_wrong", "_"), DRAWN)
+def test_decisions_are_rarely_wrong(
+    drawn: Draw, most_wrong: float, _: float, effect: float
+) -> None:
+    random = np.random.default_rng(7)
+    # At the border "no effect" is true as well as its sign; without one a sign is wrong.
+    wrong = ("higher", "lower") if effect == 0 else ("lower",) if effect > 0 else ("higher",)
+    rule = looks.Decided(0.01)
+    told = [outcome(rule, effect + drawn(random, 640), 640)[0] for _ in range(SWEEPS)]
+    assert sum(verdict in wrong for verdict in told) <= most_wrong * SWEEPS
+
+
+@pytest.mark.parametrize(("drawn", "most_wrong", "_"), DRAWN)
+def test_just_beyond_the_border_no_effect_is_rarely_told(
+    drawn: Draw, most_wrong: float, _: float
+) -> None:
+    random = np.random.default_rng(8)
+    rule, effect = looks.Decided(0.01), 1.0001 * EDGE
+    told = [outcome(rule, effect + drawn(random, 640), 640)[0] for _ in range(SWEEPS)]
+    assert told.count("no effect") + told.count("lower") <= most_wrong * SWEEPS
+
+
+@pytest.mark.parametrize(("drawn", "__", "most_missed"), DRAWN)
+def test_narrow_intervals_rarely_miss(drawn: Draw, __: float, most_missed: float) -> None:
+    random = np.random.default_rng(9)
+    missed = 0
+    for _ in range(SWEEPS):
+        found = outcome(looks.Narrow(0.05), 0.2 + drawn(random, 400), 400)[1]
+        missed += abs(found.mean - 0.2) > found.half_width
+    assert missed <= most_missed * SWEEPS
+
+
+def test_the_pool_is_of_real_seeds() -> None:
+    kept = json.loads(pool.FILE.read_text())
+    assert {cell: len(logs) for cell, logs in kept.items()} == dict.fromkeys(pool.CELLS, pool.SEEDS)
+    assert pool.ratios(3) == {cell: logs[:3] for cell, logs in kept.items()}
