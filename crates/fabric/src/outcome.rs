@@ -52,7 +52,7 @@ pub struct Counters {
     pub ecn_marks: u64,
     /// Packets (data, ACK or probe) that crossed a link.
     pub packet_hops: u64,
-    /// Events that the engine handled.
+    /// Events that the engine handled, and choices of ports that were none.
     pub events: u64,
     /// Most flows in progress at once.
     pub peak_flows_in_flight: u64,

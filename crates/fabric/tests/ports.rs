@@ -51,6 +51,18 @@ const DELAY: u64 = 1_000_000;
 
 /// Offers the packets to a port of 10 Gbps (800 ps per byte) and 1 us.
 fn drive(port: &Value, turns: bool, tie: Tie, telemetry: bool, offered: &[Offered]) -> Seen {
+    drive_port(port, turns, tie, telemetry, false, offered)
+}
+
+/// The same; `late`: the port has no events at the ends of transmissions.
+fn drive_port(
+    port: &Value,
+    turns: bool,
+    tie: Tie,
+    telemetry: bool,
+    late: bool,
+    offered: &[Offered],
+) -> Seen {
     let spec: PortSpec = spec::read(port.clone()).unwrap();
     let rate = Rate::from_gbps(10);
     let link = Link {
@@ -77,6 +89,9 @@ fn drive(port: &Value, turns: bool, tie: Tie, telemetry: bool, offered: &[Offere
     if telemetry {
         port.write_telemetry(rate);
     }
+    if late {
+        port.choose_late();
+    }
     let mut slab = Slab::default();
     let outside = if tie == Tie::ArrivalFirst { 0 } else { 9 };
     let mut queue = EventQueue::new(3, Duration::from_us(3));
@@ -91,7 +106,7 @@ fn drive(port: &Value, turns: bool, tie: Tie, telemetry: bool, offered: &[Offere
         accepted_bytes: 0,
         telemetry: vec![],
     };
-    let mut offered = offered.iter().enumerate();
+    let mut coming = offered.iter().enumerate();
     let mut evicted = vec![];
     loop {
         let source = queue.pop();
@@ -107,6 +122,7 @@ fn drive(port: &Value, turns: bool, tie: Tie, telemetry: bool, offered: &[Offere
             seen.arrived
                 .push((now.ps(), packet.seq, packet.flags.has(Flags::CE)));
         } else if source == 1 {
+            assert!(!late, "an event at the end of a transmission");
             port.transmission_ended(now, &mut slab, &mut queue);
         } else {
             let (
@@ -118,7 +134,7 @@ fn drive(port: &Value, turns: bool, tie: Tie, telemetry: bool, offered: &[Offere
                     tag,
                     ..
                 },
-            ) = offered.next().unwrap();
+            ) = coming.next().unwrap();
             let flags = Flags::NONE.with_if(Flags::ECT, ect);
             let packet = Packet {
                 seq: i as u32,
@@ -139,6 +155,7 @@ fn drive(port: &Value, turns: bool, tie: Tie, telemetry: bool, offered: &[Offere
         }
     }
     assert_eq!(port.packets_inside(&slab), 0);
+    assert!(!late || port.catch_up(queue.now(), &mut slab, &mut queue) <= offered.len() as u64);
     let PortCounters {
         dropped_packets,
         marked_packets,
@@ -323,6 +340,11 @@ proptest! {
             all.sort_unstable();
             prop_assert_eq!(all, (0..offered.len() as u32).collect::<Vec<_>>());
             prop_assert_eq!(seen.dropped_packets, seen.dropped.len() as u64);
+            // The engine's order; who writes telemetry does not choose late.
+            if tie == Tie::TransmissionEndFirst && !telemetry {
+                let late = drive_port(&port, turns, tie, telemetry, true, &offered);
+                prop_assert_eq!(&late, &seen);
+            }
             prop_assert!(seen.arrived.iter().all(|a| !a.2 || offered[a.1 as usize].ect));
             // Each transmission takes its time and starts when the one before it
             // has ended; a packet whose start is later than that and than its

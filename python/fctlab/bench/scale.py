@@ -103,7 +103,12 @@ def _fabrics(size: Size, runs: int, say: Callable[[str], None]) -> Iterator[dict
         ran = f"{size.simulated} of web search at load 0.6, {counters['packet_hops']:,} packet-hops"
         rows: tuple[tuple[str, float, str, str], ...] = (
             ("packet_hops_per_cpu_s", speed, "packet-hops/s", f"{ran}; {_spread(speeds)}"),
-            ("packet_hops_per_host_s", counters["packet_hops"] / host_s, "1/s", ran),
+            (
+                "packet_hops_per_host_s",
+                counters["packet_hops"] / counters["data_packets"] * _offered(scenario),
+                "1/s",
+                "where the network carries its load",
+            ),
             ("flows_per_host_s", counters["flows_started"] / host_s, "flows/s", "started"),
             ("of_smallest", speed / first, "x", f"of the speed at {size.hosts[0]} hosts"),
             ("bytes_per_host", (idle - least) / hosts, "B", "peak where one packet is sent"),
@@ -117,6 +122,15 @@ def _fabrics(size: Size, runs: int, say: Callable[[str], None]) -> Iterator[dict
             ("bytes_per_record", stored / counters["flows_started"], "B", "in flows.parquet"),
         )
         yield from _rows(f"scale.hosts_{hosts}", rows)
+
+
+def _offered(scenario: Scenario) -> float:
+    """Full packets that a host sends per second at the scenario's load."""
+    resolved = scenario.resolve()
+    gbps = float(resolved["topology"]["host_rate"].removesuffix("Gbps"))
+    packet = resolved["packet"]
+    size = sum(int(packet[key].removesuffix("B")) for key in ("payload", "header"))
+    return float(resolved["traffic"]["load"] * gbps * 1e9 / (8 * size))
 
 
 def _idle(scenario: Scenario) -> int:

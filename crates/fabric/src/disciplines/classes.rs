@@ -64,7 +64,7 @@ impl Classes {
 
     fn pop(&mut self, class: usize) -> Option<Packet> {
         let packet = match &mut self.0[class] {
-            ClassQueue::Fifo(queue) => queue.pop(),
+            ClassQueue::Fifo(queue) => return queue.pop(), // Here all classes are.
             ClassQueue::Fq(queue) => queue.dequeue(),
         }?;
         for (other, queue) in self.0.iter_mut().enumerate() {
@@ -75,6 +75,17 @@ impl Classes {
             }
         }
         Some(packet)
+    }
+
+    /// A packet goes by that finds nothing waiting.
+    fn pass(&mut self, class: usize, packet: &mut Packet, now: Time) {
+        if let ClassQueue::Fifo(_) = self.0[class] {
+            return; // Here all classes are.
+        }
+        self.push(*packet, now);
+        if let Some(left) = self.pop(class) {
+            *packet = left;
+        }
     }
 
     /// Bytes of the packet that class `class` sends next.
@@ -107,6 +118,8 @@ pub trait Schedule {
     fn choose(&mut self, classes: &Classes) -> Option<usize>;
     /// The class chosen last has sent so many bytes; `last` if nothing of it waits.
     fn sent(&mut self, class: usize, bytes: u16, last: bool);
+    /// A packet of a class comes when nothing waits and leaves at once: what the three above make of that.
+    fn passed(&mut self, class: usize, bytes: u16, now: Time);
 }
 
 /// Queues of classes served by a schedule.
@@ -140,6 +153,11 @@ impl<S: Schedule> Discipline for ByClass<S> {
         let last = !self.classes.is_backlogged(class);
         self.schedule.sent(class, packet.bytes, last);
         Some(packet)
+    }
+    fn pass(&mut self, packet: &mut Packet, now: Time) {
+        let class = self.classes.of(packet);
+        self.schedule.passed(class, packet.bytes, now);
+        self.classes.pass(class, packet, now);
     }
     fn evict_for(&mut self, _: &Packet) -> Option<Packet> {
         None

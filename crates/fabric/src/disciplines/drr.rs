@@ -97,6 +97,8 @@ impl Schedule for Drr {
             self.granted = false;
         }
     }
+    /// It has the turns that it needs, and keeps nothing of them.
+    fn passed(&mut self, _: usize, _: u16, _: Time) {}
 }
 
 #[cfg(test)]

@@ -78,6 +78,14 @@ pub trait Discipline {
     /// The packet to transmit now; `None` only when nothing is queued.
     fn dequeue(&mut self) -> Option<Packet>;
 
+    /// A packet comes when nothing is queued and leaves at once; only told to disciplines that remember.
+    fn pass(&mut self, packet: &mut Packet, now: Time) {
+        self.enqueue(*packet, now);
+        if let Some(left) = self.dequeue() {
+            *packet = left;
+        }
+    }
+
     /// Removes a queued packet to make room for `arriving`, by the policy
     /// [`EVICTS`](Self::EVICTS); `None` when it is `arriving` that must go.
     fn evict_for(&mut self, arriving: &Packet) -> Option<Packet>;
@@ -176,6 +184,7 @@ macro_rules! disciplines {
         }
 
         impl Discipline for Queue {
+            #[inline]
             fn observe(&mut self, packet: &Packet, now: Time) {
                 match self { $( Queue::$variant(q) => q.observe(packet, now) ),+ }
             }
@@ -186,6 +195,9 @@ macro_rules! disciplines {
             #[inline]
             fn dequeue(&mut self) -> Option<Packet> {
                 match self { $( Queue::$variant(q) => q.dequeue() ),+ }
+            }
+            fn pass(&mut self, packet: &mut Packet, now: Time) {
+                match self { $( Queue::$variant(q) => q.pass(packet, now) ),+ }
             }
             fn evict_for(&mut self, arriving: &Packet) -> Option<Packet> {
                 match self { $( Queue::$variant(q) => q.evict_for(arriving) ),+ }

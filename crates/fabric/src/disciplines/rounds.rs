@@ -62,7 +62,16 @@ impl<K, T> Conversation<K, T> {
 
     /// Rounds that so many bytes take.
     fn rounds(&self, bytes: u16) -> Round {
-        (Round::from(bytes) << (FRACTION + WEIGHT_FRACTION)) / Round::from(self.weight)
+        Round::from((u64::from(bytes) << (FRACTION + WEIGHT_FRACTION)) / self.weight)
+    }
+}
+
+/// `a / b`, which nearly always fit a register.
+#[inline(always)]
+fn divided(a: u128, b: u128) -> u128 {
+    match (u64::try_from(a), u64::try_from(b)) {
+        (Ok(a), Ok(b)) => u128::from(a / b),
+        _ => a / b,
     }
 }
 
@@ -84,6 +93,8 @@ pub struct Rounds<K, T> {
     /// Where the conversation that pushed last was: the next is often the same.
     last: usize,
     conversations: Vec<Conversation<K, T>>,
+    /// Empty lists of conversations that have gone, for those to come.
+    spare: Vec<VecDeque<Waiting<T>>>,
 }
 
 impl<K: Copy + Eq, T> Rounds<K, T> {
@@ -101,6 +112,7 @@ impl<K: Copy + Eq, T> Rounds<K, T> {
             next_end: NEVER,
             last: 0,
             conversations: Vec::new(),
+            spare: Vec::new(),
         }
     }
 
@@ -114,7 +126,7 @@ impl<K: Copy + Eq, T> Rounds<K, T> {
         while self.sharing > 0 {
             let until_end = ((self.next_end - self.round) * self.sharing) >> WEIGHT_FRACTION;
             if until_end > left {
-                self.round += (left << WEIGHT_FRACTION) / self.sharing;
+                self.round += divided(left << WEIGHT_FRACTION, self.sharing);
                 break;
             }
             let before = self.next_end;
@@ -149,15 +161,22 @@ impl<K: Copy + Eq, T> Rounds<K, T> {
         conversation.bytes -= u64::from(bytes);
         self.bytes -= u64::from(bytes);
         if conversation.waiting.is_empty() && conversation.finish <= self.round {
-            self.conversations.remove(index);
+            let gone = self.conversations.remove(index);
+            self.spare.push(gone.waiting);
         }
     }
 
     /// Forgets conversations with neither packets nor bits left.
     fn forget(&mut self) {
         let round = self.round;
-        self.conversations
-            .retain(|c| c.finish > round || !c.waiting.is_empty());
+        let spare = &mut self.spare;
+        self.conversations.retain_mut(|c| {
+            let stays = c.finish > round || !c.waiting.is_empty();
+            if !stays && c.waiting.capacity() > 0 {
+                spare.push(std::mem::take(&mut c.waiting));
+            }
+            stays
+        });
     }
 
     fn find(&self, id: K) -> Option<usize> {
@@ -170,6 +189,28 @@ impl<K: Copy + Eq, T> Rounds<K, T> {
 
     /// Something of conversation `id` arrives, whose weight is `weight` / [`ONE`].
     pub fn push(&mut self, id: K, weight: u64, bytes: u16, item: T, now: Time) {
+        let index = self.arrive(id, weight, bytes, now);
+        let (finish, order) = (self.conversations[index].finish, self.arrivals - 1);
+        let conversation = &mut self.conversations[index];
+        conversation.bytes += u64::from(bytes);
+        self.bytes += u64::from(bytes);
+        conversation.waiting.push_back(Waiting {
+            finish,
+            order,
+            bytes,
+            item,
+        });
+        conversation.first = conversation.first.min((finish, order));
+    }
+
+    /// The same of something that does not wait: it is pushed and popped, where nothing waits.
+    pub fn pass(&mut self, id: K, weight: u64, bytes: u16, now: Time) {
+        self.arrive(id, weight, bytes, now);
+    }
+
+    /// Gives an arrival its finish tag, that of its conversation; where that one is.
+    #[inline(always)]
+    fn arrive(&mut self, id: K, weight: u64, bytes: u16, now: Time) -> usize {
         self.advance(now);
         let index = self.find(id).unwrap_or_else(|| {
             self.conversations.push(Conversation {
@@ -178,7 +219,7 @@ impl<K: Copy + Eq, T> Rounds<K, T> {
                 finish: 0,
                 bytes: 0,
                 first: NOTHING,
-                waiting: VecDeque::new(),
+                waiting: self.spare.pop().unwrap_or_default(),
             });
             self.conversations.len() - 1
         });
@@ -191,17 +232,8 @@ impl<K: Copy + Eq, T> Rounds<K, T> {
         } else {
             conversation.finish += conversation.rounds(bytes);
         }
-        conversation.bytes += u64::from(bytes);
-        self.bytes += u64::from(bytes);
-        conversation.waiting.push_back(Waiting {
-            finish: conversation.finish,
-            order: self.arrivals,
-            bytes,
-            item,
-        });
-        let tag = (conversation.finish, self.arrivals);
-        conversation.first = conversation.first.min(tag);
         self.arrivals += 1;
+        index
     }
 
     /// The conversation whose first packet has the smallest tag.

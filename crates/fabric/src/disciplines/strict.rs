@@ -57,6 +57,7 @@ impl Schedule for Strict {
         order.find(|&class| classes.is_backlogged(class))
     }
     fn sent(&mut self, _: usize, _: u16, _: bool) {}
+    fn passed(&mut self, _: usize, _: u16, _: Time) {}
 }
 
 #[cfg(test)]

@@ -58,6 +58,9 @@ impl Schedule for Wfq {
         self.rounds.pop().map(|(class, ())| class)
     }
     fn sent(&mut self, _: usize, _: u16, _: bool) {}
+    fn passed(&mut self, class: usize, bytes: u16, now: Time) {
+        self.rounds.pass(class, self.weights[class], bytes, now);
+    }
 }
 
 #[cfg(test)]

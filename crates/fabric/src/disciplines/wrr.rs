@@ -74,6 +74,12 @@ impl Schedule for Wrr {
         self.left[class] -= 1;
         self.next = class + 1;
     }
+    fn passed(&mut self, class: usize, bytes: u16, _: Time) {
+        if self.left[class] == 0 {
+            self.left.clone_from(&self.weights);
+        }
+        self.sent(class, bytes, true);
+    }
 }
 
 #[cfg(test)]

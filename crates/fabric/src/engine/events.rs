@@ -17,13 +17,15 @@ use std::collections::BinaryHeap;
 
 use fctlab_core::{Duration, Time};
 
-use crate::index::at_mut;
+use crate::index::{at_mut, prefetch};
 
 /// Number of a source of events.
 pub type Source = u32;
 
-const BUCKETS: usize = 64 * 64;
-const WORDS: usize = BUCKETS / 64;
+/// Buckets of a small fabric, and of the largest: as many as there are numbers of 16 bits, so that such a number needs
+/// no check.
+const FEWEST: usize = 1 << 12;
+const MOST: usize = 1 << 16;
 /// No source.
 pub const NONE: Source = u32::MAX;
 
@@ -37,9 +39,11 @@ struct Entry {
 pub struct EventQueue {
     entries: Vec<Entry>,
     /// First entry of each bucket's list, which is sorted by (time, source).
-    heads: [u32; BUCKETS],
+    heads: [u32; MOST],
     /// One bit per bucket that has entries.
-    occupied: [u64; WORDS],
+    occupied: [u64; MOST / 64],
+    /// Buckets in use, a power of two, less one.
+    mask: u16,
     /// log2 of a bucket's width in picoseconds.
     shift: u32,
     /// The instant of the last event, and its bucket, not wrapped.
@@ -52,9 +56,11 @@ pub struct EventQueue {
 
 impl EventQueue {
     /// A queue for near sources `0..sources` whose events lie at most
-    /// `horizon` ahead (further ones work, but cost a heap operation).
+    /// `horizon` ahead (further ones work, but cost a heap operation). A list of a bucket shall be short, so many
+    /// sources take many buckets; few buckets stay in a core's first cache.
     pub fn new(sources: usize, horizon: Duration) -> Self {
-        let width = (horizon.ps() / (BUCKETS as u64 - 2)).max(1);
+        let buckets = sources.next_power_of_two().clamp(FEWEST, MOST);
+        let width = (horizon.ps() / (buckets as u64 - 2)).max(1);
         EventQueue {
             entries: vec![
                 Entry {
@@ -63,8 +69,9 @@ impl EventQueue {
                 };
                 sources
             ],
-            heads: [NONE; BUCKETS],
-            occupied: [0; WORDS],
+            heads: [NONE; MOST],
+            occupied: [0; MOST / 64],
+            mask: (buckets - 1) as u16,
             shift: width.next_power_of_two().ilog2(),
             now: 0,
             current: 0,
@@ -87,7 +94,7 @@ impl EventQueue {
     /// Takes back what near source `source` has scheduled at `at`. An event that
     /// was far when it was scheduled still comes, and must then be ignored.
     pub fn cancel(&mut self, source: Source, at: Time) {
-        let bucket = (at.ps() >> self.shift) as usize % BUCKETS;
+        let bucket = self.wrapped(at.ps() >> self.shift);
         let (mut before, mut here) = (NONE, self.heads[bucket]);
         while here != source {
             if here == NONE {
@@ -113,10 +120,10 @@ impl EventQueue {
         let time = at.ps();
         let bucket = time >> self.shift;
         debug_assert!(bucket >= self.current, "an event in the past");
-        if bucket - self.current >= BUCKETS as u64 {
+        if bucket - self.current > u64::from(self.mask) {
             return self.schedule_far(source, at);
         }
-        let bucket = bucket as usize % BUCKETS;
+        let bucket = self.wrapped(bucket);
         let head = self.heads[bucket];
         if head != NONE {
             return self.insert(source, time, bucket, head);
@@ -168,12 +175,7 @@ impl EventQueue {
     /// Removes the first event in the total order; [`NONE`] when there is none.
     #[inline(always)]
     pub fn pop(&mut self) -> Source {
-        let start = self.current as usize % BUCKETS;
-        let bits = self.occupied[start / 64] >> (start % 64);
-        let bucket = match bits {
-            0 => self.first_bucket_after(start / 64),
-            _ => start + bits.trailing_zeros() as usize,
-        } % BUCKETS;
+        let bucket = self.first_bucket_from(self.wrapped(self.current));
         let source = self.heads[bucket];
         // An empty wheel answers with an empty bucket, whose head is no source.
         let Some(&Entry { time, next }) = self.entries.get(source as usize) else {
@@ -191,20 +193,52 @@ impl EventQueue {
         source
     }
 
-    /// The first bucket with entries beyond word `word`, round the wheel until
-    /// and with the beginning of that word; without any, an empty bucket. Few
+    /// Where a bucket is in the wheel.
+    #[inline(always)]
+    fn wrapped(&self, bucket: u64) -> usize {
+        usize::from(bucket as u16 & self.mask)
+    }
+
+    /// The first bucket with entries from bucket `start` on, round the wheel until
+    /// and with the beginning of its word; without any, an empty bucket. Few
     /// words are empty while anything goes on, so they are not indexed further.
     #[inline(always)]
-    fn first_bucket_after(&self, word: usize) -> usize {
-        let mut at = word;
-        for _ in 0..WORDS {
-            at = (at + 1) % WORDS;
-            let bits = self.occupied[at];
-            if bits != 0 {
-                return at * 64 + bits.trailing_zeros() as usize;
+    fn first_bucket_from(&self, start: usize) -> usize {
+        let bits = self.occupied[start / 64] >> (start % 64);
+        if bits != 0 {
+            return usize::from((start as u32 + bits.trailing_zeros()) as u16);
+        }
+        let words = self.mask >> 6;
+        let first = (start / 64) as u16;
+        let mut at = first;
+        loop {
+            at = (at + 1) & words;
+            let bits = self.occupied[usize::from(at)];
+            if bits != 0 || at == first {
+                return usize::from(at * 64 + (bits.trailing_zeros() & 63) as u16);
             }
         }
-        word * 64
+    }
+
+    /// What there is of near source `source` will be needed soon.
+    #[inline]
+    pub fn prefetch(&self, source: Source) {
+        prefetch(&self.entries, source);
+    }
+
+    /// The first event of the first bucket with entries beyond bucket `from`, and that bucket; nothing while an event
+    /// in bucket `until` is still to come, or where there is none up to the wheel's end.
+    #[inline]
+    pub fn beyond(&self, from: u64, until: u64) -> Option<(u64, Source)> {
+        if until > self.current {
+            return None;
+        }
+        let from = from.max(self.current) + 1;
+        let start = self.wrapped(from);
+        let bucket = self.first_bucket_from(start);
+        let found = from + self.wrapped((bucket.wrapping_sub(start)) as u64) as u64;
+        let source = self.heads[bucket];
+        (source != NONE && found - self.current <= u64::from(self.mask)).then_some((found, source))
     }
 
     #[cold]
@@ -234,13 +268,14 @@ mod tests {
         /// Against a sorted set, with short, long and beyond-the-horizon delays and ties.
         #[test]
         fn pops_in_the_total_order(
+            large in any::<bool>(),
             steps in prop::collection::vec((0u32..60, prop_oneof![0u64..4, 0u64..5_000, 0u64..50_000_000], any::<bool>()), 1..600)
         ) {
             let next = |queue: &mut EventQueue| match queue.pop() {
                 NONE => None,
                 source => Some((queue.now().ps(), source)),
             };
-            let mut queue = EventQueue::new(40, Duration::from_us(1));
+            let mut queue = EventQueue::new(if large { 20_000 } else { 40 }, Duration::from_us(1));
             queue.grow(60);
             let mut model = BTreeSet::new();
             let mut cancels = [false; 60];

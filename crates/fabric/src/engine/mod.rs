@@ -11,6 +11,7 @@
 //! end), `feed` (their packets become available), `hosts` (senders, receivers,
 //! timers) and `network` (switches and ports).
 
+mod ahead;
 mod connections;
 pub mod events;
 mod feed;
@@ -29,6 +30,7 @@ use std::ops::ControlFlow;
 use fctlab_core::{SpecError, Time};
 use fctlab_workload::{Flow, Traffic};
 
+use self::ahead::Ahead;
 use self::connections::Connections;
 use self::events::{EventQueue, Source};
 pub use self::flows::FlowState;
@@ -81,6 +83,7 @@ pub(crate) struct Engine<'a, P: Probe> {
     ports: Vec<Port>,
     slab: Slab,
     turns: Turns,
+    ahead: Ahead,
     fabric: &'a Fabric,
     router: Router,
     settings: Settings,
@@ -139,6 +142,9 @@ impl<'a, P: Probe> Engine<'a, P> {
             if settings.telemetry && !nic {
                 port.write_telemetry(link.rate);
             }
+            if !P::FULL && !nic {
+                port.choose_late();
+            }
             Ok(port)
         });
         let ports = ports.collect::<Result<Vec<_>, _>>()?;
@@ -148,12 +154,14 @@ impl<'a, P: Probe> Engine<'a, P> {
             .iter()
             .map(|l| l.delay + l.rate.transmission_time(full));
         let horizon = latencies.max().unwrap_or_default();
+        let large = ports.len() >= ahead::MANY_PORTS;
         let router = scheme.routing.start(fabric, scenario.seed());
         Ok(Engine {
             events: EventQueue::new(ports.len() * 2, horizon),
             ports,
-            slab: Slab::default(),
+            slab: Slab::default().many_from(if large { 0 } else { ahead::MANY_PACKETS }),
             turns: Turns::new(count),
+            ahead: Ahead::default(),
             fabric,
             router,
             ideal: Ideal::new(&settings.format, scheme.routing.sprays(), settings.fct_ends),
@@ -254,6 +262,10 @@ impl<'a, P: Probe> Engine<'a, P> {
         };
         self.counters.events -= self.until_look;
         self.until_look = 0;
+        let now = self.now();
+        for port in &mut self.ports {
+            self.counters.events += port.catch_up(now, &mut self.slab, &mut self.events);
+        }
         self.counters.packet_hops = self
             .ports
             .iter()

@@ -7,7 +7,7 @@ use super::Engine;
 use super::port::{self, Fate};
 use super::probe::Probe;
 use super::slab::PacketId;
-use crate::index::{at, at_mut, prefetch};
+use crate::index::at_mut;
 use crate::packet::Packet;
 
 impl<P: Probe> Engine<'_, P> {
@@ -17,8 +17,8 @@ impl<P: Probe> Engine<'_, P> {
         let port = at_mut(&mut self.ports, link);
         let (id, header) = port.arrive(&mut self.slab, &mut self.events);
         let switch = port.switch();
-        if self.slab.is_large() {
-            self.prefetch_next(link);
+        if self.slab.has_many() {
+            self.look_ahead();
         }
         if switch == port::HOST {
             return self.deliver(id);
@@ -26,21 +26,6 @@ impl<P: Probe> Engine<'_, P> {
         let routes = &self.fabric.routes;
         let out = routes.next_port(switch, header.dst, header.hash, &mut self.router);
         self.hand_over(out, id, header.bytes);
-    }
-
-    /// Asks for what the next arrival on wire `link` will need: the packet behind it,
-    /// and its flow if it is for a host.
-    #[inline(never)]
-    fn prefetch_next(&self, link: u32) {
-        let port = at(&self.ports, link);
-        let Some(next) = port.next_arriving() else {
-            return;
-        };
-        let slot = self.slab.get(next);
-        self.slab.prefetch(slot.next);
-        if port.switch() == port::HOST {
-            prefetch(&self.flows, slot.packet.flow);
-        }
     }
 
     /// Gives packet `id` to port `out`, accounting for what is dropped.

@@ -32,6 +32,9 @@ pub struct InFlight {
 pub struct Slab {
     slots: Vec<InFlight>,
     free: PacketId,
+    /// How many slots are many, and whether there are.
+    many_from: usize,
+    many: bool,
     /// What packets carry beside themselves.
     pub telemetry: Telemetry,
 }
@@ -41,12 +44,19 @@ impl Default for Slab {
         Slab {
             slots: Vec::new(),
             free: NONE,
+            many_from: usize::MAX,
+            many: false,
             telemetry: Telemetry::default(),
         }
     }
 }
 
 impl Slab {
+    /// The same, where more than so many packets are many.
+    pub fn many_from(self, many_from: usize) -> Self {
+        Slab { many_from, ..self }
+    }
+
     /// A slot for a packet; it holds what was there before.
     #[inline(always)]
     pub fn claim(&mut self) -> PacketId {
@@ -69,6 +79,7 @@ impl Slab {
             arrival: 0,
             next_arrival: 0,
         });
+        self.many = self.slots.len() > self.many_from;
         self.slots.len() as PacketId - 1
     }
 
@@ -97,11 +108,10 @@ impl Slab {
         at(&self.slots, id)
     }
 
-    /// Whether there are more packets than fit a core's own cache (1 MB), so that
-    /// asking for them ahead of time pays.
+    /// Whether there are so many packets that asking for what they need ahead of time pays.
     #[inline(always)]
-    pub fn is_large(&self) -> bool {
-        self.slots.len() > 1 << 14
+    pub fn has_many(&self) -> bool {
+        self.many
     }
 
     /// The slot `id` will be needed soon.

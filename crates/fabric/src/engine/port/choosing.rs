@@ -1,5 +1,11 @@
 //! The half of a port that holds packets back and chooses which one leaves next: any discipline
 //! but FIFO, FIFO too where the end of a transmission is known no earlier than its start.
+//!
+//! A choice falls when a transmission ends. Where somebody waits for that instant (a host, whose flows take turns; a
+//! recorder) it is an event. Nobody does at a switch, and there the port chooses *late*: the next time that anybody
+//! comes to it, a packet or the head of its wire, it makes the choices that have fallen due, in order. What was there to
+//! choose from is the same, since nothing has come to the port in between; and the last packet on the wire arrives no
+//! earlier than its transmission ends, so that the wire always has a next event.
 
 use std::sync::Arc;
 
@@ -20,6 +26,10 @@ pub(super) struct Choosing {
     pub(super) waiting_bytes: u64,
     /// Whether the end of the current transmission is a pending event.
     pub(super) pending: bool,
+    /// Whether transmissions' ends are no events.
+    pub(super) late: bool,
+    /// Choices made late.
+    pub(super) choices: u64,
     pub(super) evicts: bool,
     pub(super) per_queue_ecn: bool,
     /// Packets that waited and have left, when marks follow departures.
@@ -82,7 +92,7 @@ impl Choosing {
         self.queue.enqueue(packet, now);
         wire.counters.accepted_packets += 1;
         wire.counters.accepted_bytes += bytes;
-        if !self.pending {
+        if !self.pending && !self.late {
             self.pending = true;
             events.schedule(wire.transmitter, Time::from_ps(wire.busy_until).max(now));
         }
@@ -90,6 +100,56 @@ impl Choosing {
             return Fate::Displaced;
         }
         Fate::Queued
+    }
+
+    /// Nothing waits and nothing is sent, and the queue remembers what goes by: the packet is chosen at once.
+    pub(super) fn pass(
+        &mut self,
+        wire: &mut Wire,
+        now: Time,
+        id: PacketId,
+        slab: &mut Slab,
+        events: &mut EventQueue,
+    ) -> Fate {
+        let packet = &mut slab.get_mut(id).packet;
+        let bytes = u64::from(packet.bytes);
+        self.queue.observe(packet, now);
+        if bytes > self.limits.buffer {
+            wire.counters.dropped_packets += 1;
+            return Fate::Dropped;
+        }
+        if !self.limits.mark_at_dequeue && bytes > self.limits.mark_above {
+            wire.counters.marked_packets += u64::from(mark(packet));
+        }
+        if let Some(departed) = &mut self.departed {
+            if packet.flags.has(Flags::ECT) {
+                packet.set_queued_after(*departed);
+            }
+            *departed = departed.wrapping_add(1);
+        }
+        self.queue.pass(packet, now);
+        self.choices += 1;
+        wire.counters.accepted_packets += 1;
+        wire.counters.accepted_bytes += bytes;
+        wire.busy_until = now.ps() + wire.transmission(packet.bytes);
+        wire.put(id, slab, events);
+        Fate::Sent
+    }
+
+    /// Makes the choices that have fallen due by `now`, where they are no events.
+    #[inline(always)]
+    pub(super) fn catch_up(
+        &mut self,
+        wire: &mut Wire,
+        now: Time,
+        slab: &mut Slab,
+        events: &mut EventQueue,
+    ) {
+        while wire.held_back > 0 && wire.busy_until <= now.ps() {
+            let ended = Time::from_ps(wire.busy_until);
+            self.choices += 1;
+            self.transmission_ended(wire, ended, slab, events);
+        }
     }
 
     /// Nothing waits and nothing is sent: the packet is sent at once.
@@ -143,7 +203,7 @@ impl Choosing {
             *departed = departed.wrapping_add(1);
         }
         let more = wire.held_back > 0;
-        self.pending = more;
+        self.pending = more && !self.late;
         let end = self
             .schedule
             .as_ref()
@@ -155,7 +215,7 @@ impl Choosing {
         }
         wire.busy_until = end.unwrap_or(now.ps() + wire.transmission(packet.bytes));
         wire.put(slab.insert(packet), slab, events);
-        if more {
+        if self.pending {
             events.schedule(wire.transmitter, Time::from_ps(wire.busy_until));
         }
         Some(packet)

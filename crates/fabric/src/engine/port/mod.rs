@@ -10,8 +10,8 @@
 //!   while the backlog is long enough that a drop or a mark is possible
 //!   (`waiting`).
 //! * The **choosing** half (`choosing`; any other discipline) holds packets back in its
-//!   queue and has an event at the end of a transmission while anything
-//!   waits.
+//!   queue while anything waits, and chooses at the end of a transmission, which is an event
+//!   at hosts only.
 //!
 //! **Occupancy** is the bytes waiting, the packet in transmission not
 //! included (as in ns-2). A packet is dropped when it would raise the occupancy
@@ -211,6 +211,8 @@ impl Port {
                 queue,
                 waiting_bytes: 0,
                 pending: false,
+                late: false,
+                choices: 0,
                 evicts: spec.drop != DropPolicy::Tail,
                 per_queue_ecn: spec.ecn_scope == EcnScope::Queue,
                 departed: by_departures.then_some(0),
@@ -228,6 +230,7 @@ impl Port {
         wire.quiet = quiet;
         wire.direct = !spec.discipline.remembers() && link.schedule.is_none();
         wire.writes_on_start = limits.mark_at_dequeue && matches!(half, Half::Fifo(_));
+        wire.acts_on_arrival = wire.writes_on_start;
         Ok(Port { wire, half })
     }
 
@@ -238,11 +241,34 @@ impl Port {
             Half::Fifo(fifo) => {
                 fifo.quiet = 0;
                 self.wire.writes_on_start = true;
+                self.wire.acts_on_arrival = true;
                 &mut fifo.limits
             }
             Half::Choosing(choosing) => &mut choosing.limits,
         };
         limits.telemetry_rate = rate.bps();
+    }
+
+    /// From now on nobody asks a choosing port when a transmission ends, and it is no event. Not for a port that
+    /// writes telemetry, which only runs do that are looked into.
+    pub fn choose_late(&mut self) {
+        if let Half::Choosing(choosing) = &mut self.half
+            && choosing.schedule.is_none()
+        {
+            choosing.late = true;
+            self.wire.acts_on_arrival = true;
+        }
+    }
+
+    /// A port that chooses late makes the choices that have fallen due by `now`; how many it has made in all.
+    pub fn catch_up(&mut self, now: Time, slab: &mut Slab, events: &mut EventQueue) -> u64 {
+        match &mut self.half {
+            Half::Choosing(choosing) if choosing.late => {
+                choosing.catch_up(&mut self.wire, now, slab, events);
+                choosing.choices
+            }
+            _ => 0,
+        }
     }
 
     /// Index of the switch at the far end, or [`HOST`].
@@ -285,8 +311,23 @@ impl Port {
         let wire = &self.wire;
         let start = wire.busy_until.max(ps);
         if self.is_choosing() && (wire.held_back > 0 || start > ps || !wire.direct) {
-            return self.hold_back(now, id, slab, events, evicted);
+            return self.hold_back(now, id, bytes, slab, events, evicted);
         }
+        self.send(ps, start, id, bytes, slab, events)
+    }
+
+    /// Puts a packet that will start at `start` onto the wire, if the buffer has room.
+    #[inline(always)]
+    fn send(
+        &mut self,
+        ps: u64,
+        start: u64,
+        id: PacketId,
+        bytes: u16,
+        slab: &mut Slab,
+        events: &mut EventQueue,
+    ) -> Fate {
+        let wire = &self.wire;
         let end = start + wire.transmission(bytes);
         if end - ps > wire.quiet && !self.admit(ps, id, bytes, end, slab) {
             self.wire.counters.dropped_packets += 1;
@@ -305,6 +346,7 @@ impl Port {
         &mut self,
         now: Time,
         id: PacketId,
+        bytes: u16,
         slab: &mut Slab,
         events: &mut EventQueue,
         evicted: &mut Vec<Packet>,
@@ -312,7 +354,17 @@ impl Port {
         let Half::Choosing(choosing) = &mut self.half else {
             unreachable!("only choosing ports")
         };
-        choosing.accept(&mut self.wire, now, id, slab, events, evicted)
+        let wire = &mut self.wire;
+        if choosing.late {
+            choosing.catch_up(wire, now, slab, events);
+            if wire.busy_until <= now.ps() {
+                return match wire.direct {
+                    true => self.send(now.ps(), now.ps(), id, bytes, slab, events),
+                    false => choosing.pass(wire, now, id, slab, events),
+                };
+            }
+        }
+        choosing.accept(wire, now, id, slab, events, evicted)
     }
 
     /// FIFO, or nothing waits: whether the buffer has room for the packet,
@@ -332,12 +384,19 @@ impl Port {
     /// if any, becomes the wire's event.
     #[inline(always)]
     pub fn arrive(&mut self, slab: &mut Slab, events: &mut EventQueue) -> (PacketId, Header) {
-        if self.wire.writes_on_start
-            && let Half::Fifo(fifo) = &mut self.half
-        {
-            fifo.start_if_waiting(&mut self.wire, slab);
+        if self.wire.acts_on_arrival {
+            match &mut self.half {
+                Half::Fifo(fifo) => fifo.start_if_waiting(&mut self.wire, slab),
+                Half::Choosing(half) => half.catch_up(&mut self.wire, events.now(), slab, events),
+            }
         }
         self.wire.arrive(slab, events)
+    }
+
+    /// The packet that was put onto the wire last, if it is still there.
+    #[inline(always)]
+    pub fn last_sent(&self) -> Option<PacketId> {
+        self.wire.last_sent()
     }
 
     /// The packet that arrives next at the far end of the wire.

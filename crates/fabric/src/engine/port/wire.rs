@@ -37,6 +37,8 @@ pub(super) struct Wire {
     pub(super) direct: bool,
     /// A FIFO half writes marks or telemetry when a transmission starts.
     pub(super) writes_on_start: bool,
+    /// A half has something to do before a packet reaches the far end: that one, or a choosing one that chooses late.
+    pub(super) acts_on_arrival: bool,
 }
 
 impl Wire {
@@ -57,6 +59,7 @@ impl Wire {
             switch: link.to.checked_sub(hosts).unwrap_or(HOST),
             direct: false,
             writes_on_start: false,
+            acts_on_arrival: false,
         }
     }
 
@@ -112,6 +115,12 @@ impl Wire {
     #[inline(always)]
     pub(super) fn next_arriving(&self) -> Option<PacketId> {
         (self.head != NONE).then_some(self.head)
+    }
+
+    /// The packet that was put there last, if it still is.
+    #[inline(always)]
+    pub(super) fn last_sent(&self) -> Option<PacketId> {
+        (self.head != NONE).then_some(self.tail)
     }
 
     /// The packets on the wire, in order; before a FIFO half also those that wait.

@@ -1,10 +1,10 @@
 //! Which way a packet goes: shortest paths, and the choice among equal ones.
 //!
-//! [`Routes`] holds, for each switch and destination rack, the ports on
+//! [`Routes`] knows, for each switch and destination rack, the ports on
 //! shortest paths. Which of several a packet takes is the [`Choose`] of the
 //! scheme: one file and two lines below per rule.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use fctlab_core::random::Seed;
 
@@ -88,37 +88,46 @@ struct Group {
     count: u32,
 }
 
+/// What a switch knows.
+#[derive(Clone, Copy, Debug)]
+struct Switch {
+    /// Where its row of `rows` begins, and its groups of ports in `groups`.
+    row: u32,
+    groups: u32,
+}
+
 /// Shortest paths from every switch to every host.
+///
+/// A switch has few groups of ports that lead anywhere, and many switches have the same group, by number, for each
+/// rack: all edge switches of a fat-tree, all aggregation switches of a pod, all cores. So the row of numbers is
+/// kept once for all of them, and what a packet looks at stays in a core's own cache however many hosts there are.
 #[derive(Clone, Debug)]
 pub struct Routes {
     hosts: u32,
-    /// Number of switches with hosts ("racks").
-    racks: u32,
-    /// Rack of each host, and the port from its switch to it.
+    /// The switch of each host, and the port from there to it.
     host: Vec<(u32, u32)>,
-    /// For switch s and rack r at `s * racks + r`: a slice of `ports`; empty
-    /// where the switch is the rack's own.
+    switches: Vec<Switch>,
+    /// Rows of numbers of groups, a number for each switch up to the last that has hosts.
+    rows: Vec<u16>,
+    /// Slices of `ports`.
     groups: Vec<Group>,
     ports: Vec<u32>,
-    /// Links from each rack's switch to each other rack's, the largest with
-    /// its racks; `None` with a single rack.
+    /// Two switches with hosts that are farthest apart; `None` where there is one.
     farthest: Option<(u32, u32)>,
 }
 
 impl Routes {
     /// Shortest paths by breadth-first search from each rack's switch.
     pub fn new(hosts: u32, switches: usize, links: &[Link], switch_of: &[Node]) -> Self {
-        let mut rack_of_switch = vec![None; switches];
-        let mut rack_switches = Vec::new();
-        let mut host = vec![(0, 0); hosts as usize];
-        for (h, &node) in switch_of.iter().enumerate() {
-            let switch = (node - hosts) as usize;
-            let rack = *rack_of_switch[switch].get_or_insert_with(|| {
-                rack_switches.push(switch);
-                rack_switches.len() as u32 - 1
-            });
-            host[h].0 = rack;
+        let mut host: Vec<_> = switch_of.iter().map(|node| (node - hosts, 0)).collect();
+        let mut has_hosts = vec![false; switches];
+        let mut racks = Vec::new();
+        for &(switch, _) in &host {
+            if !std::mem::replace(&mut has_hosts[switch as usize], true) {
+                racks.push(switch as usize);
+            }
         }
+        let numbered = racks.iter().max().map_or(0, |last| last + 1);
         let mut outgoing = vec![Vec::new(); switches];
         for (port, link) in links.iter().enumerate().filter(|(_, l)| l.from >= hosts) {
             match link.to.checked_sub(hosts) {
@@ -126,11 +135,17 @@ impl Routes {
                 None => host[link.to as usize].1 = port as u32,
             }
         }
-        let racks = rack_switches.len();
-        let mut groups = vec![Group { first: 0, count: 0 }; switches * racks];
-        let mut ports = Vec::new();
+        // Nobody looks at the number of a switch without hosts, or of the switch itself.
+        let row = vec![0; numbered];
+        let mut found = vec![
+            Found {
+                row,
+                ..Found::default()
+            };
+            switches
+        ];
         let mut farthest = (0, None);
-        for (rack, &root) in rack_switches.iter().enumerate() {
+        for &root in &racks {
             // All links are full duplex, so distances from the root are those to it.
             let mut distance = vec![u32::MAX; switches];
             distance[root] = 0;
@@ -144,38 +159,54 @@ impl Routes {
                 }
             }
             for (s, out) in outgoing.iter().enumerate().filter(|(s, _)| *s != root) {
-                let first = ports.len() as u32;
                 let nearer = out.iter().filter(|(_, to)| {
                     distance[*to] != u32::MAX && distance[*to] + 1 == distance[s]
                 });
-                ports.extend(nearer.map(|(port, _)| port));
-                let count = ports.len() as u32 - first;
-                groups[s * racks + rack] = Group { first, count };
+                found[s].add(root, nearer.map(|(port, _)| *port).collect());
             }
-            for (other, &s) in rack_switches.iter().enumerate() {
+            for &s in &racks {
                 if distance[s] != u32::MAX && distance[s] > farthest.0 {
-                    farthest = (distance[s], Some((other as u32, rack as u32)));
+                    farthest = (distance[s], Some((s as u32, root as u32)));
                 }
             }
         }
-        let racks = racks as u32;
-        Routes {
+        let mut routes = Routes {
             hosts,
-            racks,
             host,
-            groups,
-            ports,
+            switches: Vec::with_capacity(switches),
+            rows: Vec::new(),
+            groups: Vec::new(),
+            ports: Vec::new(),
             farthest: farthest.1,
+        };
+        let mut rows = HashMap::new();
+        for Found { row, groups, .. } in found {
+            let numbers = &mut routes.rows;
+            let row = *rows.entry(row).or_insert_with_key(|row| {
+                numbers.extend(row);
+                (numbers.len() - row.len()) as u32
+            });
+            let first_group = routes.groups.len() as u32;
+            for ports in groups {
+                let (first, count) = (routes.ports.len() as u32, ports.len() as u32);
+                routes.groups.push(Group { first, count });
+                routes.ports.extend(ports);
+            }
+            let groups = first_group;
+            routes.switches.push(Switch { row, groups });
         }
+        routes
     }
 
     /// The port of switch `switch` that leads to host `dst`.
     #[inline(always)]
     pub fn next_port(&self, switch: u32, dst: u16, hash: u32, router: &mut Router) -> u32 {
-        let (rack, down) = *at(&self.host, u32::from(dst));
-        let Group { first, count } = *at(&self.groups, switch * self.racks + rack);
+        let (last, down) = *at(&self.host, u32::from(dst));
+        if last == switch {
+            return down;
+        }
+        let Group { first, count } = self.group(switch, last);
         let chosen = match count {
-            0 => return down,
             1 => 0,
             _ => router.choose(&Choice {
                 switch,
@@ -187,6 +218,20 @@ impl Routes {
         *at(&self.ports, first + chosen)
     }
 
+    /// The port of switch `switch` that leads to host `dst` under ECMP; likely enough to prepare for under any rule.
+    #[inline(always)]
+    pub fn likely_port(&self, switch: u32, dst: u16, hash: u32) -> u32 {
+        self.next_port(switch, dst, hash, &mut Router::Ecmp(ecmp::Ecmp))
+    }
+
+    /// The ports of switch `switch` toward another one that has hosts.
+    #[inline(always)]
+    fn group(&self, switch: u32, last: u32) -> Group {
+        let Switch { row, groups } = *at(&self.switches, switch);
+        let number = *at(&self.rows, row + last);
+        *at(&self.groups, groups + u32::from(number))
+    }
+
     /// The port that leads from its switch to host `dst`.
     pub fn to_host(&self, dst: Node) -> u32 {
         self.host[dst as usize].1
@@ -194,8 +239,11 @@ impl Routes {
 
     /// The ports of switch `switch` on shortest paths to the switch of host `dst`; none there.
     pub fn toward(&self, switch: u32, dst: Node) -> &[u32] {
-        let rack = self.host[dst as usize].0;
-        let Group { first, count } = self.groups[(switch * self.racks + rack) as usize];
+        let last = self.host[dst as usize].0;
+        if switch == last {
+            return &[];
+        }
+        let Group { first, count } = self.group(switch, last);
         &self.ports[first as usize..(first + count) as usize]
     }
 
@@ -205,17 +253,12 @@ impl Routes {
         let mut path = vec![(fabric.nics[src as usize], 1)];
         // The switches on shortest paths at this distance, the path's own first.
         let mut switches = vec![fabric.switch_of[src as usize] - self.hosts];
-        let (rack, down) = self.host[dst as usize];
         loop {
-            let group = |s: u32| self.groups[(s * self.racks + rack) as usize];
-            if group(switches[0]).count == 0 {
-                path.push((down, 1));
+            if self.toward(switches[0], dst).is_empty() {
+                path.push((self.to_host(dst), 1));
                 return path;
             }
-            let ports = switches.iter().flat_map(|&s| {
-                let Group { first, count } = group(s);
-                &self.ports[first as usize..(first + count) as usize]
-            });
+            let ports = switches.iter().flat_map(|&s| self.toward(s, dst));
             let ports: Vec<u32> = ports.copied().collect();
             path.push((ports[0], ports.len() as u32));
             let mut next = Vec::new();
@@ -231,7 +274,7 @@ impl Routes {
 
     /// The links of a path between two hosts that are farthest apart.
     pub fn longest_path(&self, fabric: &Fabric) -> Vec<u32> {
-        let host_in = |rack| self.host.iter().position(|h| h.0 == rack).unwrap_or(0) as Node;
+        let host_in = |switch| self.host.iter().position(|h| h.0 == switch).unwrap_or(0) as Node;
         let (src, dst) = match self.farthest {
             Some((a, b)) => (host_in(a), host_in(b)),
             None => (0, self.hosts - 1),
@@ -240,5 +283,26 @@ impl Routes {
             .into_iter()
             .map(|(link, _)| link)
             .collect()
+    }
+}
+
+/// The ports of one switch, as they are found.
+#[derive(Clone, Default)]
+struct Found {
+    /// The number of the group for each switch.
+    row: Vec<u16>,
+    groups: Vec<Vec<u32>>,
+    numbers: HashMap<Vec<u32>, u16>,
+}
+
+impl Found {
+    /// The ports toward switch `last`.
+    fn add(&mut self, last: usize, ports: Vec<u32>) {
+        let groups = &mut self.groups;
+        let number = self.numbers.entry(ports).or_insert_with_key(|ports| {
+            groups.push(ports.clone());
+            (groups.len() - 1) as u16
+        });
+        self.row[last] = *number;
     }
 }
