@@ -358,10 +358,10 @@ impl Port {
         if choosing.late {
             choosing.catch_up(wire, now, slab, events);
             if wire.busy_until <= now.ps() {
-                return match wire.direct {
-                    true => self.send(now.ps(), now.ps(), id, bytes, slab, events),
-                    false => choosing.pass(wire, now, id, slab, events),
-                };
+                if wire.direct {
+                    return self.send(now.ps(), now.ps(), id, bytes, slab, events);
+                }
+                return choosing.pass(wire, now, id, slab, events);
             }
         }
         choosing.accept(wire, now, id, slab, events, evicted)
