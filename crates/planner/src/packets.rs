@@ -240,7 +240,7 @@ fn rows(spec: &Spec, flows: impl Iterator<Item = Arrival>) -> Result<Vec<RowOfFl
         Ok(RowOfFlow {
             start: Time::ZERO + start,
             // As `integers(0, SENDERS)` scales them, of which there are a power of two.
-            src: (u64::from(word) * u64::from(SENDERS) >> 32) as u32,
+            src: ((u64::from(word) * u64::from(SENDERS)) >> 32) as u32,
             dst: SENDERS,
             size: Bytes::new(flow.size_bytes as u64),
             class: flow.class,
