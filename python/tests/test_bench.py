@@ -152,7 +152,11 @@ def test_the_cost_of_a_study_by_hand(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("area", "given", "error"),
     [
-        ("speed", {}, "bench: 'speed' is not an area; known: packet, scale, points, bigswitch, model"),
+        (
+            "speed",
+            {},
+            "bench: 'speed' is not an area; known: packet, scale, points, bigswitch, model",
+        ),
         ("packet", {"quick": True}, "quick: has no meaning for packet, only for scale"),
         ("scale", {"flows": 5}, "flows: has no meaning for scale, only for packet and model"),
         ("scale", {"runs": 0}, "runs: 0 is not at least 1"),
