@@ -266,15 +266,22 @@ def test_kill_and_go_on(scenario: Path, tmp_path: Path) -> None:
     sweep.sweep(value, out=tmp_path / "whole")
     draw = random.Random(1)
     out = tmp_path / "killed"
+    there: set[str] = set()
+    start = time.monotonic()
+    subprocess.run([sys.executable, "-c", "from fctlab import sweep"], check=True)
+    begun_s = time.monotonic() - start
     for _ in range(20):
         arguments = [sys.executable, "-c", SLOW, json.dumps(value), str(out)]
         process = subprocess.Popen(arguments)
-        time.sleep(draw.uniform(0.4, 1.0))
+        time.sleep(begun_s + draw.uniform(-0.1, 0.6))
         process.send_signal(signal.SIGKILL)
         process.wait()
         if (out / "store").exists():
             there = PointStore(out / "store").names()
             assert not list(PointStore(out / "store").damaged())
+    assert there, "no process lived long enough to keep a point"
+    # As if the last one had been killed while it wrote its tables.
+    (out / ".fctlab-draft").write_text("half")
     found = sweep.sweep(value, out=out)
     assert found.computed == len(found.runs) - len(there)
     assert contents(out / "store") == contents(tmp_path / "whole" / "store")

@@ -23,7 +23,7 @@ from plotly.offline import get_plotlyjs
 from fctlab import _native
 from fctlab.errors import SpecError
 from fctlab.report.charts import Chart, Choice, Series
-from fctlab.results.plots import COLOURS
+from fctlab.results.colours import COLOURS
 from fctlab.tables import Line, Part, Table
 
 MARK = '<meta name="generator" content="fctlab">'

@@ -160,7 +160,8 @@ def _lines(found: pl.DataFrame, path: str, title: str) -> Figure:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    from fctlab.results.plots import COLOURS, STYLE
+    from fctlab.results.colours import COLOURS
+    from fctlab.results.plots import STYLE
 
     classes = found["class"].unique(maintain_order=True).to_list()
     with rc_context(STYLE):
