@@ -20,7 +20,9 @@ import pytest
 import fctlab
 from fctlab import SpecError, sweep
 from fctlab.results.points import PointStore
-from fctlab.sweep import dry_run, grid
+from fctlab.sweep import dry_run, grid, words
+from fctlab.sweep.saved import Saved
+from fctlab.tables import Line
 
 from .conftest import SCENARIOS, SMALL, Program
 
@@ -54,6 +56,14 @@ def test_the_sweep_of_the_page_can_be_run(tmp_path: Path) -> None:
     assert grid.read(file).name == "marking"
     found = dry_run(file)
     assert (found.cells, found.points) == (4 * 2 * 2, 4 * 2 * 2 * 2 * 5)
+
+
+@pytest.mark.parametrize("file", SCENARIOS.glob("sweeps/*.toml"), ids=lambda file: file.stem)
+def test_every_ready_made_sweep_can_be_run(file: Path) -> None:
+    read = grid.read(file)
+    found = dry_run(file)
+    assert found.cells == len(read.cells) > 1
+    assert found.most_points >= found.points > found.cells
 
 
 def test_every_combination_is_a_cell(scenario: Path) -> None:
@@ -330,6 +340,20 @@ def test_a_narrow_rule_stops_where_it_is_narrow(scenario: Path, tmp_path: Path) 
     again = sweep.sweep(value, out=tmp_path / "out")
     assert again.decisions == found.decisions
     assert again.computed == 0
+
+
+def test_a_rule_tells_what_it_saves(scenario: Path, tmp_path: Path) -> None:
+    until = {"metric": "small.p99_slowdown", "against": "dctcp", "ci": "10%"}
+    value = tables(scenario, until=until, max_seeds=60)
+    value["loads"] = [0.1, 0.8]
+    del value["seeds"]
+    found = sweep.sweep(value, out=tmp_path / "out")
+    seeds = [each.found.seeds for each in found.decisions if each.found]
+    assert len(seeds) == 2 and min(seeds) < max(seeds)
+    last = words.decisions(Saved.of(found.report, "out"), 100)[-1]
+    assert isinstance(last, Line)
+    same = 2 * max(seeds)
+    assert last.text == f"{sum(seeds)} seeds; {same} if all had as many as the one that takes most"
 
 
 def test_what_stays_open_has_a_price(scenario: Path, tmp_path: Path) -> None:

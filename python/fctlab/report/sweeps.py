@@ -95,11 +95,11 @@ def _facts(found: Saved) -> list[tuple[str, str]]:
     seeds = sorted({row["seeds"] for row in found.summary})
     several = f"{seeds[0]:,}" if len(seeds) == 1 else f"{seeds[0]:,} to {seeds[-1]:,}"
     base = " (ratios are to the first)" if len(found.schemes) > 1 else ""
-    left_out = found.left_out
+    left_out, cells = found.left_out, len(found.cells)
     return [
         *([("schemes", ", ".join(found.schemes) + base)] if found.schemes else []),
         *((axis, _values(found, axis)) for axis in found.axes),
-        ("points", f"{len(found.points):,} in {len(found.cells):,} cells"),
+        ("points", f"{len(found.points):,} in {cells:,} cell{'s'[: cells > 1]}"),
         ("seeds", f"{several} of each cell" + (" and scheme" if found.schemes else "")),
         *([("not shown", f"{left_out:,} points of other kinds")] if left_out else []),
     ]

@@ -89,7 +89,17 @@ def decisions(found: Saved, most_rows: int) -> list[Part]:
     )
     for each in found.decisions:
         table.add(*_decision(found, each))
-    return cut(table, most_rows, SWEEP_FILE)
+    return [*cut(table, most_rows, SWEEP_FILE), *_saved(found)]
+
+
+def _saved(found: Saved) -> list[Part]:
+    """How many seeds the rule saves beside one number for all."""
+    seeds = [each.found.seeds for each in found.decisions if each.found]
+    if not seeds or min(seeds) == max(seeds):
+        return []
+    same = len(seeds) * max(seeds)
+    told = f"{sum(seeds):,} seeds; {same:,} if all had as many as the one that takes most"
+    return [Line(told, soft=True)]
 
 
 def _decision(found: Saved, each: Decision) -> list[str]:
