@@ -16,7 +16,7 @@ from fctlab import bench
 from fctlab.cli.app import app
 from fctlab.errors import SpecError
 from fctlab.slo import fit, planning
-from fctlab.slo.types import Capacity, Target, Weighting
+from fctlab.slo.types import Capacity, Strategy, Target, Weighting
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
@@ -480,6 +480,17 @@ def test_numbers_that_are_none_are_named(value: float) -> None:
     changed["classes"][1]["load"] = value
     with pytest.raises(SpecError, match=rf"^classes\[1\].load: {value} is not a finite number$"):
         planning.load(changed)
+
+
+def test_provision_finds_the_same_without_intervals() -> None:
+    strategies: tuple[Strategy, ...] = ("fifo", "static", "weights")
+    whole, quick = (
+        planning.provision(spec(), strategies, precision=0.2, intervals=intervals)
+        for intervals in (True, False)
+    )
+    for row, other in zip(whole.strategies, quick.strategies, strict=True):
+        assert row.capacity_bps == other.capacity_bps and row.weights == other.weights
+        assert row.tried > other.tried and other.capacity_ci95 == (None, None)
 
 
 def test_provision_has_an_interval() -> None:

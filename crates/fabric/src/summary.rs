@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use crate::records::Record;
 
-/// Upper ends of the size classes in bytes, inclusive.
-const SIZE_CLASSES: [(&str, u64); 3] = [
+/// Size classes by name, with their upper ends in bytes, inclusive.
+pub const SIZE_CLASSES: [(&str, u64); 3] = [
     ("small", 100_000),
     ("medium", 10_000_000),
     ("large", u64::MAX),

@@ -50,6 +50,7 @@ enum Question {
         spec: Value,
         strategies: Option<Vec<Strategy>>,
         precision: Option<f64>,
+        intervals: Option<bool>,
         #[serde(default)]
         limit: Limit,
     },
@@ -178,6 +179,7 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
             spec,
             strategies,
             precision,
+            intervals,
             limit,
         } => {
             let spec = read(&spec)?;
@@ -189,7 +191,14 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
             }
             let classes = spec.classes()?;
             let most = limit.flows(MOST_FLOWS, &classes, strategies.len());
-            let (found, fewer) = provision(&spec, &strategies, precision, most, meter)?;
+            let (found, fewer) = provision(
+                &spec,
+                &strategies,
+                precision,
+                most,
+                intervals.unwrap_or(true),
+                meter,
+            )?;
             // Of the slowest link that all classes share, where the model is farthest off.
             let shared = found.iter().filter(|p| p.strategy != Strategy::Static);
             let slowest = shared.filter_map(|p| p.capacity_bps);

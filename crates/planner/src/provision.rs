@@ -71,7 +71,8 @@ pub struct Provision {
 }
 
 /// Finds the least capacity of each of `strategies`; `precision` is how many
-/// flows stand behind each SLI, in multiples of the least that it takes. Also returns what to say of flows
+/// flows stand behind each SLI, in multiples of the least that it takes; `intervals` says whether to find those
+/// of the capacities, which takes about as long as FIFO's capacity itself. Also returns what to say of flows
 /// that are fewer, as no more than `most_flows` may run at once.
 ///
 /// # Errors
@@ -82,6 +83,7 @@ pub fn provision(
     strategies: &[Strategy],
     precision: f64,
     most_flows: u64,
+    intervals: bool,
     meter: &Meter,
 ) -> Result<(Vec<Provision>, Option<String>), SpecError> {
     let classes = spec.classes()?;
@@ -110,7 +112,7 @@ pub fn provision(
     let base = Candidate::of(spec, &classes);
     let each = strategies.par_iter().map(|&strategy| {
         if strategy == Strategy::Static {
-            return each_alone(&base, &own, meter);
+            return each_alone(&base, &own, intervals, meter);
         }
         let mut warm: Option<Vec<f64>> = None;
         let mut balance = Balance::of(classes.len());
@@ -149,7 +151,9 @@ pub fn provision(
             (Strategy::Priority, _) => shared(&base, Sharing::Priority),
             _ => shared(&base, Sharing::One),
         };
-        found.find_interval(&served, needed, &flows, meter);
+        if intervals {
+            found.find_interval(&served, needed, &flows, meter);
+        }
         found
     });
     Ok((each.collect(), fewer))
@@ -231,7 +235,7 @@ impl Provision {
 }
 
 /// The sum of what each class needs on a link of its own.
-fn each_alone(base: &Candidate, own: &[Flows], meter: &Meter) -> Provision {
+fn each_alone(base: &Candidate, own: &[Flows], intervals: bool, meter: &Meter) -> Provision {
     let alone = |(k, flows): (usize, &Flows)| {
         let mut candidate = shared(base, Sharing::One);
         candidate.classes = &base.classes[k..=k];
@@ -243,7 +247,9 @@ fn each_alone(base: &Candidate, own: &[Flows], meter: &Meter) -> Provision {
         let offered = class.rate_bps;
         let needed = offered * class.wire.per_byte;
         let mut found = least(Strategy::Static, (offered, needed), &mut meets, meter);
-        found.find_interval(&candidate, needed, flows, meter);
+        if intervals {
+            found.find_interval(&candidate, needed, flows, meter);
+        }
         found
     };
     let found: Vec<Provision> = own.par_iter().enumerate().map(alone).collect();

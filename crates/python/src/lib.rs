@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use fctlab_core::spec;
 use fctlab_fabric::disciplines::mappings::{Histogram, MappingPolicy};
 use fctlab_fabric::scenario::{self, Format};
+use fctlab_fabric::summary::SIZE_CLASSES;
 use fctlab_workload::SizesSpec;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -29,8 +30,8 @@ use crate::errors::{guarded, spec_error, value};
 mod _native {
     #[pymodule_export]
     use super::{
-        bigswitch, build_profile, catalog, map_values, parse, schema, size_distribution, sources,
-        version, with_scheme,
+        bigswitch, build_profile, catalog, map_values, parse, schema, size_classes,
+        size_distribution, sources, version, with_scheme,
     };
     #[pymodule_export]
     use crate::planning::{judge, model_flows, packets, planning};
@@ -114,6 +115,14 @@ fn schema() -> PyResult<String> {
 #[pyfunction]
 fn catalog() -> PyResult<String> {
     guarded(|| Ok(scenario::catalog().to_string()))
+}
+
+/// Size classes of summaries, by name, with the largest size in bytes; null where there is none.
+#[pyfunction]
+fn size_classes() -> Vec<(&'static str, Option<u64>)> {
+    let each = SIZE_CLASSES.into_iter();
+    each.map(|(name, end)| (name, (end < u64::MAX).then_some(end)))
+        .collect()
 }
 
 /// A workload's flow sizes: `{"sizes_bytes", "probabilities", "interpolation", "mean_bytes"}`.

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fctlab import intervals
 from fctlab.formats import count
 from fctlab.report.charts import Series, rounded
-from fctlab.results.words import MEDIUM_BYTES, SMALL_BYTES
+from fctlab.results.words import LARGEST_BYTES
 
 BINS_PER_DECADE = 100
 """Of a time or a slowdown: 2.3% wide."""
@@ -52,8 +52,9 @@ class Curve:
 
 def _size_class() -> pl.Expr:
     size = pl.col("size_bytes")
-    small = pl.when(size <= SMALL_BYTES).then(pl.lit("small"))
-    return small.when(size <= MEDIUM_BYTES).then(pl.lit("medium")).otherwise(pl.lit("large"))
+    classes = LARGEST_BYTES.items()
+    fits = [pl.when(size <= end).then(pl.lit(name)) for name, end in classes if end is not None]
+    return pl.coalesce(*fits, *(pl.lit(name) for name, end in classes if end is None))
 
 
 def distributions(curves: Sequence[Curve], traffic: Sequence[str]) -> list[Series]:

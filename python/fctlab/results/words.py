@@ -6,19 +6,26 @@ from typing import Any
 
 import polars as pl
 
+from fctlab import _native
 from fctlab.formats import count, plain, seconds
 from fctlab.results.comparison import Comparison
 from fctlab.results.result import Result
 from fctlab.tables import Column, Line, Part, Table, numbers
 
-SMALL_BYTES, MEDIUM_BYTES = 100_000, 10_000_000
-"""The largest flows of two size classes, as the engine's summary has them."""
-SIZE_CLASSES = {
-    "all": "all",
-    "small": "small <= 100 KB",
-    "medium": "medium <= 10 MB",
-    "large": "large > 10 MB",
-}
+LARGEST_BYTES = dict(_native.size_classes())
+"""The largest flow of each size class; None where there is none."""
+
+
+def _size_class(name: str, largest: int | None) -> str:
+    """Such as ``small <= 100 KB``."""
+    sign, end = "<=", largest
+    if end is None:
+        sign, end = ">", max(filter(None, LARGEST_BYTES.values()))
+    return f"{name} {sign} {end / 1e6:g} MB" if end >= 1e6 else f"{name} {sign} {end / 1e3:g} KB"
+
+
+SIZE_CLASSES = {"all": "all", **{k: _size_class(k, v) for k, v in LARGEST_BYTES.items()}}
+"""Size classes as tables call them."""
 
 
 def result(found: Result) -> list[Part]:

@@ -131,11 +131,11 @@ def least_links(
     spec: dict[str, Any], precision: float, told: Told = deaf
 ) -> dict[str, float] | None:
     """Strategy -> bits per second; nothing where one has none."""
-    found = planning.provision(spec, STRATEGIES, precision=precision, told=told).strategies
+    found = planning.provision(spec, STRATEGIES, precision=precision, intervals=False, told=told)
     least: dict[str, float] = {
-        row.strategy: row.capacity_bps for row in found if row.capacity_bps is not None
+        row.strategy: row.capacity_bps for row in found.strategies if row.capacity_bps is not None
     }
-    return least if len(least) == len(found) else None
+    return least if len(least) == len(found.strategies) else None
 
 
 def scenarios(lab: Lab, classes: int) -> list[Scenario]:

@@ -249,7 +249,8 @@ def measured(
     spec: dict[str, Any], factor: float, most_flows: int, most_judged: int, told: Told = deaf
 ) -> dict[str, Any] | None:
     """What `Trial` has beside its number and factor."""
-    (found,) = planning.provision(spec, ["weights"], precision=PRECISION, told=told).strategies
+    told_of = planning.provision(spec, ["weights"], precision=PRECISION, intervals=False, told=told)
+    (found,) = told_of.strategies
     least = found.capacity_bps
     if least is None or found.load is None or found.weights is None:
         return None
