@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -67,14 +66,15 @@ def read(text: str, file: Path) -> str:
     return value
 
 
-def lower(limit: int, to: int) -> None:
-    """Lower a limit of this process."""
-    _, hard = resource.getrlimit(limit)
-    resource.setrlimit(limit, (to if hard == resource.RLIM_INFINITY else min(to, hard), hard))
-
-
 def main() -> None:
     """The process: text on standard input; its value, or what is wrong, on standard output."""
+    # Not on every system, and nobody needs it who only imports this module.
+    import resource
+
+    def lower(limit: int, to: int) -> None:
+        _, hard = resource.getrlimit(limit)
+        resource.setrlimit(limit, (to if hard == resource.RLIM_INFINITY else min(to, hard), hard))
+
     lower(resource.RLIMIT_CORE, 0)
     if sys.platform == "linux":
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
