@@ -264,8 +264,12 @@ def plan(found: Plan) -> list[Part]:
     """Weights, what they achieve, and what would break them."""
     made = found.plan
     names = [c.name for c in made.classes]
-    word = "every SLO is met" if made.success else "found no weights that meet every SLO"
-    lines = [f"{word} ({made.verdict}); the worst is {made.binding}{margin(made)}"]
+    word = "found no weights that meet every SLO"
+    if made.success:
+        word = "every SLO is met"
+        if made.verdict == "undecided":
+            word = "every value is within its SLO, and undecided whether that holds for other flows"
+    lines = [f"{word}; the worst is {made.binding}{margin(made)}"]
     for name, ended in (("algorithm 1", made.algorithm_1), ("search", made.search)):
         weights = ", ".join(f"{n} {w:.3f}" for n, w in zip(names, ended.weights, strict=True))
         after = f"after {ended.rounds} rounds ({weights})"
