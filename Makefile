@@ -33,6 +33,7 @@ test: $(INSTALLED) tools
 	$(BIN)/lint-imports --no-cache > /dev/null || $(BIN)/lint-imports --no-cache
 	cargo fmt --check
 	cargo clippy --workspace --all-targets -- -D warnings
+	$(MAKE) --no-print-directory docs
 	cargo test --release --workspace
 	$(BIN)/pytest --numprocesses auto --dist loadgroup
 

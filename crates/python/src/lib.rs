@@ -3,7 +3,7 @@
 //! A thin shim. Scenarios and reports cross as JSON text. Flows leave as an Arrow
 //! stream that nobody copies, and come in as Arrow IPC, which is read without
 //! unsafe code. The interpreter is released while an engine
-//! runs ([`calls`]), and the thread that called listens to Ctrl-C.
+//! runs (`calls`), and the thread that called listens to Ctrl-C.
 
 mod calls;
 mod errors;

@@ -1,8 +1,8 @@
 //! The law of a congestion control: how flows react to what they hear.
 //!
-//! A law is one file: its keys with their units and checks ([`LawPart`]), and what its flows do. The paper's
+//! A law is one file: its keys with their units and checks (`LawPart`), and what its flows do. The paper's
 //! flows follow one rate ([`rate`]); those of the others have windows (`window`), each of which
-//! reacts to its own ACKs ([`Reacts`]). Adding a law is one file and two lines below.
+//! reacts to its own ACKs (`Reacts`). Adding a law is one file and two lines below.
 //!
 //! All laws' keys stand side by side in one table. A key that a law does not know has to be what it is where
 //! it says nothing: the [`Default`] of the laws that do.
