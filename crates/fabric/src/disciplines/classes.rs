@@ -64,7 +64,7 @@ impl Classes {
 
     fn pop(&mut self, class: usize) -> Option<Packet> {
         let packet = match &mut self.0[class] {
-            ClassQueue::Fifo(queue) => return queue.pop(), // Here all classes are.
+            ClassQueue::Fifo(queue) => return queue.pop(), // So are all others, and nothing else learns of it.
             ClassQueue::Fq(queue) => queue.dequeue(),
         }?;
         for (other, queue) in self.0.iter_mut().enumerate() {
@@ -80,7 +80,7 @@ impl Classes {
     /// A packet goes by that finds nothing waiting.
     fn pass(&mut self, class: usize, packet: &mut Packet, now: Time) {
         if let ClassQueue::Fifo(_) = self.0[class] {
-            return; // Here all classes are.
+            return; // So are all others, and nothing else learns of it.
         }
         self.push(*packet, now);
         if let Some(left) = self.pop(class) {

@@ -139,10 +139,10 @@ impl<'a, P: Probe> Engine<'a, P> {
             };
             let mut port =
                 Port::of(spec, fabric, number, &settings.scale).map_err(|e| e.under(key))?;
+            // Telemetry is written, and recorders are told, when a transmission starts.
             if settings.telemetry && !nic {
                 port.write_telemetry(link.rate);
-            }
-            if !P::FULL && !nic {
+            } else if !P::FULL && !nic {
                 port.choose_late();
             }
             Ok(port)

@@ -249,8 +249,8 @@ impl Port {
         limits.telemetry_rate = rate.bps();
     }
 
-    /// From now on nobody asks a choosing port when a transmission ends, and it is no event. Not for a port that
-    /// writes telemetry, which only runs do that are looked into.
+    /// From now on the end of a choosing port's transmission is no event. Not for a port that writes telemetry or
+    /// is recorded: somebody is told when a transmission starts.
     pub fn choose_late(&mut self) {
         if let Half::Choosing(choosing) = &mut self.half
             && choosing.schedule.is_none()

@@ -180,19 +180,21 @@ impl Routes {
             farthest: farthest.1,
         };
         let mut rows = HashMap::new();
-        for Found { row, groups, .. } in found {
+        for Found {
+            row, groups: found, ..
+        } in found
+        {
             let numbers = &mut routes.rows;
             let row = *rows.entry(row).or_insert_with_key(|row| {
                 numbers.extend(row);
                 (numbers.len() - row.len()) as u32
             });
-            let first_group = routes.groups.len() as u32;
-            for ports in groups {
+            let groups = routes.groups.len() as u32;
+            for ports in found {
                 let (first, count) = (routes.ports.len() as u32, ports.len() as u32);
                 routes.groups.push(Group { first, count });
                 routes.ports.extend(ports);
             }
-            let groups = first_group;
             routes.switches.push(Switch { row, groups });
         }
         routes
