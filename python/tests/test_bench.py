@@ -42,7 +42,9 @@ INSTRUCTIONS_PER_HOP = {"dctcp": 255, "pfabric": 395}
 def test_a_packet_hop_takes_no_more_instructions(scheme: str) -> None:
     if shutil.which("valgrind") is None:
         pytest.skip("valgrind is not installed")
-    found = packet.instructions(scheme, engine.reference().with_scheme(scheme), say=print)
+    found = packet.instructions(
+        f"packet.{scheme}", engine.reference().with_scheme(scheme), say=print
+    )
     assert found[0]["value"] < 1.02 * INSTRUCTIONS_PER_HOP[scheme]
 
 

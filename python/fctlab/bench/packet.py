@@ -40,7 +40,7 @@ def measure(flows: int | None, runs: int, say: Callable[[str], None]) -> list[di
     for scheme in SCHEMES:
         scenario = measured.with_scheme(scheme)
         found += _speed(scheme, scenario, runs, say)
-        found += instructions(scheme, scenario, say)
+        found += instructions(f"packet.{scheme}", scenario, say)
     found.append(_memory(measured, say))
     return found
 
@@ -74,14 +74,18 @@ def _speed(
     ]
 
 
-def instructions(
-    scheme: str, scenario: Scenario, say: Callable[[str], None]
-) -> list[dict[str, Any]]:
-    """Instructions per packet-hop: between two runs of different length, so start-up cancels."""
+def instructions(name: str, scenario: Scenario, say: Callable[[str], None]) -> list[dict[str, Any]]:
+    """Instructions per packet-hop: between two runs of different length, so start-up cancels.
+
+    Args:
+        name: of what runs, such as ``"packet.dctcp"``.
+        scenario: that runs.
+        say: told what is going on.
+    """
     if shutil.which("valgrind") is None:
-        say(f"{scheme}: valgrind is not installed, so instructions are not counted")
+        say(f"{name}: valgrind is not installed, so instructions are not counted")
         return []
-    say(f"{scheme}: counting instructions")
+    say(f"{name}: counting instructions")
     tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
     few = min(FLOWS_UNDER_CALLGRIND, scenario.resolve()["traffic"]["flows"])
     counted, hops = [], []
@@ -93,7 +97,7 @@ def instructions(
         hops.append(report["counters"]["packet_hops"])
     return [
         {
-            "name": f"packet.{scheme}.instructions_per_hop",
+            "name": f"{name}.instructions_per_hop",
             "value": (counted[1] - counted[0]) / (hops[1] - hops[0]),
             "unit": "instructions",
             "note": f"callgrind, {2 * few} flows less {few}: {hops[1] - hops[0]:,} packet-hops",

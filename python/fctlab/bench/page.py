@@ -152,11 +152,21 @@ def _ports(found: Mapping[str, float]) -> str:
             name,
             f"{found[f'scale.{name}.packet_hops_per_cpu_s'] / 1e6:.2f}",
             f"{found[f'scale.{name}.of_fifo']:.2f}",
+            _whole(found.get(f"scale.{name}.instructions_per_hop")),
         )
         for name in names
     )
-    header = ("discipline", "million packet-hops per CPU second", "of FIFO")
+    header = (
+        "discipline",
+        "million packet-hops per CPU second",
+        "of FIFO",
+        "instructions per packet-hop",
+    )
     return _table("Ports that choose", header, rows)
+
+
+def _whole(value: float | None) -> str:
+    return "not counted" if value is None else f"{value:,.0f}"
 
 
 def _cores(found: Mapping[str, float], sizes: list[int]) -> str:

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fctlab.bench import parallel
+from fctlab.bench import packet, parallel
 from fctlab.bench.engine import alone, reference
+from fctlab.formats import rate_bps
 from fctlab.scenario import Scenario
 
 FABRICS: dict[int, dict[str, Any] | None] = {
@@ -47,12 +48,14 @@ class Size:
     """Simulated time on each of them."""
     flows: int
     """Flows through each discipline."""
+    counted: bool
+    """Whether instructions are, which takes as long as all the rest."""
     windows: int
     """In which events are counted."""
 
 
-FULL = Size(hosts=tuple(FABRICS), simulated="4ms", flows=1_000, windows=20)
-QUICK = Size(hosts=(144, 1_024), simulated="200us", flows=20, windows=2)
+FULL = Size(hosts=tuple(FABRICS), simulated="4ms", flows=1_000, counted=True, windows=20)
+QUICK = Size(hosts=(144, 1_024), simulated="200us", flows=20, counted=False, windows=2)
 MANY_FLOWS = 10**9
 """More than start in any of these times."""
 ONE_PACKET = {"kind": "fixed", "size": "1KB"}
@@ -127,10 +130,10 @@ def _fabrics(size: Size, runs: int, say: Callable[[str], None]) -> Iterator[dict
 def _offered(scenario: Scenario) -> float:
     """Full packets that a host sends per second at the scenario's load."""
     resolved = scenario.resolve()
-    gbps = float(resolved["topology"]["host_rate"].removesuffix("Gbps"))
-    packet = resolved["packet"]
-    size = sum(int(packet[key].removesuffix("B")) for key in ("payload", "header"))
-    return float(resolved["traffic"]["load"] * gbps * 1e9 / (8 * size))
+    bps = rate_bps(resolved["topology"]["host_rate"])
+    of_packet = resolved["packet"]
+    size = sum(int(of_packet[key].removesuffix("B")) for key in ("payload", "header"))
+    return float(resolved["traffic"]["load"] * bps / (8 * size))
 
 
 def _idle(scenario: Scenario) -> int:
@@ -160,6 +163,8 @@ def _ports(size: Size, runs: int, say: Callable[[str], None]) -> Iterator[dict[s
             ("of_fifo", speed / fifo, "x", "of the speed with FIFO"),
         )
         yield from _rows(f"scale.{name}", rows)
+    for name, one in ports(size.flows).items() if size.counted else ():
+        yield from packet.instructions(f"scale.{name}", one, say)
 
 
 def ports(flows: int) -> dict[str, Scenario]:
