@@ -152,3 +152,40 @@ def test_queues_that_would_stay_empty_are_left_out_and_told() -> None:
     cuts = found.thresholds_bytes
     assert list(cuts) == sorted(set(cuts)) and len(cuts) + found.empty_queues == 7
     assert found.empty_queues > 0
+
+
+def test_thresholds_that_follow_the_traffic(tmp_path: Path) -> None:
+    def cuts(word: str, queues: int | None = None, **traffic: Any) -> list[int]:
+        discipline: dict[str, Any] = {"kind": "priority", "thresholds": word}
+        if queues is not None:
+            discipline["queues"] = queues
+        scheme = {"preset": "pias", "port": {"discipline": discipline}}
+        of_all = {key: value for key, value in traffic.items() if value is not None}
+        scenario = fctlab.load_scenario(SMALL | {"traffic": of_all, "scheme": scheme})
+        resolved = scenario.resolve()["scheme"]["port"]["discipline"]
+        assert list(resolved) == ["kind", "thresholds"]
+        found: list[int] = resolved["thresholds"]
+        return found
+
+    web: dict[str, Any] = {"workload": "websearch", "load": 0.77, "flows": 100}
+    # Published for the nearest load, solved where nothing is published.
+    assert cuts("workload", **web) == [n * 1460 for n in PUBLISHED["websearch"][0.8]]
+    solved = thresholds.pias("websearch", 0.77)
+    assert cuts("solve", **web) == list(solved.thresholds_bytes)
+    assert cuts("workload", 4, **web) == list(
+        thresholds.pias("websearch", 0.77, 4).thresholds_bytes
+    )
+    hadoop = web | {"workload": "hadoop"}
+    assert cuts("workload", **hadoop) == list(thresholds.pias("hadoop", 0.77).thresholds_bytes)
+    # A trace's own sizes and load.
+    trace = tmp_path / "flows.csv"
+    rows = (f"{i}e-6,{i % 2},2,{(i % 3 + 1) * 400}" for i in range(2000))
+    trace.write_text("\n".join(["start_s,src,dst,size_bytes", *rows]) + "\n")
+    own = cuts("workload", trace=str(trace))
+    assert own == sorted(set(own)) and 0 < len(own) < 8 and own[-1] <= 1200
+    few = tmp_path / "few.csv"
+    few.write_text("start_s,src,dst,size_bytes\n0,0,1,1000\n")
+    with pytest.raises(fctlab.SpecError, match="too few flows to have a load"):
+        cuts("workload", trace=str(few))
+    with pytest.raises(fctlab.SpecError, match=r"queues: 1 is not a whole number in \[2, 16\]"):
+        cuts("solve", 1, **web)

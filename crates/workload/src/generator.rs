@@ -42,6 +42,17 @@ impl Sizes {
         }
     }
 
+    /// The distribution of all flows' sizes.
+    fn distribution(&self) -> Option<SizeDistribution> {
+        match self {
+            Sizes::Drawn(distribution) => Some(distribution.clone()),
+            Sizes::Split { query, parts } => {
+                let sizes: Vec<Bytes> = (0..*parts).map(|i| split(*query, *parts, i)).collect();
+                SizeDistribution::uniform(&sizes)
+            }
+        }
+    }
+
     /// Mean packets of a flow.
     fn mean_packets(&self, format: &PacketFormat) -> f64 {
         let counting = PacketFormat {
@@ -169,6 +180,11 @@ impl Draft {
 }
 
 impl Generator {
+    /// The distribution of its flows' sizes.
+    pub(crate) fn sizes(&self) -> Option<SizeDistribution> {
+        self.sizes.distribution()
+    }
+
     /// The share of its flows of each pair of hosts.
     pub(crate) fn shares(&self, layout: &HostLayout) -> Matrix {
         Matrix::of(layout, |src, to| self.pattern.receivers(src, to))

@@ -50,7 +50,7 @@ pub use arrivals::ArrivalsSpec;
 pub use classes::{ClassSpec, ShareOf};
 pub use demand::{Demand, Matrix};
 pub use patterns::PatternSpec;
-pub use sizes::{SizeDistribution, SizesSpec};
+pub use sizes::{Mixture, SizeDistribution, SizesSpec};
 pub use spacing::Spacing;
 pub use spec::{LoadCounts, TrafficSpec};
 pub use trace::{RowOfFlow, Rows, TraceSource};

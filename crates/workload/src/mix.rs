@@ -6,7 +6,7 @@ use fctlab_core::{PacketFormat, SpecError, Time};
 use crate::classes::Part;
 use crate::demand::Demand;
 use crate::generator::{Draft, Generator};
-use crate::{ClassSpec, Flow, HostLayout, Offered, ShareOf, TrafficSpec};
+use crate::{ClassSpec, Flow, HostLayout, Mixture, Offered, ShareOf, TrafficSpec};
 
 /// All classes of generated traffic.
 #[derive(Debug)]
@@ -118,6 +118,15 @@ impl Mix {
             )
         };
         self.classes.iter().map(demand).collect()
+    }
+
+    /// The distribution of all classes' sizes, while all are active.
+    pub(crate) fn sizes(&self) -> Option<Mixture> {
+        let part = |class: &Class| Some((class.offered.flows_per_s, class.generator.sizes()?));
+        let parts: Option<Vec<_>> = self.classes.iter().map(part).collect();
+        let parts = parts?;
+        let parts: Vec<_> = parts.iter().map(|(flows, sizes)| (*flows, sizes)).collect();
+        Mixture::of(&parts)
     }
 
     /// How many flows are expected to start before `until`; `None` when they never end.

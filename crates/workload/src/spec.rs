@@ -173,6 +173,14 @@ impl TrafficSpec {
         Ok(())
     }
 
+    /// The name of the one workload of all flows, as it is published; `None` of a trace, of several classes
+    /// and of what is not linear between its points.
+    pub fn only_workload(&self) -> Option<&str> {
+        let plain = self.workload.as_ref().filter(|w| w.is_published());
+        let one = self.classes.is_empty() && self.trace.is_none();
+        plain.filter(|_| one).map(SizesSpec::kind)
+    }
+
     /// Checks the keys against each other, writes out every default that does
     /// not depend on the topology (see [`TrafficSpec::resolve_on`]) and makes
     /// file names absolute; relative ones are taken from `base_dir`.

@@ -10,7 +10,7 @@ use crate::demand::Demand;
 use crate::mix::Mix;
 use crate::spec::TrafficSpec;
 use crate::trace::{Summary, Trace};
-use crate::{Flow, HostLayout};
+use crate::{Flow, HostLayout, Mixture, SizeDistribution};
 
 /// Flows in order of start, one at a time.
 ///
@@ -140,6 +140,22 @@ impl Traffic {
         match &self.source {
             Source::Generated(mix) => mix.demands(layout),
             Source::Trace(trace) => trace.1.demand(layout).into_iter().collect(),
+        }
+    }
+
+    /// The distribution of its flows' sizes: what they are drawn from, or those of a trace from here
+    /// to its end, which is read for it. Nothing where there are no flows.
+    ///
+    /// # Errors
+    /// A trace that cannot be read.
+    pub fn sizes(mut self) -> Result<Option<Mixture>, SpecError> {
+        if let Source::Generated(mix) = &self.source {
+            return Ok(mix.sizes());
+        }
+        let sizes: Vec<_> = self.by_ref().map(|flow| flow.size).collect();
+        match self.error {
+            Some(error) => Err(error),
+            None => Ok(SizeDistribution::uniform(&sizes).and_then(|s| Mixture::of(&[(1.0, &s)]))),
         }
     }
 

@@ -7,16 +7,14 @@ use serde::{Deserialize, Serialize};
 use super::text::factor;
 use super::{Bytes, Duration, Rate};
 
-/// A length of data that may be relative to the scenario: bytes, full packets
-/// or bandwidth-delay products of a host link over the base RTT.
+/// A length of data that may be relative to the scenario: a sum of bytes, full packets, bandwidth-delay
+/// products of a host link over the base RTT, and what a link sends in a time (`"8pkt + 0.143bdp"`).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum DataLength {
-    /// So many bytes on the wire.
-    Bytes(Bytes),
-    /// So many full data packets.
-    Packets(f64),
-    /// So many BDPs (host link rate x base RTT, rounded up to full packets).
-    Bdp(f64),
+pub struct DataLength {
+    fixed: Bytes,
+    packets: f64,
+    bdps: f64,
+    time: Duration,
 }
 
 /// By how much a rate grows at a time.
@@ -72,20 +70,60 @@ impl PathScale {
 }
 
 impl DataLength {
-    /// The length in full packets.
-    pub fn packets(self, scale: &PathScale) -> f64 {
-        match self {
-            DataLength::Bytes(b) => b.get() as f64 / scale.packet_bytes as f64,
-            DataLength::Packets(n) => n,
-            DataLength::Bdp(n) => (n * scale.bdp_packets()).ceil(),
+    const NOTHING: Self = DataLength {
+        fixed: Bytes::new(0),
+        packets: 0.0,
+        bdps: 0.0,
+        time: Duration::ZERO,
+    };
+
+    /// So many bytes on the wire.
+    pub const fn of_bytes(bytes: Bytes) -> Self {
+        DataLength {
+            fixed: bytes,
+            ..Self::NOTHING
         }
     }
-    /// The length in bytes on the wire.
-    pub fn bytes(self, scale: &PathScale) -> u64 {
-        match self {
-            DataLength::Bytes(b) => b.get(),
-            other => (other.packets(scale) * scale.packet_bytes as f64).round() as u64,
+    /// So many full data packets.
+    pub const fn of_packets(packets: f64) -> Self {
+        DataLength {
+            packets,
+            ..Self::NOTHING
         }
+    }
+    /// So many BDPs (host link rate x base RTT, rounded up to full packets).
+    pub const fn of_bdps(bdps: f64) -> Self {
+        DataLength {
+            bdps,
+            ..Self::NOTHING
+        }
+    }
+    /// What a link sends in `time`: that of the port in question, a host's where there is none.
+    pub const fn of_time(time: Duration) -> Self {
+        DataLength {
+            time,
+            ..Self::NOTHING
+        }
+    }
+
+    /// The length in full packets, at a host's link.
+    pub fn packets(self, scale: &PathScale) -> f64 {
+        let bytes = self.fixed.get() + scale.host_rate.bytes_in(self.time).get();
+        bytes as f64 / scale.packet_bytes as f64 + self.in_packets(scale)
+    }
+    /// The length in bytes on the wire, at a host's link.
+    pub fn bytes(self, scale: &PathScale) -> u64 {
+        self.bytes_at(scale.host_rate, scale)
+    }
+    /// The length in bytes on the wire, at a link of `rate`.
+    pub fn bytes_at(self, rate: Rate, scale: &PathScale) -> u64 {
+        let whole = (self.in_packets(scale) * scale.packet_bytes as f64).round() as u64;
+        let bytes = self.fixed.get() + rate.bytes_in(self.time).get();
+        bytes.saturating_add(whole)
+    }
+    /// The terms that count packets.
+    fn in_packets(self, scale: &PathScale) -> f64 {
+        self.packets + (self.bdps * scale.bdp_packets()).ceil()
     }
 }
 
@@ -121,20 +159,37 @@ impl RttTime {
 impl std::str::FromStr for DataLength {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let read = factor(text, "pkt")
-            .map(DataLength::Packets)
-            .or_else(|| factor(text, "bdp").map(DataLength::Bdp))
-            .or_else(|| text.parse().ok().map(DataLength::Bytes));
-        read.ok_or_else(|| format!("{text:?} is not {DATA_LENGTH}"))
+        let mut length = DataLength::NOTHING;
+        for term in text.split('+') {
+            if let Some(packets) = factor(term, "pkt") {
+                length.packets += packets;
+            } else if let Some(bdps) = factor(term, "bdp") {
+                length.bdps += bdps;
+            } else if let Ok(bytes) = term.parse::<Bytes>() {
+                length.fixed = Bytes::new(length.fixed.get().saturating_add(bytes.get()));
+            } else if let Ok(time) = term.parse::<Duration>() {
+                length.time = Duration::from_ps(length.time.ps().saturating_add(time.ps()));
+            } else {
+                return Err(format!("{text:?} is not {DATA_LENGTH}"));
+            }
+        }
+        Ok(length)
     }
 }
 impl fmt::Display for DataLength {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DataLength::Bytes(b) => b.fmt(f),
-            DataLength::Packets(n) => write!(f, "{n}pkt"),
-            DataLength::Bdp(n) => write!(f, "{n}bdp"),
+        let relative = |n: f64, unit: &str| (n != 0.0).then(|| format!("{n}{unit}"));
+        let terms = [
+            (self.fixed.get() > 0).then(|| self.fixed.to_string()),
+            relative(self.packets, "pkt"),
+            relative(self.bdps, "bdp"),
+            (self.time > Duration::ZERO).then(|| self.time.to_string()),
+        ];
+        let terms: Vec<String> = terms.into_iter().flatten().collect();
+        if terms.is_empty() {
+            return f.write_str("0B");
         }
+        f.write_str(&terms.join(" + "))
     }
 }
 impl std::str::FromStr for Increase {
@@ -171,13 +226,17 @@ impl fmt::Display for RttTime {
     }
 }
 
-const DATA_LENGTH: &str =
-    "a length of data: write a number with pkt, bdp, B, KB or MB, such as \"14pkt\"";
+const DATA_LENGTH: &str = "a length of data: write a number with pkt, bdp, B, KB or MB, such as \"14pkt\", or a time at the \
+    link's rate, such as \"24us\"; or a sum of them, such as \"8pkt + 0.143bdp\"";
 const INCREASE: &str = "an increase: write a rate, such as \"800Mbps\", or data per base RTT \
     with pkt, bdp, B, KB or MB, such as \"1pkt\"";
 const RTT_TIME: &str = "a time: write a number with rtt, ps, ns, us, ms or s, such as \"3rtt\"";
 
-written_as_text!(DataLength, DATA_LENGTH, "^[0-9.]+ ?(pkt|bdp|B|KB|MB|GB)$");
+written_as_text!(
+    DataLength,
+    DATA_LENGTH,
+    "^ *[0-9.]+ ?(pkt|bdp|B|KB|MB|GB|ps|ns|us|ms|s)( *\\+ *[0-9.]+ ?(pkt|bdp|B|KB|MB|GB|ps|ns|us|ms|s))* *$"
+);
 written_as_text!(
     Increase,
     INCREASE,
@@ -204,5 +263,32 @@ mod tests {
             Duration::from_us(48)
         );
         assert_eq!("65pkt".parse::<DataLength>().unwrap().bytes(&scale), 97_500);
+    }
+
+    #[test]
+    fn lengths_are_sums_and_follow_the_link() {
+        let scale = PathScale {
+            packet_bytes: 1500,
+            payload_bytes: 1460,
+            host_rate: Rate::from_gbps(10),
+            base_rtt: Duration::from_us(16),
+        };
+        let length = |text: &str| text.parse::<DataLength>().unwrap();
+        // 8 packets and 2 of the 14 of a BDP.
+        assert_eq!(length("8pkt + 0.143bdp").packets(&scale), 11.0);
+        assert_eq!(length("0.5bdp+1KB").bytes(&scale), 7 * 1500 + 1000);
+        // 3 KB per Gbps.
+        let (time, fabric) = (length("24us"), Rate::from_gbps(40));
+        assert_eq!(time.bytes(&scale), 30_000);
+        assert_eq!(time.packets(&scale), 20.0);
+        assert_eq!(time.bytes_at(fabric, &scale), 120_000);
+        // BDPs are those of hosts everywhere.
+        assert_eq!(length("1bdp").bytes_at(fabric, &scale), 14 * 1500);
+        for text in ["0B", "24us", "500KB + 8pkt + 0.143bdp + 1us"] {
+            assert_eq!(length(text).to_string(), text);
+        }
+        for text in ["", "8pkt +", "8pkt - 1pkt", "3rtt"] {
+            assert!(text.parse::<DataLength>().is_err(), "{text:?}");
+        }
     }
 }

@@ -13,16 +13,13 @@
 //! At the start of a dynamic table every value but 0 maps to the last queue,
 //! so the port is a FIFO.
 
-use std::path::Path;
-
 use fctlab_core::{SpecError, Time};
 use serde::{Deserialize, Serialize};
 
 use super::adaptive::{Adaptive, Source};
-use super::{DisciplineSpec, Site, is_control};
+use super::{DisciplineSpec, Site, Surroundings, is_control};
 use crate::disciplines::mappings::learned::Learning;
 use crate::disciplines::mappings::{Mapping, VALUES};
-use crate::network::Fabric;
 use crate::packet::Packet;
 
 /// Strict priority over FIFO queues; a table maps tags to queues, static or following the traffic (ADS).
@@ -52,11 +49,11 @@ impl Spec {
 impl DisciplineSpec for Spec {
     type State = Adaptive<Table>;
 
-    fn resolve(&mut self, base_dir: &Path, fabric: &Fabric) -> Result<(), SpecError> {
+    fn resolve(&mut self, around: &Surroundings<'_>) -> Result<(), SpecError> {
         let queues = self.queues()?;
         match &mut self.mapping {
             Mapping::Static(spec) => spec
-                .resolve(queues, base_dir, fabric)
+                .resolve(queues, around.base_dir, around.fabric)
                 .map_err(|e| e.under("mapping")),
             Mapping::Dynamic(spec) => spec.check().map_err(|e| e.under("mapping")),
         }
@@ -102,6 +99,7 @@ mod tests {
     use super::super::TEST_SITE;
     use super::*;
     use crate::disciplines::Discipline;
+    use crate::disciplines::thresholds::Thresholds;
     use fctlab_core::spec;
     use proptest::prelude::*;
     use serde_json::json;
@@ -160,7 +158,10 @@ mod tests {
             ops in prop::collection::vec((0u8..8, 0u32..14, 41u16..1501), 0..300),
         ) {
             let mut mapped = table(cuts.len() as u32 + 1, &cuts);
-            let priority = super::super::priority::Spec { thresholds: cuts };
+            let priority = super::super::priority::Spec {
+                thresholds: Thresholds::Written(cuts),
+                queues: None,
+            };
             let mut priority = priority.build(&TEST_SITE).unwrap();
             for (i, (op, tag, bytes)) in ops.into_iter().enumerate() {
                 let packet = Packet { tag, bytes, seq: i as u32, ..Packet::default() };

@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use fctlab_core::{Rate, SpecError, Time};
+use fctlab_workload::Traffic;
 use serde::{Deserialize, Serialize};
 
 use crate::network::Fabric;
@@ -18,6 +19,8 @@ pub mod mappings;
 pub mod percentiles;
 pub mod published;
 pub mod rounds;
+pub mod solved;
+pub mod thresholds;
 
 /// What is dropped when the buffer is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -108,17 +111,28 @@ pub trait Discipline {
     }
 }
 
+/// What a discipline's specification may refer to.
+pub struct Surroundings<'a> {
+    /// Where relative file names are taken from.
+    pub base_dir: &'a Path,
+    /// The hosts, switches and links.
+    pub fabric: &'a Fabric,
+    /// The name of the one workload of all flows, where there is one.
+    pub workload: Option<&'a str>,
+    /// Makes the flows.
+    pub flows: &'a dyn Fn() -> Result<Traffic, SpecError>,
+}
+
 /// How a discipline's specification becomes the data structure.
 pub trait DisciplineSpec {
     /// The data structure.
     type State: Discipline;
 
-    /// Reads what the specification refers to; relative file names are taken
-    /// from `base_dir`.
+    /// Reads or computes what the specification refers to.
     ///
     /// # Errors
     /// What cannot be read, or does not fit the fabric.
-    fn resolve(&mut self, _base_dir: &Path, _fabric: &Fabric) -> Result<(), SpecError> {
+    fn resolve(&mut self, _around: &Surroundings<'_>) -> Result<(), SpecError> {
         Ok(())
     }
 
@@ -151,8 +165,8 @@ macro_rules! disciplines {
             ///
             /// # Errors
             /// What cannot be read, or does not fit the fabric.
-            pub fn resolve(&mut self, base_dir: &Path, fabric: &Fabric) -> Result<(), SpecError> {
-                match self { $( QueueSpec::$variant(spec) => spec.resolve(base_dir, fabric) ),+ }
+            pub fn resolve(&mut self, around: &Surroundings<'_>) -> Result<(), SpecError> {
+                match self { $( QueueSpec::$variant(spec) => spec.resolve(around) ),+ }
             }
             /// Builds the empty queue of one port.
             ///

@@ -5,13 +5,16 @@
 //! and including threshold i + 1. ACKs and probes go to queue 0. A queue is
 //! served only when all queues before it are empty.
 
-use fctlab_core::{SpecError, Time};
-use serde::{Deserialize, Serialize};
+use fctlab_core::{SpecError, Time, spec};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::fifo::Fifo;
-use super::published;
-use super::{Discipline, DisciplineSpec, DropPolicy, Site, is_control};
+use super::thresholds::Thresholds;
+use super::{Discipline, DisciplineSpec, DropPolicy, Site, Surroundings, is_control};
 use crate::packet::Packet;
+
+/// Queues where nobody says how many: those of IEEE 802.1Q.
+const QUEUES: usize = 8;
 
 /// Strict priority over FIFO queues; tags choose the queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -20,10 +23,22 @@ pub struct Spec {
     /// The thresholds between queues, increasing, in the tag's unit (bytes, or
     /// nanoseconds where the tag is a time), or with a unit of their own (`"10KB"`, `"120us"`);
     /// there is one queue more than thresholds. Or the name of a set that PIAS
-    /// published: `"websearch@0.6"`, `"datamining@0.8"`.
-    #[serde(deserialize_with = "published::thresholds")]
-    #[schemars(schema_with = "published::schema")]
-    pub thresholds: Vec<u32>,
+    /// published: `"websearch@0.6"`, `"datamining@0.8"`. Or `"workload"`: those published for the workload
+    /// at hand at the nearest load, where there are some, and else, as `"solve"` says always, those
+    /// that minimise PIAS's objective for the sizes and the load of the traffic.
+    pub thresholds: Thresholds,
+    /// With `"workload"` or `"solve"`: how many queues. Default: 8.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "queues"
+    )]
+    #[schemars(range(min = 2, max = 16))]
+    pub queues: Option<usize>,
+}
+
+fn queues<'de, D: Deserializer<'de>>(d: D) -> Result<Option<usize>, D::Error> {
+    spec::whole::<_, 2, 16>(d).map(|n: u32| Some(n as usize))
 }
 
 /// The queues.
@@ -36,21 +51,42 @@ pub struct Priority {
 
 impl DisciplineSpec for Spec {
     type State = Priority;
+
+    fn resolve(&mut self, around: &Surroundings<'_>) -> Result<(), SpecError> {
+        let queues = self.queues.take();
+        match (&self.thresholds, queues) {
+            (Thresholds::Written(_), Some(_)) => {
+                let message = "follows from the thresholds, of which there is one less";
+                Err(SpecError::new("queues", message))
+            }
+            (Thresholds::Written(_), None) => Ok(()),
+            (Thresholds::Asked(asked), _) => {
+                let found = asked.answer(around, queues.unwrap_or(QUEUES));
+                self.thresholds = Thresholds::Written(found.map_err(|e| e.under("thresholds"))?);
+                Ok(())
+            }
+        }
+    }
+
     fn build(&self, _: &Site<'_>) -> Result<Priority, SpecError> {
-        if self.thresholds.len() > 63 {
-            let n = self.thresholds.len();
+        let Thresholds::Written(thresholds) = &self.thresholds else {
+            let message = "are asked for, and were not resolved";
+            return Err(SpecError::new("thresholds", message));
+        };
+        if thresholds.len() > 63 {
+            let n = thresholds.len();
             return Err(SpecError::new(
                 "thresholds",
                 format!("{n} thresholds; at most 63 (64 queues)"),
             ));
         }
-        for (i, pair) in self.thresholds.windows(2).enumerate() {
+        for (i, pair) in thresholds.windows(2).enumerate() {
             if pair[0] >= pair[1] {
                 let message = format!("{} after {}; thresholds must increase", pair[1], pair[0]);
                 return Err(SpecError::new(format!("thresholds[{}]", i + 1), message));
             }
         }
-        Ok(Priority::with_thresholds(self.thresholds.clone()))
+        Ok(Priority::with_thresholds(thresholds.clone()))
     }
 }
 
@@ -134,6 +170,13 @@ mod tests {
     use crate::taggers::{Tagger, View};
     use proptest::prelude::*;
 
+    fn spec(thresholds: Vec<u32>) -> Spec {
+        Spec {
+            thresholds: Thresholds::Written(thresholds),
+            queues: None,
+        }
+    }
+
     fn data(tag: u32, seq: u32) -> Packet {
         Packet {
             tag,
@@ -145,11 +188,7 @@ mod tests {
 
     #[test]
     fn a_threshold_belongs_to_the_queue_before_it() {
-        let queue = Spec {
-            thresholds: vec![1000, 2000],
-        }
-        .build(&TEST_SITE)
-        .unwrap();
+        let queue = spec(vec![1000, 2000]).build(&TEST_SITE).unwrap();
         for (tag, expected) in [
             (0, 0),
             (1000, 0),
@@ -173,8 +212,8 @@ mod tests {
 
     #[test]
     fn mistakes() {
-        let error = |thresholds: Vec<u32>| {
-            Spec { thresholds }
+        let error = |thresholds| {
+            spec(thresholds)
                 .build(&TEST_SITE)
                 .err()
                 .unwrap()
@@ -188,13 +227,7 @@ mod tests {
             error((0..64).collect()),
             "thresholds: 64 thresholds; at most 63 (64 queues)"
         );
-        assert!(
-            Spec {
-                thresholds: (0..63).collect()
-            }
-            .build(&TEST_SITE)
-            .is_ok()
-        );
+        assert!(spec((0..63).collect()).build(&TEST_SITE).is_ok());
     }
 
     proptest! {
@@ -204,7 +237,7 @@ mod tests {
             thresholds in prop::sample::subsequence((0u32..40_000_000).step_by(70_000).collect::<Vec<_>>(), 0..16),
             size in 1u64..40_000_000,
         ) {
-            let queue = Spec { thresholds }.build(&TEST_SITE).unwrap();
+            let queue = spec(thresholds).build(&TEST_SITE).unwrap();
             let sent = Tagger::Sent(Default::default());
             let of = |offset| {
                 let view = View { size, written: size, offset, ..View::default() };
@@ -225,7 +258,7 @@ mod tests {
             } else {
                 thresholds.iter().position(|&t| p.tag <= t).unwrap_or(thresholds.len())
             };
-            let mut queue = Spec { thresholds: thresholds.clone() }.build(&TEST_SITE).unwrap();
+            let mut queue = spec(thresholds.clone()).build(&TEST_SITE).unwrap();
             let mut list: Vec<Packet> = Vec::new();
             for (i, (op, tag, bytes)) in ops.into_iter().enumerate() {
                 let flags = [Flags::NONE, Flags::ACK, Flags::PROBE][(tag / 12) as usize];

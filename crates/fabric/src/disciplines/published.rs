@@ -3,11 +3,6 @@
 //! load can be run on another: `thresholds = "datamining@0.6"`.
 //!
 //! Seven thresholds for eight queues, in packets of 1460 B of payload.
-//! `fctlab thresholds pias` computes thresholds for any workload and load.
-
-use fctlab_core::{Bytes, Duration, SpecError, spec};
-use serde::{Deserialize, Deserializer};
-use serde_json::{Value, json};
 
 /// Payload of PIAS's packets in bytes.
 const PACKET: u32 = 1460;
@@ -41,92 +36,38 @@ const SETS: [(&str, [u32; 7]); 10] = [
     ),
 ];
 
-/// One threshold in the tag's unit: a number, or a size or a time with its unit.
-fn one(value: Value) -> Result<u32, SpecError> {
-    let Value::String(text) = &value else {
-        return spec::read(value);
+/// The names of all sets.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    SETS.iter().map(|(name, _)| *name)
+}
+
+/// The set called `name`, in bytes.
+pub fn named(name: &str) -> Option<Vec<u32>> {
+    let (_, packets) = SETS.iter().find(|(known, _)| *known == name)?;
+    Some(packets.map(|n| n * PACKET).to_vec())
+}
+
+/// The set for `workload` whose load is nearest to `load`, in bytes.
+pub fn nearest(workload: &str, load: f64) -> Option<Vec<u32>> {
+    let far = |name: &str| {
+        let (of, at) = name.split_once('@')?;
+        (of == workload).then(|| Some((at.parse::<f64>().ok()? - load).abs()))?
     };
-    let bytes = text.parse().map(Bytes::get);
-    let ns = || text.parse().map(|time: Duration| time.ps() / 1_000);
-    let number = bytes.or_else(|_: String| ns()).ok();
-    number.and_then(|n| n.try_into().ok()).ok_or_else(|| {
-        let message = format!(
-            "{text:?} is not a threshold: write a number, a size such as \"10KB\" or, for tags \
-             that are times, a time such as \"120us\"; at most {}",
-            u32::MAX
-        );
-        SpecError::new("", message)
-    })
+    let sets = names().filter_map(|name| Some((far(name)?, name)));
+    let (_, name) = sets.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    named(name)
 }
 
-/// Whether thresholds with units, as `scheme` writes them, are in the unit of its tags.
-///
-/// # Errors
-/// A size where tags are times, or the other way round.
-pub fn check_units(scheme: &Value) -> Result<(), SpecError> {
-    let tagger = &scheme["tagger"];
-    let kind = tagger["kind"]
-        .as_str()
-        .or(tagger.as_str())
-        .unwrap_or("none");
-    for port in ["port", "nic"] {
-        let discipline = &scheme[port]["discipline"];
-        if discipline["kind"] != "priority" {
-            continue;
-        }
-        let thresholds = discipline["thresholds"].as_array();
-        for (i, value) in thresholds.into_iter().flatten().enumerate() {
-            let Some(text) = value.as_str() else { continue };
-            let (fits, unit) = match kind {
-                "remaining-time" => (text.parse::<Duration>().is_ok(), "times, such as \"120us\""),
-                "class" | "complete" => (false, "numbers"),
-                "outstanding" => (false, "numbers of packets"),
-                _ => (text.parse::<Bytes>().is_ok(), "sizes, such as \"10KB\""),
-            };
-            if !fits {
-                let message = format!("{text:?}: the tags of {kind} are {unit}");
-                let path = format!("{port}.discipline.thresholds[{i}]");
-                return Err(SpecError::new(path, message));
-            }
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_load_of_the_same_workload() {
+        assert_eq!(nearest("websearch", 0.2), named("websearch@0.5"));
+        assert_eq!(nearest("websearch", 0.74), named("websearch@0.7"));
+        assert_eq!(nearest("datamining", 0.99), named("datamining@0.9"));
+        assert_eq!(named("websearch@0.5").unwrap()[0], 1059 * 1460);
+        assert_eq!(nearest("hadoop", 0.5), None);
     }
-    Ok(())
-}
-
-/// Thresholds: a list of numbers, or the name of a published set.
-///
-/// # Errors
-/// Neither of them.
-pub fn thresholds<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<u32>, D::Error> {
-    let name = match Value::deserialize(d)? {
-        Value::String(name) => name,
-        Value::Array(list) => {
-            let read = list
-                .into_iter()
-                .enumerate()
-                .map(|(i, value)| one(value).map_err(|e| e.under(&format!("[{i}]"))));
-            return read
-                .collect::<Result<_, _>>()
-                .map_err(SpecError::into_serde);
-        }
-        other => return spec::read(other).map_err(SpecError::into_serde),
-    };
-    if let Some((_, packets)) = SETS.iter().find(|(known, _)| *known == name) {
-        return Ok(packets.map(|n| n * PACKET).to_vec());
-    }
-    let known: Vec<&str> = SETS.iter().map(|(known, _)| *known).collect();
-    let message = format!(
-        "{name:?} is not a published set of thresholds; write numbers, or one of {}",
-        known.join(", ")
-    );
-    Err(serde::de::Error::custom(message))
-}
-
-/// The schema of [`thresholds`].
-pub fn schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    let names = SETS.map(|(name, _)| name);
-    let number = json!({"type": "integer", "minimum": 0, "maximum": u32::MAX});
-    let unit = json!({"type": "string", "pattern": "^[0-9.]+ ?(B|KB|MB|GB|ps|ns|us|ms|s)$"});
-    let numbers = json!({"type": "array", "items": {"anyOf": [number, unit]}});
-    schemars::json_schema!({"anyOf": [numbers, {"enum": names}]})
 }

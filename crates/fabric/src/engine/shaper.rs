@@ -175,7 +175,7 @@ mod tests {
     fn shaper(bucket_bytes: u64, per: Per) -> Shaper {
         let spec = ShaperSpec {
             rate: Rate::from_gbps(1),
-            bucket: DataLength::Bytes(fctlab_core::Bytes::new(bucket_bytes)),
+            bucket: DataLength::of_bytes(fctlab_core::Bytes::new(bucket_bytes)),
             per,
         };
         Shaper::new(&spec, 4, &SCALE)

@@ -10,7 +10,7 @@ use fctlab_workload::sizes::MAX_SIZE;
 use fctlab_workload::{Rows, TraceSource};
 use serde_json::{Map, Value};
 
-use crate::disciplines::published;
+use crate::disciplines::{Surroundings, thresholds};
 use crate::engine::port;
 use crate::network::Fabric;
 use crate::prepared::Prepared;
@@ -64,11 +64,7 @@ fn complete(
     let fabric = scenario.fabric()?;
     scenario.base_rtt_s = Some(fabric.base_rtt.as_secs_f64());
     scenario.traffic.resolve_on(&fabric.layout());
-    let SchemeSpec { port, nic, .. } = &mut scenario.scheme;
-    for (key, port) in [("scheme.port", port), ("scheme.nic", &mut nic.port)] {
-        let resolved = port.discipline.resolve(folder, &fabric);
-        resolved.map_err(|e| e.under("discipline").under(key))?;
-    }
+    resolve_disciplines(&mut scenario, &fabric, folder)?;
     scenario
         .record
         .check(&fabric, scenario.traffic.flows)
@@ -95,6 +91,29 @@ fn complete(
         offered,
         warnings,
     })
+}
+
+/// Reads and computes what the disciplines refer to.
+fn resolve_disciplines(
+    scenario: &mut Scenario,
+    fabric: &Fabric,
+    folder: &Path,
+) -> Result<(), SpecError> {
+    let SchemeSpec {
+        mut port, mut nic, ..
+    } = scenario.scheme.clone();
+    let around = Surroundings {
+        base_dir: folder,
+        fabric,
+        workload: scenario.traffic.only_workload(),
+        flows: &|| scenario.traffic_on(fabric),
+    };
+    for (key, port) in [("scheme.port", &mut port), ("scheme.nic", &mut nic.port)] {
+        let resolved = port.discipline.resolve(&around);
+        resolved.map_err(|e| e.under("discipline").under(key))?;
+    }
+    (scenario.scheme.port, scenario.scheme.nic) = (port, nic);
+    Ok(())
 }
 
 /// The scenario that is written, presets merged, and what is written at `engine.cc`.
@@ -124,7 +143,7 @@ fn read(
         SpecError::new("scheme", message)
     })?;
     map["scheme"] = scheme::expand(given)
-        .and_then(|scheme| published::check_units(&scheme).map(|()| scheme))
+        .and_then(|scheme| thresholds::check_units(&scheme).map(|()| scheme))
         .map_err(|e| e.under("scheme"))?;
     let cc = map.get_mut("engine").and_then(model::take_cc);
     let scenario: Scenario = spec::read(value)?;

@@ -54,7 +54,7 @@ impl Default for PortSpec {
     fn default() -> Self {
         PortSpec {
             discipline: QueueSpec::Fifo(Default::default()),
-            buffer: DataLength::Bytes(Bytes::new(500_000)),
+            buffer: DataLength::of_bytes(Bytes::new(500_000)),
             drop: DropPolicy::Tail,
             ecn_threshold: None,
             ecn_scope: EcnScope::Port,

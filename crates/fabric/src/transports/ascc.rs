@@ -54,7 +54,7 @@ impl Default for Spec {
             retransmit_when_complete: true,
             adjust_window_when_complete: true,
             ignore_ecn_of_incomplete: true,
-            complete_window: DataLength::Bdp(1.0),
+            complete_window: DataLength::of_bdps(1.0),
         }
     }
 }

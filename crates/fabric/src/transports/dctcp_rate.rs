@@ -39,7 +39,7 @@ impl Default for Spec {
             g: 1.0 / 16.0,
             initial_alpha: 1.0,
             min_rate: 0.01,
-            increase: Increase::PerRtt(DataLength::Packets(1.0)),
+            increase: Increase::PerRtt(DataLength::of_packets(1.0)),
         }
     }
 }
@@ -48,7 +48,7 @@ impl Default for Spec {
 /// timers that no queue sets off.
 pub(super) fn lossless() -> SenderSpec {
     SenderSpec {
-        initial_window: DataLength::Bdp(1.0),
+        initial_window: DataLength::of_bdps(1.0),
         min_rto: RttTime::Absolute(Duration::from_ms(100)),
         ..SenderSpec::default()
     }

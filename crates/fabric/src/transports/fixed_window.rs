@@ -25,7 +25,7 @@ impl TransportPart for Spec {
     fn sender_defaults() -> SenderSpec {
         let defaults = SenderSpec::default();
         SenderSpec {
-            initial_window: DataLength::Bdp(2.0),
+            initial_window: DataLength::of_bdps(2.0),
             // A queue may keep a packet for as long as it likes.
             rto: Rto::Fixed,
             min_rto: RttTime::Absolute(defaults.max_rto),

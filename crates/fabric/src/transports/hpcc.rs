@@ -115,7 +115,7 @@ impl TransportPart for Spec {
         }
     }
     fn largest_window(&self) -> Option<DataLength> {
-        Some(DataLength::Bdp(1.0))
+        Some(DataLength::of_bdps(1.0))
     }
     fn start(&self, initial_window: f64, scale: &PathScale) -> Hpcc {
         let line_rate = scale.host_rate.bps() as f64;
@@ -322,7 +322,7 @@ mod tests {
                 window_counts,
                 ..Spec::default()
             };
-            let most = DataLength::Bdp(1.0).packets(&PathScale {
+            let most = DataLength::of_bdps(1.0).packets(&PathScale {
                 packet_bytes: spec.counted(&SCALE),
                 ..SCALE
             });

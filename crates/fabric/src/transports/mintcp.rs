@@ -26,7 +26,7 @@ impl TransportPart for Spec {
     type State = MinTcp;
     fn sender_defaults() -> SenderSpec {
         SenderSpec {
-            initial_window: DataLength::Bdp(1.0),
+            initial_window: DataLength::of_bdps(1.0),
             rto: Rto::Fixed,
             min_rto: RttTime::Rtts(3.0),
             rto_backoff: false,

@@ -84,7 +84,7 @@ pub enum Rto {
 impl Default for SenderSpec {
     fn default() -> Self {
         SenderSpec {
-            initial_window: DataLength::Packets(10.0), // RFC 6928
+            initial_window: DataLength::of_packets(10.0), // RFC 6928
             max_window: None,
             window_limits: WindowLimits::InFlight,
             connections: Connections::PerFlow,

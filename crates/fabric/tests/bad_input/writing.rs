@@ -122,7 +122,7 @@ fn names() {
     assert_eq!(
         scheme(json!({"port": {"discipline": {"kind": "priority", "thresholds": "cache@0.5"}}})),
         "scheme.port.discipline.thresholds: \"cache@0.5\" is not a published set of thresholds; \
-         write numbers, or one of websearch@0.5, websearch@0.6, websearch@0.7, websearch@0.8, \
+         write numbers, \"workload\" or \"solve\" for those that fit the traffic, or one of websearch@0.5, websearch@0.6, websearch@0.7, websearch@0.8, \
          websearch@0.9, datamining@0.5, datamining@0.6, datamining@0.7, datamining@0.8, \
          datamining@0.9"
     );
@@ -148,8 +148,8 @@ fn names() {
 fn units() {
     let time = "is not a time: write a number with ps, ns, us, ms or s, such as \"85.2us\"";
     let rate = "is not a rate above zero and at most 8Tbps: write a number with bps, Kbps, Mbps, Gbps or Tbps, such as \"10Gbps\"";
-    let length =
-        "is not a length of data: write a number with pkt, bdp, B, KB or MB, such as \"14pkt\"";
+    let length = "is not a length of data: write a number with pkt, bdp, B, KB or MB, such as \"14pkt\", or a \
+        time at the link's rate, such as \"24us\"; or a sum of them, such as \"8pkt + 0.143bdp\"";
     let size =
         "is not a size: write a number with B, KB, MB or GB (KB = 1000 bytes), such as \"500KB\"";
     assert_eq!(
@@ -177,8 +177,8 @@ fn units() {
         format!("topology.host_rate: \"0Gbps\" {rate}")
     );
     assert_eq!(
-        scheme(json!({"port": {"buffer": "9us"}})),
-        format!("scheme.port.buffer: \"9us\" {length}")
+        scheme(json!({"port": {"buffer": "9rtt"}})),
+        format!("scheme.port.buffer: \"9rtt\" {length}")
     );
     assert_eq!(
         scheme(json!({"port": {"ecn_threshold": 65}})),

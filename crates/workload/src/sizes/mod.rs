@@ -4,6 +4,7 @@
 //! another kind of distribution is one file here and two lines below.
 
 pub mod distribution;
+pub mod mixture;
 mod table;
 
 use std::path::Path;
@@ -12,6 +13,7 @@ use fctlab_core::{Bytes, SpecError};
 use serde::{Deserialize, Deserializer, Serialize};
 
 pub use distribution::{Interpolation, MAX_SIZE, Point, SizeDistribution};
+pub use mixture::Mixture;
 
 /// Declares the registry; a table's specification follows from its name.
 macro_rules! sizes {
@@ -90,6 +92,12 @@ sizes! {
 }
 
 impl SizesSpec {
+    /// Whether it is a table as it was published, linear between its points.
+    pub fn is_published(&self) -> bool {
+        let plain = fctlab_core::spec::read::<SizesSpec>(self.kind().into());
+        plain.is_ok_and(|plain| plain == *self)
+    }
+
     /// Makes file names absolute; relative ones are taken from `base_dir`.
     pub fn resolve(&mut self, base_dir: &Path) {
         if let SizesSpec::Cdf(spec) = self {

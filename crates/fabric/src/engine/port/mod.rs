@@ -181,7 +181,7 @@ impl Port {
     ) -> Result<Self, SpecError> {
         spec.check_keys(scale)?;
         let fifo = matches!(spec.discipline, QueueSpec::Fifo(_));
-        let buffer = spec.buffer.bytes(scale);
+        let buffer = spec.buffer.bytes_at(link.rate, scale);
         let queue = spec
             .discipline
             .build(site)
@@ -189,7 +189,8 @@ impl Port {
         let by_departures = spec.marks_by_departures();
         // The end of a transmission is known when it starts, no earlier.
         let choosing = choosing || by_departures || link.schedule.is_some();
-        let threshold = spec.ecn_threshold.map_or(u64::MAX, |t| t.bytes(scale));
+        let threshold = spec.ecn_threshold;
+        let threshold = threshold.map_or(u64::MAX, |t| t.bytes_at(link.rate, scale));
         let mark_above = if by_departures { u64::MAX } else { threshold };
         let limits = Limits {
             buffer,
