@@ -149,6 +149,8 @@ def schemes() -> Iterator[Case]:
         lossy = on({**pfabric, "transport": {"kind": "tcp", "initial_window": "60pkt"}, **whole})
         yield Case(f"{name}.drop", lossy, f"scheme.{place}.drop", "lowest-priority")
     yield Case("QueueSpec[priority].thresholds", on(queues), PLACE + "thresholds", [50_000])
+    solved = {**queues, "port": {**PORT, "discipline": {"kind": "priority", "thresholds": "solve"}}}
+    yield Case("QueueSpec[priority].queues", on(solved), PLACE + "queues", 2)
     yield Case("QueueSpec[srpt].starvation_prevention", on(pfabric), PLACE + STARVES, False)
     ascc = {"transport": "ascc", "tagger": "complete", "port": {**PORT, "discipline": "ascc"}}
     spaced = on(ascc, traffic={**WEB, "spacing": 1.0, "load": 0.9, "overload": True})

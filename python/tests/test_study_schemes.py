@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fctlab
-from fctlab import studies
+from fctlab import _native, studies
 from fctlab.studies.ascc import setting as ascc
 from fctlab.studies.awafs import setting as awafs
 from fctlab.studies.crosscut import advice
@@ -24,7 +24,6 @@ from fctlab.studies.framework.study import Mode
 from fctlab.studies.framework.verdict import Verdict
 from fctlab.studies.pias import published
 from fctlab.studies.pias.ns2 import Fabric
-from fctlab.tuning import thresholds
 
 TINY = Fabric(2, 2, 2)
 ROWS = {
@@ -144,13 +143,17 @@ def test_ascc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_large_flows_alone_are_web_searchs(tmp_path: Path) -> None:
     source = ascc.WORKLOADS["elephants"]["file"]
     (tmp_path / source.name).write_text(source.make(*source.arguments))
-    alone = thresholds.Sizes({"kind": "cdf", "file": source.name}, tmp_path)
-    whole = thresholds.Sizes("websearch")
-    below = whole.share_up_to(np.array(1e7))
+
+    def sizes(workload: Any) -> tuple[list[float], list[float]]:
+        found = json.loads(_native.size_distribution(json.dumps(workload), tmp_path))
+        return found["sizes_bytes"], found["probabilities"]
+
+    alone, whole = sizes({"kind": "cdf", "file": source.name}), sizes("websearch")
+    below = np.interp(1e7, *whole)
     for size in (1.2e7, 2e7, 2.9e7):
-        share = (whole.share_up_to(np.array(size)) - below) / (1 - below)
-        assert alone.share_up_to(np.array(size)) == pytest.approx(share)
-    assert alone.share_up_to(np.array(1e7 - 1)) == 0 and alone.largest == whole.largest
+        share = (np.interp(size, *whole) - below) / (1 - below)
+        assert np.interp(size, *alone) == pytest.approx(share)
+    assert (alone[0][0], alone[1][0]) == (1e7, 0) and alone[0][-1] == whole[0][-1]
 
 
 def test_crosscut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

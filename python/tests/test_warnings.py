@@ -15,7 +15,10 @@ from fctlab.slo import planning
 from tests.conftest import SCENARIOS, SMALL, Program
 
 DEEP = {"preset": "dctcp", "port": {"ecn_threshold": "10MB"}}
-SAID = "scheme.port.ecn_threshold: 10MB is not below the buffer (500KB): no packet is ever marked"
+SAID = (
+    "scheme.port.ecn_threshold: 10MB is not below the buffer (500KB) of a port of 10Gbps: "
+    "no packet is ever marked there"
+)
 
 
 def changed(**tables: dict[str, Any]) -> dict[str, Any]:

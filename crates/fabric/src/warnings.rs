@@ -22,7 +22,7 @@ pub(crate) fn warnings(
     let mut found: Vec<SpecError> = offered::warning(scenario, tiers).into_iter().collect();
     match scenario.engine {
         EngineSpec::Packet(_) => {
-            found.extend(of_ports(scenario, settings));
+            found.extend(of_ports(scenario, settings, fabric));
             found.extend(of_tags(scenario, settings));
             found.extend(of_timers(scenario, settings, fabric));
         }
@@ -45,19 +45,30 @@ fn at(path: &str, message: String) -> SpecError {
 }
 
 /// Thresholds and buffers, and who reacts to marks.
-fn of_ports(scenario: &Scenario, settings: &Settings) -> Vec<SpecError> {
+fn of_ports(scenario: &Scenario, settings: &Settings, fabric: &Fabric) -> Vec<SpecError> {
     let (scheme, scale) = (&scenario.scheme, &settings.scale);
     let (transport, reacts) = (scheme.transport.rule.kind(), scheme.transport.rule.ecn());
+    // Thresholds and buffers may follow them.
+    let rates = |nic: bool| {
+        let links = fabric.links.iter();
+        let links = links.filter(move |link| (link.from < fabric.hosts) == nic);
+        links.map(|link| link.rate)
+    };
     let of_port = |key: &str, port: &PortSpec| {
-        let (mut found, buffer) = (Vec::new(), port.buffer.bytes(scale));
+        let mut found = Vec::new();
         if let Some(threshold) = port.ecn_threshold {
             let key = format!("{key}.ecn_threshold");
             if !reacts {
                 let message = format!("{threshold}: {transport} does not react to marks");
                 found.push(at(&key, message));
-            } else if port.ecn_at != EcnAt::Departures && threshold.bytes(scale) >= buffer {
+            } else if port.ecn_at != EcnAt::Departures
+                && let Some(rate) = rates(key == "nic").find(|rate| {
+                    threshold.bytes_at(*rate, scale) >= port.buffer.bytes_at(*rate, scale)
+                })
+            {
                 let message = format!(
-                    "{threshold} is not below the buffer ({}): no packet is ever marked",
+                    "{threshold} is not below the buffer ({}) of a port of {rate}: no packet is ever \
+                     marked there",
                     port.buffer
                 );
                 found.push(at(&key, message));
@@ -163,8 +174,17 @@ mod tests {
                 port(json!({"ecn_threshold": "10MB"})),
                 None,
                 vec![
-                    "scheme.port.ecn_threshold: 10MB is not below the buffer (500KB): no packet is \
-                      ever marked",
+                    "scheme.port.ecn_threshold: 10MB is not below the buffer (500KB) of a port of 10Gbps: no packet is \
+                      ever marked there",
+                ],
+            ),
+            (
+                // 30 KB at a host's link, 120 KB between switches.
+                port(json!({"ecn_threshold": "24us", "buffer": "100KB"})),
+                None,
+                vec![
+                    "scheme.port.ecn_threshold: 24us is not below the buffer (100KB) of a port of 40Gbps: no packet is \
+                      ever marked there",
                 ],
             ),
             (

@@ -15,9 +15,10 @@ use std::path::PathBuf;
 
 use fctlab_core::spec;
 use fctlab_fabric::disciplines::mappings::{Histogram, MappingPolicy};
+use fctlab_fabric::disciplines::solved;
 use fctlab_fabric::scenario::{self, Format};
 use fctlab_fabric::summary::SIZE_CLASSES;
-use fctlab_workload::SizesSpec;
+use fctlab_workload::{Mixture, SizesSpec};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
@@ -30,8 +31,8 @@ use crate::errors::{guarded, spec_error, value};
 mod _native {
     #[pymodule_export]
     use super::{
-        bigswitch, build_profile, catalog, map_values, parse, schema, size_classes,
-        size_distribution, sources, version, with_scheme,
+        bigswitch, build_profile, catalog, map_values, parse, pias_thresholds, schema,
+        size_classes, size_distribution, sources, version, with_scheme,
     };
     #[pymodule_export]
     use crate::planning::{judge, model_flows, packets, planning};
@@ -141,6 +142,32 @@ fn size_distribution(py: Python<'_>, workload_json: &str, base_dir: PathBuf) -> 
             "mean_bytes": sizes.mean(),
         })
         .to_string())
+    })
+}
+
+/// PIAS's demotion thresholds in bytes, and their objective, for flows of workloads (each as JSON) that have equal
+/// shares of the bytes.
+#[pyfunction]
+fn pias_thresholds(
+    py: Python<'_>,
+    workloads: Vec<String>,
+    load: f64,
+    queues: usize,
+    base_dir: PathBuf,
+) -> PyResult<(Vec<u64>, f64)> {
+    call(py, move |_| {
+        let sizes = |workload: &String| {
+            let mut sizes: SizesSpec = spec::read(value(workload)?).map_err(spec_error)?;
+            sizes.resolve(&base_dir);
+            sizes.build().map_err(spec_error)
+        };
+        let sizes = workloads.iter().map(sizes).collect::<PyResult<Vec<_>>>()?;
+        let parts: Vec<_> = sizes.iter().map(|s| (1.0 / s.mean(), s)).collect();
+        let none = || PyValueError::new_err("no workloads");
+        let mix = Mixture::of(&parts).ok_or_else(none)?;
+        let found = solved::thresholds(&mix, load, queues);
+        let cuts: Vec<f64> = found.iter().map(|&cut| cut as f64).collect();
+        Ok((found, solved::objective(&mix, load, &cuts)))
     })
 }
 

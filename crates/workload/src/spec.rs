@@ -173,12 +173,11 @@ impl TrafficSpec {
         Ok(())
     }
 
-    /// The name of the one workload of all flows, as it is published; `None` of a trace, of several classes
-    /// and of what is not linear between its points.
-    pub fn only_workload(&self) -> Option<&str> {
-        let plain = self.workload.as_ref().filter(|w| w.is_published());
+    /// The workload of all flows, where they have one and its name says all of it.
+    pub fn only_workload(&self) -> Option<&'static str> {
         let one = self.classes.is_empty() && self.trace.is_none();
-        plain.filter(|_| one).map(SizesSpec::kind)
+        let workload = self.workload.as_ref().filter(|_| one)?;
+        workload.is_by_name().then(|| workload.kind())
     }
 
     /// Checks the keys against each other, writes out every default that does

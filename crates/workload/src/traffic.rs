@@ -143,20 +143,18 @@ impl Traffic {
         }
     }
 
-    /// The distribution of its flows' sizes: what they are drawn from, or those of a trace from here
-    /// to its end, which is read for it. Nothing where there are no flows.
+    /// The distribution of its flows' sizes: what they are drawn from, or those of a trace, which is
+    /// read for it. Nothing where there are no flows.
     ///
     /// # Errors
-    /// A trace that cannot be read.
-    pub fn sizes(mut self) -> Result<Option<Mixture>, SpecError> {
-        if let Source::Generated(mix) = &self.source {
-            return Ok(mix.sizes());
-        }
-        let sizes: Vec<_> = self.by_ref().map(|flow| flow.size).collect();
-        match self.error {
-            Some(error) => Err(error),
-            None => Ok(SizeDistribution::uniform(&sizes).and_then(|s| Mixture::of(&[(1.0, &s)]))),
-        }
+    /// A trace that has changed since it was checked.
+    pub fn sizes(&self) -> Result<Option<Mixture>, SpecError> {
+        let trace = match &self.source {
+            Source::Generated(mix) => return Ok(mix.sizes()),
+            Source::Trace(trace) => &trace.0,
+        };
+        let sizes = SizeDistribution::uniform(&trace.sizes(self.limits)?);
+        Ok(sizes.and_then(|sizes| Mixture::of(&[(1.0, &sizes)])))
     }
 
     /// About when the last flow starts.

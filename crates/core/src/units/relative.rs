@@ -14,6 +14,7 @@ pub struct DataLength {
     fixed: Bytes,
     packets: f64,
     bdps: f64,
+    /// What a link sends in it: that of the port in question, a host's where there is none.
     time: Duration,
 }
 
@@ -98,18 +99,10 @@ impl DataLength {
             ..Self::NOTHING
         }
     }
-    /// What a link sends in `time`: that of the port in question, a host's where there is none.
-    pub const fn of_time(time: Duration) -> Self {
-        DataLength {
-            time,
-            ..Self::NOTHING
-        }
-    }
 
     /// The length in full packets, at a host's link.
     pub fn packets(self, scale: &PathScale) -> f64 {
-        let bytes = self.fixed.get() + scale.host_rate.bytes_in(self.time).get();
-        bytes as f64 / scale.packet_bytes as f64 + self.in_packets(scale)
+        self.in_bytes(scale.host_rate) as f64 / scale.packet_bytes as f64 + self.in_packets(scale)
     }
     /// The length in bytes on the wire, at a host's link.
     pub fn bytes(self, scale: &PathScale) -> u64 {
@@ -118,8 +111,13 @@ impl DataLength {
     /// The length in bytes on the wire, at a link of `rate`.
     pub fn bytes_at(self, rate: Rate, scale: &PathScale) -> u64 {
         let whole = (self.in_packets(scale) * scale.packet_bytes as f64).round() as u64;
-        let bytes = self.fixed.get() + rate.bytes_in(self.time).get();
-        bytes.saturating_add(whole)
+        self.in_bytes(rate).saturating_add(whole)
+    }
+    /// The terms that count bytes, at a link of `rate`.
+    fn in_bytes(self, rate: Rate) -> u64 {
+        self.fixed
+            .get()
+            .saturating_add(rate.bytes_in(self.time).get())
     }
     /// The terms that count packets.
     fn in_packets(self, scale: &PathScale) -> f64 {
@@ -287,6 +285,8 @@ mod tests {
         for text in ["0B", "24us", "500KB + 8pkt + 0.143bdp + 1us"] {
             assert_eq!(length(text).to_string(), text);
         }
+        let most = length("18446744073709551615B + 1B + 10ms");
+        assert_eq!(most.bytes(&scale), u64::MAX);
         for text in ["", "8pkt +", "8pkt - 1pkt", "3rtt"] {
             assert!(text.parse::<DataLength>().is_err(), "{text:?}");
         }

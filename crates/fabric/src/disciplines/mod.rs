@@ -119,8 +119,8 @@ pub struct Surroundings<'a> {
     pub fabric: &'a Fabric,
     /// The name of the one workload of all flows, where there is one.
     pub workload: Option<&'a str>,
-    /// Makes the flows.
-    pub flows: &'a dyn Fn() -> Result<Traffic, SpecError>,
+    /// The flows.
+    pub traffic: &'a Traffic,
 }
 
 /// How a discipline's specification becomes the data structure.

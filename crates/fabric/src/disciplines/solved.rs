@@ -114,6 +114,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
+    use super::super::published;
     use super::*;
 
     fn sizes(workload: Value) -> Mixture {
@@ -140,6 +141,30 @@ mod tests {
         let sizes = sizes(json!({"kind": "uniform", "sizes": ["1KB", "3KB"]}));
         let by_hand = 1.0 / (1.0 - 0.25) + 0.5 / (1.0 - 0.5);
         assert!((objective(&sizes, 0.5, &[1000.0]) - by_hand).abs() < 1e-12);
+    }
+
+    #[test]
+    fn no_objective_is_above_that_of_the_published_thresholds() {
+        for name in published::names() {
+            let (workload, load) = name.split_once('@').unwrap();
+            let (sizes, load) = (sizes(json!(workload)), load.parse().unwrap());
+            let cuts = published::named(name).unwrap();
+            let cuts: Vec<f64> = cuts.into_iter().map(f64::from).collect();
+            assert!(
+                found(&sizes, load, 8) <= objective(&sizes, load, &cuts),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_trace_of_many_sizes() {
+        // More jumps than the first grid has places; the best of one threshold by trying all.
+        let list: Vec<String> = (1..2000u64).map(|i| format!("{}B", 1000 + i * i)).collect();
+        let sizes = sizes(json!({"kind": "uniform", "sizes": list}));
+        let each = (1..2000u64).map(|i| objective(&sizes, 0.7, &[(1000 + i * i) as f64]));
+        let best = each.fold(f64::INFINITY, f64::min);
+        assert!(found(&sizes, 0.7, 2) <= best * (1.0 + 1e-4));
     }
 
     #[test]

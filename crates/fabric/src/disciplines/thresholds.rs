@@ -31,7 +31,7 @@ pub enum Asked {
     Solve,
 }
 
-/// At most this load is solved for: beyond it no queue is stable.
+/// At most this load is solved for: the last queue has to be stable, and a trace may be a burst.
 const MOST_LOAD: f64 = 0.95;
 
 impl Asked {
@@ -40,9 +40,8 @@ impl Asked {
     /// # Errors
     /// Traffic that has no load.
     pub fn answer(self, around: &Surroundings<'_>, queues: usize) -> Result<Vec<u32>, SpecError> {
-        let traffic = (around.flows)()?;
-        let layout = around.fabric.layout();
-        let Some(load) = load(&traffic, &layout) else {
+        let traffic = around.traffic;
+        let Some(load) = load(traffic, &around.fabric.layout()) else {
             let message = "the trace has too few flows to have a load, which thresholds follow \
                 from; write numbers";
             return Err(SpecError::new("", message));
@@ -102,10 +101,10 @@ fn one(value: Value) -> Result<u32, SpecError> {
     })
 }
 
-/// Whether thresholds with units, as `scheme` writes them, are in the unit of its tags.
+/// Whether thresholds with units or by name, as `scheme` writes them, are in the unit of its tags.
 ///
 /// # Errors
-/// A size where tags are times, or the other way round.
+/// A size, or a name, where tags are times, or the other way round.
 pub fn check_units(scheme: &Value) -> Result<(), SpecError> {
     let tagger = &scheme["tagger"];
     let kind = tagger["kind"]
@@ -117,7 +116,18 @@ pub fn check_units(scheme: &Value) -> Result<(), SpecError> {
         if discipline["kind"] != "priority" {
             continue;
         }
-        let thresholds = discipline["thresholds"].as_array();
+        let thresholds = &discipline["thresholds"];
+        let counts_bytes = !["remaining-time", "class", "complete", "outstanding"].contains(&kind);
+        if let Some(name) = thresholds.as_str()
+            && !counts_bytes
+        {
+            let message = format!("{name:?} stands for bytes, and the tags of {kind} are none");
+            return Err(SpecError::new(
+                format!("{port}.discipline.thresholds"),
+                message,
+            ));
+        }
+        let thresholds = thresholds.as_array();
         for (i, value) in thresholds.into_iter().flatten().enumerate() {
             let Some(text) = value.as_str() else { continue };
             let (fits, unit) = match kind {

@@ -7,10 +7,10 @@ use std::path::Path;
 use fctlab_core::units::PathScale;
 use fctlab_core::{Bytes, PacketFormat, SpecError, Time, edit, spec};
 use fctlab_workload::sizes::MAX_SIZE;
-use fctlab_workload::{Rows, TraceSource};
+use fctlab_workload::{Rows, TraceSource, Traffic};
 use serde_json::{Map, Value};
 
-use crate::disciplines::{Surroundings, thresholds};
+use crate::disciplines::{QueueSpec, Surroundings, thresholds};
 use crate::engine::port;
 use crate::network::Fabric;
 use crate::prepared::Prepared;
@@ -64,7 +64,8 @@ fn complete(
     let fabric = scenario.fabric()?;
     scenario.base_rtt_s = Some(fabric.base_rtt.as_secs_f64());
     scenario.traffic.resolve_on(&fabric.layout());
-    resolve_disciplines(&mut scenario, &fabric, folder)?;
+    let traffic = scenario.traffic_on(&fabric)?;
+    resolve_disciplines(&mut scenario, &fabric, &traffic, folder)?;
     scenario
         .record
         .check(&fabric, scenario.traffic.flows)
@@ -74,7 +75,6 @@ fn complete(
         let resolved = model::resolve(cc, &scenario, &settings, &fabric)?;
         scenario.engine = EngineSpec::Model(resolved);
     }
-    let traffic = scenario.traffic_on(&fabric)?;
     let offered = offered::tiers(&scenario, &fabric, &settings, &traffic);
     offered::check(&scenario, &offered)?;
     let classes = traffic.class_names().to_vec();
@@ -97,22 +97,30 @@ fn complete(
 fn resolve_disciplines(
     scenario: &mut Scenario,
     fabric: &Fabric,
+    traffic: &Traffic,
     folder: &Path,
 ) -> Result<(), SpecError> {
-    let SchemeSpec {
-        mut port, mut nic, ..
-    } = scenario.scheme.clone();
     let around = Surroundings {
         base_dir: folder,
         fabric,
         workload: scenario.traffic.only_workload(),
-        flows: &|| scenario.traffic_on(fabric),
+        traffic,
     };
-    for (key, port) in [("scheme.port", &mut port), ("scheme.nic", &mut nic.port)] {
-        let resolved = port.discipline.resolve(&around);
-        resolved.map_err(|e| e.under("discipline").under(key))?;
-    }
-    (scenario.scheme.port, scenario.scheme.nic) = (port, nic);
+    let resolved = |discipline: &QueueSpec, key: &str| {
+        let mut discipline = discipline.clone();
+        let resolved = discipline.resolve(&around);
+        let resolved = resolved.map_err(|e| e.under("discipline").under(key));
+        resolved.map(|()| discipline)
+    };
+    let SchemeSpec { port, nic, .. } = &mut scenario.scheme;
+    let written = port.discipline.clone();
+    port.discipline = resolved(&written, "scheme.port")?;
+    // What a NIC has from the port is found once.
+    nic.port.discipline = if nic.port.discipline == written {
+        port.discipline.clone()
+    } else {
+        resolved(&nic.port.discipline, "scheme.nic")?
+    };
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use fctlab_core::spec::OrNone;
 use fctlab_core::units::{DataLength, PathScale};
-use fctlab_core::{Bytes, SpecError, spec};
+use fctlab_core::{Bytes, Rate, SpecError, spec};
 use serde::{Deserialize, Serialize};
 
 use crate::disciplines::{DropPolicy, QueueSpec};
@@ -69,9 +69,9 @@ impl PortSpec {
         self.ecn_threshold.is_some() && self.ecn_at == EcnAt::Departures
     }
 
-    /// Checks the keys but the discipline's own, which it checks when built.
-    pub(crate) fn check_keys(&self, scale: &PathScale) -> Result<(), SpecError> {
-        if self.buffer.bytes(scale) < scale.packet_bytes {
+    /// Checks the keys of a port of `rate` but the discipline's own, which it checks when built.
+    pub(crate) fn check_keys(&self, rate: Rate, scale: &PathScale) -> Result<(), SpecError> {
+        if self.buffer.bytes_at(rate, scale) < scale.packet_bytes {
             let message = format!("{} holds less than one full packet", self.buffer);
             return Err(SpecError::new("buffer", message));
         }

@@ -92,8 +92,8 @@ sizes! {
 }
 
 impl SizesSpec {
-    /// Whether it is a table as it was published, linear between its points.
-    pub fn is_published(&self) -> bool {
+    /// Whether its name says all of it: a table, read as it is published.
+    pub fn is_by_name(&self) -> bool {
         let plain = fctlab_core::spec::read::<SizesSpec>(self.kind().into());
         plain.is_ok_and(|plain| plain == *self)
     }

@@ -367,6 +367,23 @@ impl Trace {
         Ok((trace, summary))
     }
 
+    /// The sizes of its flows within `limits`: the trace is read once more.
+    ///
+    /// # Errors
+    /// It has changed since it was checked.
+    pub(crate) fn sizes(&self, limits: Limits) -> Result<Vec<Bytes>, SpecError> {
+        let wrong = |message: String| in_source(&self.source, &message);
+        let mut reader = Reader::open(&self.source).map_err(wrong)?;
+        let (mut row, mut sizes) = (Row::default(), Vec::new());
+        while (sizes.len() as u64) < limits.flows && reader.read(&mut row).map_err(wrong)? {
+            if row.start >= limits.until {
+                break;
+            }
+            sizes.push(Bytes::new(row.size));
+        }
+        Ok(sizes)
+    }
+
     /// The names of the classes.
     pub(crate) fn class_names(&self) -> &[String] {
         &self.classes.names

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from fctlab import _native
 from fctlab.studies.framework import lab
 from fctlab.studies.framework.cells import Cell, Source
 from fctlab.studies.framework.lab import Settled
@@ -17,7 +19,6 @@ from fctlab.studies.framework.runs import metric
 from fctlab.studies.framework.study import Mode
 from fctlab.studies.pias import ns2, published
 from fctlab.studies.pias.ns2 import Fabric
-from fctlab.tuning.thresholds import Sizes
 
 FCT = metric("avg_fct_s")
 MICE = metric("avg_fct_s", "small")
@@ -30,14 +31,11 @@ LARGE_BYTES = 10_000_000
 
 def _large_only() -> str:
     """Web search's flows above 10 MB as a table of a distribution."""
-    sizes = Sizes("websearch")
-    below = float(sizes.share_up_to(np.array(float(LARGE_BYTES))))
+    found = json.loads(_native.size_distribution(json.dumps("websearch"), ""))
+    sizes, shares = found["sizes_bytes"], found["probabilities"]
+    below = float(np.interp(LARGE_BYTES, sizes, shares))
     points = [(float(LARGE_BYTES), below)]
-    points += [
-        (size, share)
-        for size, share in zip(sizes.sizes.tolist(), sizes.shares.tolist(), strict=True)
-        if size > LARGE_BYTES
-    ]
+    points += [point for point in zip(sizes, shares, strict=True) if point[0] > LARGE_BYTES]
     rows = [f"{size:.0f},{(share - below) / (1 - below):.12g}" for size, share in points]
     return "\n".join(["size_bytes,cumulative_probability", *rows]) + "\n"
 

@@ -179,7 +179,7 @@ impl Port {
         scale: &PathScale,
         site: &Site<'_>,
     ) -> Result<Self, SpecError> {
-        spec.check_keys(scale)?;
+        spec.check_keys(link.rate, scale)?;
         let fifo = matches!(spec.discipline, QueueSpec::Fifo(_));
         let buffer = spec.buffer.bytes_at(link.rate, scale);
         let queue = spec
