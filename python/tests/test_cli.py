@@ -95,7 +95,11 @@ def test_compare_saves_every_flow_and_every_run(
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "pfabric" in done.stdout and "load 0.6" in done.stdout and "2 seeds" in done.stdout
-    assert names(tmp_path / "out") == RESULT | {"runs"}
+    assert names(tmp_path / "out") == RESULT | {
+        "runs",
+        "slowdown_by_load.png",
+        "fct_by_load.png",
+    }
     assert len(names(tmp_path / "out" / "runs")) == 8
     again = program("run", "out/runs/pfabric-0.6-2/scenario.json", "--out", "again")
     assert again.returncode == 0, again.stderr

@@ -29,6 +29,7 @@ ALWAYS_JSON = ("schema",)
 NO_ANSWER = {
     "bench": "times this machine",
     "bigswitch draw": "writes a picture",
+    "plot": "writes pictures",
     "report": "writes a page",
     "store ls": "lists keys, which belong to a build",
     "store show": "shows what sweep pins",

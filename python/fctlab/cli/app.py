@@ -19,6 +19,7 @@ import fctlab
 from fctlab.cli import (
     bench,
     catalog,
+    plot,
     report,
     run,
     slo,
@@ -84,6 +85,7 @@ for group in (
     study,
     theory,
     report,
+    plot,
     summary,
     catalog,
     bench,

@@ -34,6 +34,9 @@ ShowProgress = Annotated[
     typer.Option("--progress/--no-progress", help="Progress on stderr.", show_default="on a tty"),
 ]
 
+MOST_STEPS = 10_000
+"""Numbers of a range."""
+
 T = TypeVar("T", str, float)
 
 
@@ -51,3 +54,24 @@ def items(option: str, text: str | None, convert: type[T]) -> list[T]:
         except ValueError:
             raise SpecError(option, f"{item!r} in {text!r} is not a {what}") from None
     return items
+
+
+def numbers(option: str, text: str | None) -> list[float]:
+    """``0.3,0.6``, or ``0.3:0.9:7``: from, to, how many.
+
+    Raises:
+        SpecError: it is neither, or a range of fewer than two numbers.
+    """
+    if text is None or ":" not in text:
+        return items(option, text, float)
+    try:
+        first, last, count = text.split(":")
+        steps = int(count) - 1
+        if not 1 <= steps < MOST_STEPS:
+            raise ValueError
+        width = (float(last) - float(first)) / steps
+        # Twelve digits: 0.4, not 0.39999999999999997.
+        return [float(f"{float(first) + i * width:.12g}") for i in range(steps + 1)]
+    except ValueError:
+        what = f"is no A,B,C and no FROM:TO:COUNT with a count from 2 to {MOST_STEPS:,}"
+        raise SpecError(option, f"{text!r} {what}") from None

@@ -10,7 +10,17 @@ import typer
 import fctlab
 from fctlab.cli import progress as showing
 from fctlab.cli import report
-from fctlab.cli.options import Engine, Out, ScenarioFile, Seed, Sets, ShowProgress, Workers, items
+from fctlab.cli.options import (
+    Engine,
+    Out,
+    ScenarioFile,
+    Seed,
+    Sets,
+    ShowProgress,
+    Workers,
+    items,
+    numbers,
+)
 from fctlab.cli.terminal import AsJson, Force, say, show, show_json
 
 PANEL = "Simulate"
@@ -58,7 +68,8 @@ def compare(
         typer.Option(metavar="A,B,C", help="Presets or tables \\[schemes.NAME] of the scenario."),
     ] = None,
     loads: Annotated[
-        str | None, typer.Option(metavar="L,M", help="Loads instead of the scenario's.")
+        str | None,
+        typer.Option(metavar="L,M", help="Loads instead of the scenario's; or FROM:TO:COUNT."),
     ] = None,
     seeds: Annotated[
         int | None, typer.Option(help="How many seeds, counted up from the scenario's.")
@@ -80,7 +91,7 @@ def compare(
         comparison = fctlab.compare(
             loaded,
             items("--schemes", schemes, str),
-            loads=items("--loads", loads, float),
+            loads=numbers("--loads", loads),
             seeds=seeds,
             out=out,
             force=force,
@@ -109,3 +120,4 @@ def _finish(out: Path | None) -> None:
     if out is not None:
         report.write(out)
         say(f"saved in {out}: flows.parquet, summary.csv, fct_cdf.png, slowdown_by_size.png, ...")
+        say(f"fctlab plot {out} draws its figures for a paper")

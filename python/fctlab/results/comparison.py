@@ -23,9 +23,8 @@ from fctlab.scenario import Prepared, Scenario, ScenarioLike, load_scenario, war
 
 if TYPE_CHECKING:
     import polars as pl
-    from matplotlib.figure import Figure
 
-    from fctlab.results import plots
+    from fctlab.results.drawing import Drawing
 
 METRICS = tuple(f"{s}_{m}" for m in ("fct_s", "slowdown") for s in ("avg", "p50", "p99"))
 KEYS = ("scheme", "load", "class", "traffic_class")
@@ -207,17 +206,40 @@ class Comparison:
             ],
         }
 
-    def plot_fct_cdf(self) -> Figure:
-        """Cumulative distribution of completion times, one line per scheme, seeds pooled."""
-        from fctlab.results import plots
+    def plot_fct_cdf(self) -> Drawing:
+        """Cumulative distribution of completion times, one line per scheme."""
+        return self._figure(kinds.FCT_CDF)
 
-        return plots.fct_cdf(self._curves(), self.results[0].title, self.draws)
-
-    def plot_slowdown(self) -> Figure:
+    def plot_slowdown(self) -> Drawing:
         """Average and 99th percentile of the slowdown against flow size, one line per scheme."""
-        from fctlab.results import plots
+        return self._figure(kinds.SLOWDOWN)
 
-        return plots.slowdown_by_size(self._curves(), self.results[0].title)
+    def plot_by_load(
+        self,
+        metric: str = "slowdown",
+        *,
+        sizes: Sequence[str] = ("all", "small", "large"),
+        traffic_class: str | None = None,
+    ) -> Drawing:
+        """Average and 99th percentile against load, one line per scheme, a row per size class.
+
+        Args:
+            metric: ``"slowdown"``, or ``"fct_s"``, completion times.
+            sizes: size classes from top to bottom: ``"all"``, ``"small"``, ``"medium"``,
+                ``"large"``; those without flows are left out.
+            traffic_class: whose flows; of all unless given.
+
+        Raises:
+            SpecError: there is one load or none, or a name that is not there.
+        """
+        from fctlab.results import figures
+
+        return figures.by_load(self, metric, sizes, traffic_class)
+
+    def _figure(self, name: str) -> Drawing:
+        from fctlab.results import figures
+
+        return figures.of_comparison(self)[name]()
 
     @property
     def draws(self) -> str:
@@ -230,7 +252,8 @@ class Comparison:
         """Save as a result directory, whole or not at all; an older result there is replaced.
 
         It holds ``flows.parquet`` and ``summary.csv`` of all runs, ``scenario.json``
-        (``fctlab compare`` runs it again), ``report.json``, plots, and each run as a result
+        (``fctlab compare`` runs it again), ``report.json``, its figures
+        (`fctlab.results.figures`), and each run as a result
         directory of its own, without plots, in ``runs/``.
 
         Args:
@@ -253,23 +276,16 @@ class Comparison:
 
     def _write(self, folder: Path) -> None:
         """Write every file of a result directory but ``runs/``, where the flows come from."""
+        from fctlab.results import figures
+
         _merge_flows(self.cells, folder)
         self.summary.write_csv(folder / kinds.SUMMARY)
-        self.plot_fct_cdf().savefig(folder / kinds.FCT_CDF)
-        self.plot_slowdown().savefig(folder / kinds.SLOWDOWN)
+        figures.write(figures.of_comparison(self), folder)
         store.write_json(folder / kinds.REPORT, self.report)
         store.write_json(folder / kinds.SCENARIO, {"runs": [asdict(c) for c in self.cells]})
 
     def _pairs(self) -> list[tuple[Cell, Result]]:
         return list(zip(self.cells, self.results, strict=True))
-
-    def _curves(self) -> list[plots.Curve]:
-        from fctlab.results import plots
-
-        groups: dict[tuple[float | None, str], list[pl.LazyFrame]] = {}
-        for cell, result in self._pairs():
-            groups.setdefault((cell.load, cell.scheme), []).append(result.scan_flows())
-        return [plots.Curve(scheme, load, frames) for (load, scheme), frames in groups.items()]
 
 
 def compare(

@@ -18,12 +18,18 @@ SCENARIO = "scenario.json"
 REPORT = "report.json"
 FLOWS = "flows.parquet"
 SUMMARY = "summary.csv"
-FCT_CDF = "fct_cdf.png"
-SLOWDOWN = "slowdown_by_size.png"
+FCT_CDF = "fct_cdf"
+SLOWDOWN = "slowdown_by_size"
+SLOWDOWN_BY_LOAD = "slowdown_by_load"
+FCT_BY_LOAD = "fct_by_load"
+MAPPING = "mapping"
+STATE = "state"
+FIGURES = (FCT_CDF, SLOWDOWN, SLOWDOWN_BY_LOAD, FCT_BY_LOAD, MAPPING, STATE)
+"""Figures of runs and comparisons; their files end as the format says."""
+FORMATS = ("png", "pdf", "svg")
+"""In which figures are written."""
 RECORDINGS = "recordings"
 PORT_SERIES = "port_series.parquet"
-MAPPING = "mapping.png"
-STATE = "state.png"
 PAGE = "report.html"
 """What `fctlab report` writes beside a result of any kind."""
 RUNS = "runs"
@@ -125,7 +131,8 @@ def _is_store(directory: Path) -> bool:
     return store_in(directory) is not None and "study" not in read_object(directory / REPORT)
 
 
-_RUN = (SCENARIO, REPORT, FLOWS, SUMMARY, FCT_CDF, SLOWDOWN, RECORDINGS, MAPPING, STATE, PAGE)
+_FIGURES = tuple(f"{name}.{kind}" for name in FIGURES for kind in FORMATS)
+_RUN = (SCENARIO, REPORT, FLOWS, SUMMARY, *_FIGURES, RECORDINGS, PAGE)
 RUN = Kind("run", _RUN, _is_run)
 COMPARISON = Kind(
     "comparison", (*_RUN, RUNS), _is_comparison, lambda directory: len(saved_runs(directory))

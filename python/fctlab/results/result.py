@@ -22,8 +22,10 @@ from fctlab.scenario import Prepared, ScenarioLike, load_scenario, warn
 
 if TYPE_CHECKING:
     import polars as pl
-    from matplotlib.figure import Figure
     from numpy.typing import NDArray
+
+    from fctlab.results import figures
+    from fctlab.results.drawing import Drawing
 
 ProgressCallback = Callable[[_native.Progress], object]
 
@@ -212,49 +214,34 @@ class Result:
         """Whether it is of flows that no engine here made, see `of_flows`."""
         return "made_by" in self._report
 
-    def plot_fct_cdf(self) -> Figure:
+    def plot_fct_cdf(self) -> Drawing:
         """Cumulative distribution of flow completion times, logarithmic in time."""
-        from fctlab.results import plots
+        return self._figures()[kinds.FCT_CDF]()
 
-        return plots.fct_cdf([plots.Curve(self.scheme, None, [self.scan_flows()])], self.title)
-
-    def plot_slowdown(self) -> Figure:
+    def plot_slowdown(self) -> Drawing:
         """Average and 99th percentile of the slowdown against flow size."""
-        from fctlab.results import plots
+        return self._figures()[kinds.SLOWDOWN]()
 
-        return plots.slowdown_by_size(
-            [plots.Curve(self.scheme, None, [self.scan_flows()])], self.title
-        )
-
-    def plot_mapping(self) -> Figure | None:
+    def plot_mapping(self) -> Drawing | None:
         """The mapping from tags to queues over time at the recorded ports, if there is one.
 
         It needs ``[record.ports]`` and a discipline whose queues take tags up to a threshold.
         """
-        from fctlab.results import plots
+        draw = self._figures().get(kinds.MAPPING)
+        return draw and draw()
 
-        series = self._port_series()
-        if series is None or series["up_to"].null_count() == len(series):
-            return None
-        return plots.mapping_over_time(series, self.title)
-
-    def plot_state(self) -> Figure | None:
+    def plot_state(self) -> Drawing | None:
         """The memory of the recorded ports over time, if any port remembers packets that left.
 
         It needs ``[record.ports]`` and a discipline such as ``awafs`` or a dynamic mapping.
         """
-        from fctlab.results import plots
+        draw = self._figures().get(kinds.STATE)
+        return draw and draw()
 
-        series = self._port_series()
-        if series is None or not series["state_bytes"].sum():
-            return None
-        return plots.state_over_time(series, self.title)
+    def _figures(self) -> dict[str, figures.Draw]:
+        from fctlab.results import figures
 
-    def _port_series(self) -> pl.DataFrame | None:
-        import polars as pl
-
-        file = next((f for f in self.recordings if f.name == kinds.PORT_SERIES), None)
-        return None if file is None else pl.read_parquet(file)
+        return figures.of_run(self)
 
     @property
     def title(self) -> str:
@@ -303,15 +290,10 @@ class Result:
                 shutil.copytree(self.directory / kinds.RECORDINGS, folder / kinds.RECORDINGS)
 
     def write_plots(self, folder: Path) -> None:
-        """Write the plots of a result directory."""
-        self.plot_fct_cdf().savefig(folder / kinds.FCT_CDF)
-        self.plot_slowdown().savefig(folder / kinds.SLOWDOWN)
-        state = self.plot_state()
-        if state is not None:
-            state.savefig(folder / kinds.STATE)
-        mapping = self.plot_mapping()
-        if mapping is not None:
-            mapping.savefig(folder / kinds.MAPPING)
+        """Write the figures of a result directory."""
+        from fctlab.results import figures
+
+        figures.write(self._figures(), folder)
 
     def write_tables(self, folder: Path) -> None:
         """Write the summary, the report and, last, the scenario of a result directory."""

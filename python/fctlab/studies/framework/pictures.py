@@ -18,8 +18,8 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from fctlab.results.colours import COLOURS
-from fctlab.results.plots import LINES, MARKERS, STYLE
+from fctlab.results.colours import COLOURS, LINES, MARKERS
+from fctlab.results.plots import STYLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
