@@ -29,12 +29,20 @@ def count(value: float) -> str:
     return f"{value:.0f}"
 
 
+def rate(bps: float) -> str:
+    """A rate to three digits: ``"16.7 Gbps"``."""
+    for unit, factor in RATES.items():
+        if bps >= 0.9995 * factor:
+            return f"{plain(bps / factor)} {unit}"
+    return f"{bps:.3g} bps"
+
+
 def sli_value(attr: str, value: float | None) -> str:
     """An SLI to three digits, by what it is of: a slowdown, ``fct`` or ``throughput``."""
     if value is None:
         return "inf"
     if attr == "throughput":
-        return count(value) + "bps"
+        return rate(value)
     return seconds(value) if attr == "fct" else plain(value)
 
 

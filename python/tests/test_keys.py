@@ -468,6 +468,7 @@ def laws() -> Iterator[Case]:
         ("load", 0.2),
         ("rate", "10Gbps"),
         ("trace", "no-such.csv"),
+        ("repeat", "1ms"),
         ("weight", 2.0),
         ("slis", []),
         ("slo", "tail < 2"),
@@ -493,6 +494,8 @@ LAWS = list(laws())
 
 APART = {
     "Control.scheme": "which scheme packets run; see test_packets",
+    "ClassSpec.dscp": "nothing that is predicted depends on it; see test_operator",
+    "ClassSpec.measured": "beside what is predicted; see test_operator",
     **{key: "those of scenarios" for key in keys_of(fctlab.schema()) if "SizesSpec" in key},
 }
 

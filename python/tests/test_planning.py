@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from fctlab import bench
 from fctlab.cli.app import app
 from fctlab.errors import SpecError
-from fctlab.slo import fit, planning
+from fctlab.slo import fit, fitspec, planning
 from fctlab.slo.types import Capacity, Strategy, Target, Weighting
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -326,11 +326,10 @@ def test_fit_finds_the_process(tmp_path: Path, name: str) -> None:
 
 def test_what_fit_saves_is_a_specification(tmp_path: Path) -> None:
     found = fit.fit(log(tmp_path, 1.5))
-    assert fit.save(found, tmp_path / "out") == ["classes.toml", "sizes-web.csv"]
-    file = tmp_path / "out" / "spec.toml"
-    classes = (tmp_path / "out" / "classes.toml").read_text()
-    file.write_text('network = { link = "200Gbps", rtt = "10us" }\n' + classes)
-    resolved = planning.load(file)
+    assert fitspec.save(found, tmp_path / "out") == ["specification.toml", "sizes-web.csv"]
+    link = fitspec.Link("200Gbps", "10us")
+    fitspec.save(found, tmp_path / "out", link=link)
+    resolved = planning.load(tmp_path / "out" / "specification.toml")
     assert resolved["classes"][0]["interarrivals"]["sigma"] == pytest.approx(1.5, abs=0.04)
     shown = cli("fit", str(tmp_path / "log.csv"))
     assert shown["classes"][0]["flows"] == 20_000
@@ -346,7 +345,7 @@ def test_fit_warns_where_the_family_misleads(tmp_path: Path) -> None:
     assert not found.holds
     assert any("not independent" in w and "replay" in w for w in found.warnings)
     out = tmp_path / "out"
-    files = fit.save(fit.fit(tmp_path / "onoff.csv"), out)
+    files = fitspec.save(fit.fit(tmp_path / "onoff.csv"), out)
     assert "flows-all.csv" in files and "flows-all.csv" in (out / files[0]).read_text()
     replay = {"name": "all", "trace": str(out / "flows-all.csv")}
     network = {"link": "10Gbps", "rtt": "10us"}
@@ -374,8 +373,8 @@ def test_fit_is_judged_by_the_tail(tmp_path: Path) -> None:
     assert found.interarrivals.ks < 0.1
     assert not found.holds and tail.log > tail.drawn[2], tail
     assert any("p99 slowdown" in warning for warning in found.warnings)
-    fit.save(fit.fit(tmp_path / "log.csv"), tmp_path / "out")
-    assert '"measured"' in (tmp_path / "out" / "classes.toml").read_text()
+    fitspec.save(fit.fit(tmp_path / "log.csv"), tmp_path / "out")
+    assert '"measured"' in (tmp_path / "out" / "specification.toml").read_text()
 
 
 def test_fit_raises_few_false_alarms(tmp_path: Path) -> None:
@@ -527,41 +526,19 @@ def test_a_size_that_many_flows_have_is_drawn_as_one(tmp_path: Path) -> None:
     start = np.cumsum(rng.exponential(1e-4, n))
     pl.DataFrame({"start_s": start, "size_bytes": sizes}).write_csv(tmp_path / "log.csv")
     out = tmp_path / "out"
-    fit.save(fit.fit(tmp_path / "log.csv"), out)
-    network = 'network = { link = "200Gbps", rtt = "10us" }\n'
-    (out / "spec.toml").write_text(network + (out / "classes.toml").read_text())
-    drawn = planning.flows(out / "spec.toml", n)["size_bytes"].to_numpy()
+    link = fitspec.Link("200Gbps", "10us")
+    fitspec.save(fit.fit(tmp_path / "log.csv"), out, link=link)
+    drawn = planning.flows(out / "specification.toml", n)["size_bytes"].to_numpy()
     # A byte below it is as good; the standard error is 0.0035, that of the mean 0.3%.
     assert ((drawn > 999_990) & (drawn <= 1_000_000)).mean() == pytest.approx(0.5, abs=0.018)
     assert drawn.mean() == pytest.approx(sizes.mean(), rel=0.02)
-
-
-def test_mistakes_in_a_log(tmp_path: Path) -> None:
-    def error(text: str) -> str:
-        file = tmp_path / "bad.csv"
-        file.write_text(text)
-        with pytest.raises(SpecError) as caught:
-            fit.fit(file)
-        return str(caught.value).removeprefix(f"{file}: ")
-
-    assert error("start,bytes\n1,2\n") == "has no column size_bytes or size; it has start, bytes"
-    assert error("start,size\n1,x\n") == "column size holds String, not numbers"
-    assert error("start,size\n1,0\n") == "a size is below 1 byte"
-    assert error("start,size\nNaN,5\n") == "column start has values that are not finite numbers"
-    assert error("start,size\n1,5\n") == "class all: has 1 flows; at least 100 are needed"
-    with pytest.raises(SpecError, match="no such file"):
-        fit.fit(tmp_path / "none.csv")
-    with pytest.raises(SpecError, match="is not a flow log"):
-        fit.fit(tmp_path / "none.xlsx")
 
 
 def test_a_class_may_have_any_name(tmp_path: Path) -> None:
     file = log(tmp_path, 1.5, n=2000)
     table = pl.read_csv(file).with_columns(pl.lit('../a "quoted" one').alias("class"))
     table.write_csv(file)
-    names = fit.save(fit.fit(file), tmp_path / "out")
-    assert names == ["classes.toml", "sizes-class-0.csv"]
-    network = 'network = { link = "100Gbps", rtt = "10us" }\n'
-    spec_file = tmp_path / "out" / "spec.toml"
-    spec_file.write_text(network + (tmp_path / "out" / "classes.toml").read_text())
-    assert planning.load(spec_file)["classes"][0]["name"] == "class-0"
+    link = fitspec.Link("200Gbps", "10us")
+    names = fitspec.save(fit.fit(file), tmp_path / "out", link=link)
+    assert names == ["specification.toml", "sizes-class-0.csv"]
+    assert planning.load(tmp_path / "out" / names[0])["classes"][0]["name"] == "class-0"

@@ -190,6 +190,9 @@ let ClassType =
       , load : Optional Double
       , rate : Optional Rate
       , trace : Optional Text
+      , repeat : Optional Duration
+      , measured : Optional Text
+      , dscp : List Natural
       , weight : Double
       , slis : List SliType
       , slo : Optional Text
@@ -203,6 +206,9 @@ let Class =
         , load = None Double
         , rate = None Rate
         , trace = None Text
+        , repeat = None Duration
+        , measured = None Text
+        , dscp = [] : List Natural
         , weight = 1.0
         , slis = [] : List SliType
         , slo = None Text

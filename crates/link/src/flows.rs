@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use fctlab_core::random::Seed;
-use fctlab_core::{PacketFormat, Rate, SpecError, Time};
+use fctlab_core::{Duration, PacketFormat, Rate, SpecError, Time};
 use fctlab_workload::{ArrivalsSpec, HostLayout, LoadCounts, SizesSpec, Traffic, TrafficSpec};
 use rayon::prelude::*;
 
@@ -30,7 +30,12 @@ pub enum Source {
     },
     /// Replayed from a file, see `fctlab_workload::trace`: where that names classes, the flows of the
     /// class's name, else all.
-    Trace(std::path::PathBuf),
+    Trace {
+        /// The file.
+        file: std::path::PathBuf,
+        /// After how long it starts again, if it does: later than its last flow.
+        repeat: Option<Duration>,
+    },
 }
 
 /// The traffic of one class.
@@ -69,7 +74,7 @@ impl ClassTraffic {
                 spec.load = Some(LOAD);
                 spec.load_counts = Some(LoadCounts::Payload);
             }
-            Source::Trace(file) => {
+            Source::Trace { file, .. } => {
                 layout.rack_of = vec![0; usize::from(u16::MAX)];
                 layout.sink = None;
                 spec.trace = Some(file.clone().into());
@@ -80,7 +85,7 @@ impl ClassTraffic {
         spec.build(&layout, &PacketFormat::default(), seed)
     }
 
-    /// The same as a list, of the class with this number; of drawn flows at most `most`.
+    /// The same as a list, of the class with this number; of flows without end at most `most`.
     ///
     /// # Errors
     /// As the stream, also of what comes after its start; a trace that names classes and not this one.
@@ -91,33 +96,82 @@ impl ClassTraffic {
         until: Time,
         most: usize,
     ) -> Result<Vec<Packed>, SpecError> {
+        let pack = |start, size: u64| Packed {
+            start,
+            size_and_class: size | (class as u64) << 48,
+        };
+        if let Some(period) = self.repeat() {
+            let rows = self.rows()?;
+            let again = (0..)
+                .map(|i| period * i)
+                .take_while(|at| Time::ZERO + *at < until);
+            let flows =
+                again.flat_map(|at| rows.iter().map(move |&(start, size)| (start + at, size)));
+            let flows = flows.take_while(|(start, _)| *start < until).take(most);
+            return collected(flows.map(|(start, size)| pack(start, size)));
+        }
         let mut stream = self.stream(seed, until)?;
         let own = self.own_rows(&stream)?;
         let most = match self.source {
             Source::Drawn { .. } => most,
-            Source::Trace(_) => usize::MAX,
+            Source::Trace { .. } => usize::MAX,
         };
         let flows = stream.by_ref().take(most);
         let flows = flows.filter(|flow| own.is_none_or(|own| flow.class == own));
-        let flows = flows.map(|flow| Packed {
-            start: flow.start,
-            size_and_class: flow.size.get() | (class as u64) << 48,
-        });
-        let flows = collected(flows)?;
+        let flows = collected(flows.map(|flow| pack(flow.start, flow.size.get())))?;
         match stream.error() {
             Some(error) => Err(error.clone()),
             None => Ok(flows),
         }
     }
+
+    fn repeat(&self) -> Option<Duration> {
+        match self.source {
+            Source::Trace { repeat, .. } => repeat,
+            Source::Drawn { .. } => None,
+        }
+    }
+
+    /// Start and bytes of the flows of its trace, once through; none of a drawn class.
+    ///
+    /// # Errors
+    /// A trace that cannot be read, names classes and not this one, or is not over when it should
+    /// start again.
+    pub fn rows(&self) -> Result<Vec<(Time, u64)>, SpecError> {
+        let Source::Trace { file, repeat } = &self.source else {
+            return Ok(Vec::new());
+        };
+        let mut stream = self.stream(0, Time::NEVER)?;
+        let own = self.own_rows(&stream)?;
+        let flows = stream.by_ref();
+        let flows = flows.filter(|flow| own.is_none_or(|own| flow.class == own));
+        let rows = collected(flows.map(|flow| (flow.start, flow.size.get())))?;
+        if let Some(error) = stream.error() {
+            return Err(error.clone());
+        }
+        let last = rows
+            .last()
+            .map_or(Time::ZERO, |row| row.0)
+            .since(Time::ZERO);
+        match repeat {
+            Some(period) if *period <= last => {
+                let (file, last_s) = (file.display(), last.as_secs_f64());
+                let message =
+                    format!("{period} is not after the last flow of {file}, at {last_s} s");
+                Err(SpecError::new("repeat", message))
+            }
+            _ => Ok(rows),
+        }
+    }
 }
 
 impl ClassTraffic {
-    /// The flows that its trace has for it, known without holding them; none of a drawn class.
+    /// The flows that its trace has for it, known without holding them; none of a class without end.
     ///
     /// # Errors
     /// A trace that cannot be read, or names classes and not this one.
     pub fn replayed(&self) -> Result<u64, SpecError> {
-        let Source::Trace(_) = self.source else {
+        let Source::Trace { repeat: None, .. } = self.source else {
             return Ok(0);
         };
         let mut stream = self.stream(0, Time::NEVER)?;
@@ -129,7 +183,7 @@ impl ClassTraffic {
 }
 
 /// As a list, as long as there is memory.
-fn collected(flows: impl Iterator<Item = Packed>) -> Result<Vec<Packed>, SpecError> {
+fn collected<T>(flows: impl Iterator<Item = T>) -> Result<Vec<T>, SpecError> {
     let mut list = Vec::new();
     for flow in flows {
         if list.len() == list.capacity() {
@@ -172,7 +226,8 @@ fn merged(mut each: Vec<Vec<Packed>>) -> Result<Vec<Packed>, SpecError> {
 impl ClassTraffic {
     /// The number that a trace has for the class; nothing where it does not tell classes apart.
     fn own_rows(&self, stream: &Traffic) -> Result<Option<u16>, SpecError> {
-        let (Source::Trace(file), Some(column)) = (&self.source, stream.class_column()) else {
+        let (Source::Trace { file, .. }, Some(column)) = (&self.source, stream.class_column())
+        else {
             return Ok(None);
         };
         let names = stream.class_names();
@@ -215,7 +270,7 @@ pub struct FlowList {
 
 impl FlowList {
     /// The flows of `classes` that start before `until`, or before more than `most` were drawn: gaps may
-    /// be so uneven that any number start at once. Traces are replayed whatever `most` is.
+    /// be so uneven that any number start at once. Traces that end are replayed whatever `most` is.
     ///
     /// # Errors
     /// As the class's stream, under `classes[i]`.
@@ -235,11 +290,11 @@ impl FlowList {
         let each = each.into_iter().collect::<Result<Vec<_>, SpecError>>()?;
         let mut counts: Vec<u64> = each.iter().map(|class| class.len() as u64).collect();
         let mut flows = merged(each).map_err(|e| e.under("classes"))?;
-        let is_drawn = |f: &Packed| {
+        let goes_on = |f: &Packed| {
             let class = &classes[usize::from(f.class())];
-            matches!(class.source, Source::Drawn { .. })
+            !matches!(class.source, Source::Trace { repeat: None, .. })
         };
-        let drawn = flows.iter().enumerate().filter(|(_, f)| is_drawn(f));
+        let drawn = flows.iter().enumerate().filter(|(_, f)| goes_on(f));
         let first_too_many = drawn.map(|(place, f)| (place, f.start)).nth(most);
         if let Some((place, _)) = first_too_many {
             for flow in flows.drain(place..) {

@@ -119,9 +119,9 @@ pub fn plan(spec: &Spec, value: &Value, limit: &Limit, meter: &Meter) -> Result<
         );
         return Err(SpecError::new("queue", message));
     }
-    if let Some(i) = classes.iter().position(|c| c.slo.is_none()) {
-        let message = "is missing; a plan needs the SLO of every class";
-        return Err(SpecError::new(format!("classes[{i}].slo"), message));
+    if classes.iter().all(|c| c.slo.is_none()) {
+        let message = "have no SLO; a plan needs one of at least one class";
+        return Err(SpecError::new("classes", message));
     }
     let candidate = Candidate::of(spec, &classes);
     // Losses of that many candidates at once.
@@ -224,7 +224,16 @@ fn search(
     let coarse = Flows::behind_slis(classes, seed, COARSE.0, most_flows)?;
     let own = Flows::of_each(classes, seed, COARSE.0, most_flows)?;
     let baselines = baselines(candidate, &own, meter);
-    let start: Vec<f64> = baselines.iter().map(|b| b.unwrap_or(1.0)).collect();
+    // A class without an SLO begins with what it offers.
+    let link_bps = candidate.link.rate.bps() as f64;
+    let start = classes
+        .iter()
+        .zip(&baselines)
+        .map(|(class, least)| match class.slo {
+            Some(_) => least.unwrap_or(1.0),
+            None => (class.rate_bps / link_bps).clamp(0.01, 1.0),
+        });
+    let start: Vec<f64> = start.collect();
     let (trials, success) = algorithm_1(&start, ROUNDS.0, |w| losses(&coarse, w));
     let paper_rounds = trials.len();
     let unknown = || Trial {

@@ -19,6 +19,7 @@ import fctlab
 from fctlab.cli import (
     bench,
     catalog,
+    fit,
     plot,
     report,
     run,
@@ -81,6 +82,7 @@ for group in (
     run,
     sweep,
     slo,
+    fit,
     tuning,
     study,
     theory,

@@ -43,7 +43,6 @@ def register(app: typer.Typer) -> None:
     app.command(rich_help_panel=PANEL)(plan)
     app.command(rich_help_panel=PANEL)(provision)
     app.command(rich_help_panel=PANEL)(whatif)
-    app.command(rich_help_panel=PANEL)(fit)
     app.command(rich_help_panel=PANEL)(calibrate)
 
 
@@ -133,31 +132,6 @@ def whatif(
     with _saving(WhatIf, spec, planning.load(spec, sets or []), out, force) as save:
         found = save(sweeping.sweep(spec, varied, sets=sets or [], most_flows=most, tell=say))
     _finish(found, out, as_json, lambda each: [words.whatif(each)])
-
-
-def fit(
-    trace: Annotated[
-        Path, typer.Argument(metavar="TRACE", help="A flow log in CSV, Parquet or JSON lines.")
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(parser=output, help="Write classes.toml and size tables into this directory."),
-    ] = None,
-    force: Force = False,
-    as_json: AsJson = False,
-) -> None:
-    """Turn a flow log into traffic classes: sizes, inter-arrival times, burstiness."""
-    from fctlab.cli import slo_tables
-    from fctlab.slo import fit as fitting
-
-    if out is None:
-        found = fitting.fit(trace)
-    else:
-        with fitting.output(trace, out, force=force) as draft:
-            found = fitting.fit(trace)
-            names = fitting.write(found, draft.folder)
-        say(f"saved in {out}: {', '.join(names)}")
-    _show(found, as_json, slo_tables.fit)
 
 
 def calibrate(

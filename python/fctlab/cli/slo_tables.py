@@ -8,8 +8,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fctlab.cli.layout import frame, numbers, whole
-from fctlab.formats import count, seconds
-from fctlab.slo.fitted import Calibration, Fit
+from fctlab.formats import count, rate
+from fctlab.slo.fitted import Calibration, Fit, FittedClass, ReplayedClass
 
 
 def calibration(found: Calibration) -> RenderableType:
@@ -45,30 +45,47 @@ def _off(
 
 
 def fit(found: Fit) -> RenderableType:
-    """Classes of a flow log."""
+    """Classes of a flow log: what they bring, and how well what was fitted holds."""
     table = frame(found.trace)
     table.add_column("class", no_wrap=True)
-    numbers(table, "flows", "over", "rate", "mean size", "p99 size")
-    table.add_column("gaps", no_wrap=True)
-    numbers(table, "KS distance", "burstiness / fit", "p99 of the log", "of the fit")
-    lines = []
+    numbers(table, "flows", "of all", "of bytes", "rate", "mean size", "p99 size")
+    table.add_column("gaps")
+    held = frame("does the fit hold?")
+    held.add_column("class", no_wrap=True)
+    numbers(held, "KS distance", "burstiness / fit", "p99 of the log", "of the fit")
+    lines = [Text(note, style="dim") for note in found.notes]
     for each in found.classes:
         gaps, sizes = each.interarrivals, each.sizes
         sigma = "" if gaps.sigma is None else f", sigma {gaps.sigma:.2f}"
-        ratios = [r.measured / r.fitted for r in each.burstiness if r.fitted]
-        low, _, high = each.tail.drawn
         table.add_row(
             each.name,
-            f"{each.flows:,}",
-            seconds(each.span_s),
-            count(each.rate_bps) + "bps",
+            *_brings(each),
+            rate(each.rate_bps),
             count(sizes.mean_bytes) + "B",
             count(sizes.p99_bytes) + "B",
-            gaps.family + sigma,
+            "measured" if each.measured_gaps else gaps.family + sigma,
+        )
+        ratios = [r.measured / r.fitted for r in each.burstiness if r.fitted]
+        low, _, high = each.tail.drawn
+        held.add_row(
+            each.name,
             f"{gaps.ks:.3f}",
             f"{min(ratios):.2f} to {max(ratios):.2f}" if ratios else "-",
             f"{each.tail.log:.3g}",
             f"{low:.3g} to {high:.3g}",
         )
         lines += [Text(f"{each.name}: {warning}") for warning in each.warnings]
-    return Group(whole(table), *lines)
+    for few in found.replayed:
+        table.add_row(few.name, *_brings(few), "-", count(few.mean_bytes) + "B", "-", "replayed")
+        lines.append(
+            Text(
+                f"{few.name}: {few.flows} flows are too few to fit, but {few.share_of_bytes:.0%} "
+                "of the bytes: they are replayed from the log, as traffic without an SLO"
+            )
+        )
+    return Group(whole(table), whole(held), *lines)
+
+
+def _brings(each: FittedClass | ReplayedClass) -> tuple[str, str, str]:
+    """Flows, and shares of flows and of bytes."""
+    return f"{each.flows:,}", f"{each.share_of_flows:.1%}", f"{each.share_of_bytes:.1%}"

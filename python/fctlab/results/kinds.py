@@ -44,7 +44,7 @@ SWEEP_FILE = "sweep.json"
 STORE = "store"
 STORE_FILE = "store.json"
 """Of a store of points, which format it has."""
-CLASSES = "classes.toml"
+CLASSES = "specification.toml"
 FITTED = "by fctlab fit"
 """In the first line of `CLASSES`."""
 STUDY = ("report.json", "report.md", "report.html", "page.json", "figures", "store", "inputs")

@@ -18,10 +18,8 @@ arrival process per class, estimated from a log and checked against it:
 from __future__ import annotations
 
 import math
-import re
 import tempfile
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fctlab.errors import SpecError
-from fctlab.results import kinds, store
+from fctlab.slo import flowlog
 from fctlab.slo.fitted import (
     ArrivalFamily,
     Burstiness,
@@ -38,6 +36,7 @@ from fctlab.slo.fitted import (
     FittedClass,
     Gaps,
     Point,
+    ReplayedClass,
     SizeTable,
     Tail,
 )
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
 POINTS = 400
 """Of a size table, at most."""
 LEAST = 100
-"""Flows that a class needs."""
+"""Flows that a class needs to be fitted; one with fewer is replayed."""
 DRAWS = 39
 """Of flows from a fit, which the log is compared with: false alarms in 5% of cases."""
 MOST_DRAWN = 4_000_000
@@ -65,177 +64,62 @@ LINK = {"link": "100Gbps", "rtt": "10us"}
 LINK_BPS = 100e9
 WINDOWS = 100
 """Windows that a time scale needs."""
-START, SIZE, CLASS = ("start_s", "start"), ("size_bytes", "size"), ("traffic_class", "class")
-"""Names of the columns; the first that exists counts."""
 
 
-def fit(trace: str | PathLike[str], *, seed: int = 1) -> Fit:
+def fit(trace: str | PathLike[str] | flowlog.FlowLog, *, seed: int = 1) -> Fit:
     """Fit classes to a flow log.
 
     Args:
-        trace: CSV, Parquet or JSON lines (by suffix) with the columns ``start_s`` (or
-            ``start``; seconds), ``size_bytes`` (or ``size``) and, optionally, ``class``.
+        trace: what `flowlog.read` returned, or the file that it reads.
         seed: of what is drawn from the fitted process.
 
     Raises:
-        SpecError: the file cannot be read, lacks a column or values, or a class has too few
-            flows or all of them at one instant.
+        SpecError: as `flowlog.read`; no class has enough flows, or all of a class's start at once.
     """
-    flows = _read(Path(trace))
-    named = flows.partition_by("class", maintain_order=True)
-    return Fit(trace=str(trace), classes=tuple(_class(each, seed) for each in named))
-
-
-def output(
-    trace: str | PathLike[str], folder: str | PathLike[str], *, force: bool = False
-) -> AbstractContextManager[store.Draft]:
-    """The directory that is to hold the fit of a log; see `store.writing`."""
-    log = Path(trace)
-    size = log.stat().st_size if log.is_file() else 0
-    return store.writing(folder, None, kinds.FIT, reads=[log], bytes_besides=2 * size, force=force)
-
-
-def save(found: Fit, folder: str | PathLike[str], *, force: bool = False) -> list[str]:
-    """Write what `write` does, whole or not at all; an older fit there is replaced.
-
-    Returns:
-        Names of the files.
-
-    Raises:
-        SpecError: the log can no longer be read.
-        OutputError: `folder` cannot be written, or holds what is not overwritten without `force`.
-    """
-    with output(found.trace, folder, force=force) as draft:
-        return write(found, draft.folder)
-
-
-def write(found: Fit, directory: Path) -> list[str]:
-    """Write ``classes.toml`` for a specification, and a size table per class.
-
-    Of a class whose process does not hold also its flows, from the log's first on, for a class
-    that replays them (``trace``).
-
-    Returns:
-        Names of the files.
-
-    Raises:
-        SpecError: the log can no longer be read.
-    """
-    parts, names = [], []
-    log: pl.DataFrame | None = None
-    taken = {each.name for each in found.classes}
-    for number, each in enumerate(found.classes):
-        name = _name(number, each.name, taken)
-        file = f"sizes-{name}.csv"
-        rows = "".join(f"{size:.0f},{share:.9f}\n" for size, share in each.sizes.points)
-        text = f"# {each.name!r}: {each.flows:,} flows of {found.trace}\n"
-        (directory / file).write_text(
-            text + "size_bytes,cumulative_probability\n" + rows, encoding="utf-8"
-        )
-        names.append(file)
-        drawn = _interarrivals(each.interarrivals, measured=each.measured_gaps)
-        warnings = "".join(f"# {warning}\n" for warning in each.warnings)
-        if not each.holds:
-            log = _read(Path(found.trace)) if log is None else log
-            names.append(_replayable(log, each.name, directory / f"flows-{name}.csv"))
-            warnings += f'# To replay: trace = "{names[-1]}" and none of the next three keys.\n'
-        parts.append(
-            f'{warnings}[[classes]]\nname = "{name}"\n'
-            f'flowsizes = {{ kind = "cdf", file = "{file}", '
-            f'interpolation = "{each.sizes.interpolation}" }}\n'
-            f"interarrivals = {drawn}\n"
-            f'rate = "{each.rate_bps:.0f}bps"\n'
-        )
-    head = f"# Classes of {found.trace!r}, {kinds.FITTED}.\n\n"
-    (directory / kinds.CLASSES).write_text(head + "\n".join(parts), encoding="utf-8")
-    return [kinds.CLASSES, *names]
-
-
-def _replayable(log: pl.DataFrame, name: str, file: Path) -> str:
-    """Write the flows of a class as a trace; times are from the log's first flow on."""
-    import polars as pl
-
-    flows = log.filter(pl.col("class") == name).select(
-        start_s=pl.col("start") - log["start"][0],
-        src=pl.lit(0),
-        dst=pl.lit(1),
-        size_bytes=pl.col("size").round().cast(pl.Int64),
+    log = trace if isinstance(trace, flowlog.FlowLog) else flowlog.read(trace)
+    total = (len(log.flows), float(log.flows["bytes"].sum()))
+    fitted, replayed = [], []
+    for flows in log.flows.partition_by("class", maintain_order=True):
+        if len(flows) < LEAST:
+            replayed.append(_few(flows, total))
+        else:
+            fitted.append(_class(flows, total, seed))
+    if not fitted:
+        few = max(replayed, key=lambda each: each.flows)
+        message = f"has {few.flows} flows; at least {LEAST} are needed"
+        raise SpecError(f"class {few.name}", message)
+    return Fit(
+        trace=str(log.file),
+        classes=tuple(fitted),
+        replayed=tuple(replayed),
+        notes=log.notes,
     )
-    flows.write_csv(file, float_precision=12)
-    return file.name
 
 
-def _interarrivals(gaps: Gaps, *, measured: bool) -> str:
-    """The arrival process of a class, as a specification writes it."""
-    if measured:
-        points = ", ".join(f"[{gap:.6g}, {share:.9g}]" for gap, share in gaps.points)
-        return f'{{ kind = "measured", cdf = [{points}] }}'
-    if gaps.family == "lognormal":
-        return f'{{ kind = "lognormal", sigma = {gaps.sigma:.4f} }}'
-    return f'{{ kind = "{gaps.family}" }}'
-
-
-def _name(number: int, name: str, taken: set[str]) -> str:
-    """As specifications name classes; others get their number, from 0, if nobody has it."""
-    if re.fullmatch(r"[A-Za-z0-9_-]+", name):
-        return name
-    named = f"class-{number}"
-    return f"{named}-" if named in taken else named
-
-
-def _read(file: Path) -> pl.DataFrame:
-    """Columns ``start``, ``size``, ``class`` of a log, in order of start."""
-    import polars as pl
-    from polars.exceptions import PolarsError
-
-    readers: dict[str, Any] = {
-        ".csv": lambda f: pl.read_csv(f, comment_prefix="#"),
-        ".parquet": pl.read_parquet,
-        ".jsonl": pl.read_ndjson,
-        ".ndjson": pl.read_ndjson,
-        ".json": pl.read_ndjson,
+def _shares(flows: pl.DataFrame, total: tuple[int, float]) -> dict[str, Any]:
+    """What part of the log a class is, and its DSCPs."""
+    codes = flows["dscp"].unique().sort().to_list() if "dscp" in flows.columns else []
+    return {
+        "name": flows["class"][0],
+        "flows": len(flows),
+        "share_of_flows": len(flows) / total[0],
+        "share_of_bytes": float(flows["bytes"].sum()) / total[1],
+        "dscp": tuple(codes),
     }
-    if file.suffix not in readers:
-        raise SpecError(str(file), f"is not a flow log; its name ends in {', '.join(readers)}")
-    try:
-        table: pl.DataFrame = readers[file.suffix](file)
-    except FileNotFoundError:
-        raise SpecError(str(file), "no such file") from None
-    except (PolarsError, OSError) as error:
-        raise SpecError(str(file), str(error).splitlines()[0]) from None
-    columns = []
-    for names, to in ((START, "start"), (SIZE, "size")):
-        name = next((n for n in names if n in table.columns), None)
-        if name is None:
-            known = ", ".join(table.columns)
-            raise SpecError(str(file), f"has no column {' or '.join(names)}; it has {known}")
-        if not table[name].dtype.is_numeric():
-            raise SpecError(str(file), f"column {name} holds {table[name].dtype}, not numbers")
-        columns.append(pl.col(name).cast(pl.Float64).alias(to))
-    label = next((n for n in CLASS if n in table.columns), None)
-    columns.append(
-        pl.lit("all").alias("class")
-        if label is None
-        else pl.col(label).cast(pl.String).alias("class")
+
+
+def _few(flows: pl.DataFrame, total: tuple[int, float]) -> ReplayedClass:
+    """A class of too few flows to say what they are drawn from."""
+    sizes: Any = flows["bytes"]
+    return ReplayedClass(
+        **_shares(flows, total), mean_bytes=sizes.mean(), largest_bytes=sizes.max()
     )
-    flows = table.select(columns)
-    if flows.null_count().sum_horizontal()[0]:
-        raise SpecError(str(file), "has empty values; every flow needs a start, a size and a class")
-    for name in ("start", "size"):
-        if not flows[name].is_finite().all():
-            raise SpecError(str(file), f"column {name} has values that are not finite numbers")
-    low: Any = flows["size"].min()
-    if flows.is_empty() or low < 1:
-        raise SpecError(str(file), "a size is below 1 byte" if len(flows) else "has no flows")
-    return flows.sort("start")
 
 
-def _class(flows: pl.DataFrame, seed: int) -> FittedClass:
+def _class(flows: pl.DataFrame, total: tuple[int, float], seed: int) -> FittedClass:
     """One class: all flows of it, in order of start."""
     name = flows["class"][0]
-    if len(flows) < LEAST:
-        raise SpecError(f"class {name}", f"has {len(flows)} flows; at least {LEAST} are needed")
-    start, sizes = flows["start"].to_numpy(), flows["size"].to_numpy()
+    start, sizes = flows["start_s"].to_numpy(), flows["bytes"].to_numpy().astype(np.float64)
     span = float(start[-1] - start[0])
     if span <= 0:
         raise SpecError(f"class {name}", "all flows start at once")
@@ -253,8 +137,7 @@ def _class(flows: pl.DataFrame, seed: int) -> FittedClass:
         of_gaps = _tail(start, sizes, lambda rng, n: rng.choice(gaps, n), seed)
         warnings.append(_misleads(chosen, tail, of_gaps, gaps))
     return FittedClass(
-        name=name,
-        flows=len(flows),
+        **_shares(flows, total),
         span_s=span,
         rate_bps=float(sizes[1:].sum() * 8 / span),
         sizes=SizeTable(
@@ -395,7 +278,7 @@ def _misleads(
     message = (
         f"the log's p99 slowdown at load {LOAD:g} is {tail.log:.3g}, that of flows drawn from "
         f"the {process.family} fit (KS distance {process.ks:.2f}) {low:.3g} to {high:.3g}; "
-        "classes.toml has the measured gaps"
+        "the specification has the measured gaps"
     )
     if _holds(of_gaps):
         return message

@@ -102,6 +102,9 @@ class FittedClass(Answer, frozen=True, kw_only=True):
     Attributes:
         name: as the log calls it.
         flows: how many.
+        share_of_flows: of the log's.
+        share_of_bytes: of the log's.
+        dscp: its DSCPs, where the log has them.
         span_s: from the first to the last.
         rate_bps: bytes of all but the first, over this time.
         sizes: of flows.
@@ -115,6 +118,9 @@ class FittedClass(Answer, frozen=True, kw_only=True):
 
     name: str
     flows: int
+    share_of_flows: float
+    share_of_bytes: float
+    dscp: tuple[int, ...]
     span_s: float
     rate_bps: float
     sizes: SizeTable
@@ -126,16 +132,42 @@ class FittedClass(Answer, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
 
 
+class ReplayedClass(Answer, frozen=True, kw_only=True):
+    """A traffic class with too few flows to fit, which are replayed as they are in the log.
+
+    Attributes:
+        name: as the log calls it.
+        flows: how many.
+        share_of_flows: of the log's.
+        share_of_bytes: of the log's.
+        dscp: its DSCPs, where the log has them.
+        mean_bytes: mean of its flows' sizes.
+        largest_bytes: of them.
+    """
+
+    name: str
+    flows: int
+    share_of_flows: float
+    share_of_bytes: float
+    dscp: tuple[int, ...]
+    mean_bytes: float
+    largest_bytes: float
+
+
 class Fit(Answer, frozen=True, kw_only=True):
     """The classes of a flow log.
 
     Attributes:
         trace: the log's file.
         classes: in order of their first flows.
+        replayed: those with too few flows to fit, the same.
+        notes: lines: which of the log's columns was taken for what, in what unit.
     """
 
     trace: str
     classes: tuple[FittedClass, ...]
+    replayed: tuple[ReplayedClass, ...]
+    notes: tuple[str, ...]
 
 
 class SizeBin(Answer, frozen=True, kw_only=True):

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use fctlab_core::{Rate, SpecError, spec};
+use fctlab_core::{Duration, Rate, SpecError, spec};
 use fctlab_link::flows::Source;
 use fctlab_link::{ClassTraffic, Control, Link};
 use fctlab_workload::{ArrivalsSpec, SizeDistribution, SizesSpec};
@@ -36,6 +36,15 @@ pub struct ClassSpec {
     /// Flows to replay instead: CSV or Parquet with start_s, src, dst, size_bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<PathBuf>,
+    /// After how long the trace starts again, for as long as a run lasts. Default: it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<Duration>,
+    /// Its flows as they were measured, for who compares: CSV with start_s, size_bytes, duration_s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<PathBuf>,
+    /// The code points (DSCP, 0 to 63) that its packets have, for people and switches.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dscp: Vec<u8>,
     /// Its weight at the switch. Default: 1.
     #[serde(default = "unit", deserialize_with = "spec::positive")]
     #[schemars(extend("exclusiveMinimum" = 0))]
@@ -113,20 +122,56 @@ pub struct Class {
     pub name: String,
     /// Where its flows come from.
     pub traffic: ClassTraffic,
-    /// Payload offered, in bits per second; of a trace 0: it says so itself.
+    /// Payload offered, in bits per second; of a trace that ends 0: it says so itself.
     pub rate_bps: f64,
     /// What its payload comes to on the wire.
     pub wire: Wire,
-    /// Share of flows in each SLI's size range; of a trace 1.
+    /// Share of flows in each SLI's size range; of a trace that ends 1.
     pub shares: Vec<f64>,
-    /// Flows per second; of a trace 0.
+    /// Flows per second; of a trace that ends 0.
     pub flows_per_s: f64,
-    /// Mean of the squared payload of a flow, in bytes; of a trace 0.
+    /// Mean of the squared payload of a flow, in bytes; of a trace that ends 0.
     pub mean_square: f64,
     /// Its SLIs.
     pub slis: Vec<SliSpec>,
     /// Its SLO, if it has one.
     pub slo: Option<Slo>,
+}
+
+impl Class {
+    /// What a trace that is repeated every `period` offers, as if it were drawn.
+    fn offers(
+        &mut self,
+        period: Duration,
+        link: &Link,
+        control: &Control,
+    ) -> Result<(), SpecError> {
+        let rows = self.traffic.rows()?;
+        let of = |count: f64| count / period.as_secs_f64();
+        let bytes: f64 = rows.iter().map(|row| row.1 as f64).sum();
+        let squares: f64 = rows.iter().map(|row| (row.1 as f64).powi(2)).sum();
+        self.rate_bps = of(bytes * 8.0);
+        self.flows_per_s = of(rows.len() as f64);
+        self.mean_square = squares / rows.len() as f64;
+        let burst = control.initial_rate_on(link.bytes_per_s()) * link.rtt.as_secs_f64();
+        self.wire = Wire::of_rows(&rows, control, burst);
+        for (i, (share, sli)) in self.shares.iter_mut().zip(&self.slis).enumerate() {
+            let inside =
+                |size: u64| size >= sli.from.get() && sli.below.is_none_or(|b| size < b.get());
+            let count = rows.iter().filter(|row| inside(row.1)).count();
+            *share = known(i, count as f64 / rows.len() as f64)?;
+        }
+        Ok(())
+    }
+}
+
+/// The share of flows in an SLI's range of sizes, which is not empty.
+fn known(sli: usize, share: f64) -> Result<f64, SpecError> {
+    if share > 0.0 {
+        return Ok(share);
+    }
+    let message = "names a range of sizes in which the class has no flows";
+    Err(SpecError::new(format!("slis[{sli}]"), message))
 }
 
 impl ClassSpec {
@@ -149,11 +194,24 @@ impl ClassSpec {
             slis: self.slis.clone(),
             slo,
         };
+        if let Some(code) = self.dscp.iter().find(|code| **code > 63) {
+            return Err(SpecError::new("dscp", format!("{code} is not in [0, 63]")));
+        }
         if let Some(file) = &self.trace {
             self.nothing_beside_the_trace()?;
             let shares = vec![1.0; self.slis.len()];
-            let source = Source::Trace(file.clone());
-            return Ok(class(source, 0.0, Wire::UNKNOWN, shares, (0.0, 0.0)));
+            let source = Source::Trace {
+                file: file.clone(),
+                repeat: self.repeat,
+            };
+            let mut replayed = class(source, 0.0, Wire::UNKNOWN, shares, (0.0, 0.0));
+            if let Some(period) = self.repeat {
+                replayed.offers(period, link, control)?;
+            }
+            return Ok(replayed);
+        }
+        if self.repeat.is_some() {
+            return Err(SpecError::new("repeat", "has no meaning without a trace"));
         }
         let sizes = self.flowsizes.clone().ok_or_else(|| {
             let known = SizesSpec::NAMES.join(", ");
@@ -249,12 +307,10 @@ impl ClassSpec {
     fn shares(&self, sizes: &SizeDistribution) -> Result<Vec<f64>, SpecError> {
         let below = |size: u64| sizes.cdf((size as f64 - 0.5).max(0.0));
         let share = |(i, sli): (usize, &SliSpec)| {
-            let share = sli.below.map_or(1.0, |b| below(b.get())) - below(sli.from.get());
-            if share > 0.0 {
-                return Ok(share);
-            }
-            let message = "names a range of sizes in which the class has no flows";
-            Err(SpecError::new(format!("slis[{i}]"), message))
+            known(
+                i,
+                sli.below.map_or(1.0, |b| below(b.get())) - below(sli.from.get()),
+            )
         };
         self.slis.iter().enumerate().map(share).collect()
     }

@@ -1,7 +1,7 @@
 //! The load that a specification puts on the link: payload, headers and telemetry, and what congestion
 //! control leaves unused. Known before anything runs; from 1 on queues grow for as long as a run lasts.
 
-use fctlab_core::{PacketFormat, SpecError};
+use fctlab_core::{Bytes, PacketFormat, SpecError, Time};
 use fctlab_link::{Control, Law};
 use fctlab_workload::SizeDistribution;
 use serde::Serialize;
@@ -55,11 +55,7 @@ impl Wire {
 
     /// Of flows of such sizes; `burst` are the bytes of a first round trip.
     pub fn of(sizes: &SizeDistribution, control: &Control, burst: f64) -> Self {
-        let format = PacketFormat {
-            payload: control.shared.payload,
-            header: control.shared.header,
-            ..PacketFormat::default()
-        };
+        let format = format(control);
         let piece = burst / f64::from(PIECES);
         let above = |i: u32| 1.0 - sizes.cdf((f64::from(i) + 0.5) * piece);
         let first: f64 = (0..PIECES).map(above).sum::<f64>() * piece;
@@ -67,6 +63,26 @@ impl Wire {
             per_byte: sizes.mean_wire(&format) / sizes.mean(),
             uncontrolled: (first / sizes.mean()).min(1.0),
         }
+    }
+
+    /// Of these flows, each a start and bytes.
+    pub fn of_rows(rows: &[(Time, u64)], control: &Control, burst: f64) -> Self {
+        let format = format(control);
+        let wire = rows.iter().map(|row| format.wire_bytes(Bytes::new(row.1)));
+        let bytes: f64 = rows.iter().map(|row| row.1 as f64).sum();
+        let first: f64 = rows.iter().map(|row| (row.1 as f64).min(burst)).sum();
+        Wire {
+            per_byte: wire.map(|bytes| bytes as f64).sum::<f64>() / bytes,
+            uncontrolled: first / bytes,
+        }
+    }
+}
+
+fn format(control: &Control) -> PacketFormat {
+    PacketFormat {
+        payload: control.shared.payload,
+        header: control.shared.header,
+        ..PacketFormat::default()
     }
 }
 

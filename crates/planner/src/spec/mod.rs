@@ -77,7 +77,10 @@ impl Spec {
             if let Some(sizes) = &mut class.flowsizes {
                 sizes.resolve(base_dir);
             }
-            if let Some(file) = &mut class.trace {
+            for file in [&mut class.trace, &mut class.measured]
+                .into_iter()
+                .flatten()
+            {
                 let joined = base_dir.join(&*file);
                 *file = std::path::absolute(&joined).unwrap_or(joined);
             }
@@ -117,6 +120,12 @@ impl Spec {
         for (i, class) in self.classes.iter().enumerate() {
             let checked = class.check(&self.link(), &self.cc);
             let checked = checked.map_err(|e| e.under(&format!("classes[{i}]")))?;
+            let before = &self.classes[..i];
+            let mut taken = class.dscp.iter();
+            if let Some(code) = taken.find(|code| before.iter().any(|c| c.dscp.contains(code))) {
+                let message = format!("{code} is that of two classes");
+                return Err(SpecError::new(format!("classes[{i}].dscp"), message));
+            }
             if classes.iter().any(|c| c.name == checked.name) {
                 let message = format!("{:?} is the name of two classes", checked.name);
                 return Err(SpecError::new(format!("classes[{i}].name"), message));
@@ -214,6 +223,61 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_trace_that_is_repeated_has_a_load() {
+        let folder = std::env::temp_dir().join(format!("fctlab-repeat-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let rows = "start_s,src,dst,size_bytes\n0.001,0,1,1000000\n0.003,0,1,250000\n";
+        std::fs::write(folder.join("flows.csv"), rows).unwrap();
+        let mut value = example();
+        value["classes"][0] = json!({"name": "rare", "trace": "flows.csv", "repeat": "5ms",
+            "slis": [{"name": "mean", "metric": "mean", "below": "500KB"}], "dscp": [10]});
+        let read = |value: &Value| Spec::read(value.clone(), &folder);
+        let spec = read(&value).unwrap();
+        let classes = spec.classes().unwrap();
+        // 1.25 MB every 5 ms.
+        assert!(
+            (classes[0].rate_bps - 2e9).abs() < 1.0,
+            "{}",
+            classes[0].rate_bps
+        );
+        assert_eq!((classes[0].flows_per_s, classes[0].shares[0]), (400.0, 0.5));
+        assert!((Load::of(&spec, &classes).classes[0].payload - 0.02).abs() < 1e-12);
+        let again = classes[0].traffic.clone();
+        let until = fctlab_core::Time::ZERO + Duration::from_secs_f64(0.012).unwrap();
+        let list = fctlab_link::FlowList::generate(&[again], 1, until, 100).unwrap();
+        let starts: Vec<f64> = list.slice(0..9).map(|flow| flow.start_s).collect();
+        assert_eq!(starts, [0.001, 0.003, 0.006, 0.008, 0.011]);
+
+        value["classes"][0]["repeat"] = json!("3ms");
+        let error = read(&value).unwrap_err().to_string();
+        assert!(
+            error.starts_with("classes.rare.repeat: 3ms is not after the last flow of"),
+            "{error}"
+        );
+        std::fs::remove_dir_all(&folder).unwrap();
+        for (change, expected) in [
+            (
+                json!({"repeat": "5ms"}),
+                "classes.web.repeat: has no meaning without a trace",
+            ),
+            (
+                json!({"dscp": [64]}),
+                "classes.web.dscp: 64 is not in [0, 63]",
+            ),
+        ] {
+            let changed = error_of(&change);
+            assert_eq!(changed, expected);
+        }
+    }
+
+    fn error_of(keys: &Value) -> String {
+        error(|v| {
+            let class = v["classes"][0].as_object_mut().unwrap();
+            class.extend(keys.as_object().unwrap().clone());
+        })
+    }
+
+    #[test]
     fn mu_of_figure_4_is_a_rate() {
         let mut value = example();
         let class = value["classes"][0].as_object_mut().unwrap();
@@ -260,6 +324,13 @@ pub(crate) mod tests {
         assert_eq!(
             error(|v| v["classes"][0]["slis"][0]["metric"] = json!("p99.9999999")),
             "classes.web.slis[0].metric: is beyond what a simulation supports: it takes more than 100,000,000 flows"
+        );
+        assert_eq!(
+            error(|v| {
+                v["classes"][0]["dscp"] = json!([8, 10]);
+                v["classes"][1]["dscp"] = json!([10]);
+            }),
+            "classes.rpc.dscp: 10 is that of two classes"
         );
         assert_eq!(
             error(|v| v["classes"][1]["name"] = json!("web")),

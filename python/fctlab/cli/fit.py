@@ -1,0 +1,114 @@
+"""``fctlab fit``: a flow log becomes a specification."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fctlab.cli.terminal import AsJson, Force, output, say, show, show_json
+from fctlab.errors import SpecError
+
+if TYPE_CHECKING:
+    from fctlab.slo import fitspec
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the program."""
+    app.command(rich_help_panel="Keep SLOs")(fit)
+
+
+def fit(
+    trace: Annotated[
+        Path,
+        typer.Argument(metavar="LOG", help="CSV, TSV, Parquet, JSON lines or Zeek's; also .gz."),
+    ],
+    link: Annotated[
+        str | None, typer.Option(metavar="RATE", help="That its flows share: 100Gbps.")
+    ] = None,
+    rtt: Annotated[str | None, typer.Option(metavar="TIME", help="Its round trip: 10us.")] = None,
+    slo: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[CLASS=]SLO", help="'p99 < 5' of all, web='p99 < 3' of one; may be repeated."
+        ),
+    ] = None,
+    cc: Annotated[
+        str, typer.Option(metavar="PRESET", help="Congestion control of its flows.")
+    ] = "dctcp-rate",
+    time: Annotated[
+        str | None, typer.Option(metavar="COLUMN[:UNIT]", help="Starts; s, ms, us, ns.")
+    ] = None,
+    end: Annotated[str | None, typer.Option(metavar="COLUMN[:UNIT]", help="Ends.")] = None,
+    duration: Annotated[
+        str | None, typer.Option(metavar="COLUMN[:UNIT]", help="From start to end.")
+    ] = None,
+    size: Annotated[
+        str | None, typer.Option(metavar="COLUMN[:UNIT]", help="Bytes of a flow; B, KB, MB, GB.")
+    ] = None,
+    traffic_class: Annotated[
+        str | None,
+        typer.Option("--class", metavar="COLUMN[:UNIT]", help="Classes; name, dscp, tos."),
+    ] = None,
+    names: Annotated[
+        str | None,
+        typer.Option(metavar="A=NAME,B=NAME", help="Of classes: 0=rpc,10=storage; same: merged."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            parser=output,
+            help="Directory of the specification.",
+            show_default="with --link LOG-fit, else none",
+        ),
+    ] = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Turn a flow log into a specification that predict and plan take."""
+    from fctlab.cli import slo_tables
+    from fctlab.results import kinds
+    from fctlab.slo import fit as fitting
+    from fctlab.slo import fitspec, flowlog
+
+    columns = flowlog.Columns(time, end, duration, size, traffic_class)
+    shared = _link(link, rtt, slo or [], cc)
+    if out is None and shared is not None:
+        out = Path(trace.name.split(".")[0] + "-fit")
+    if out is None:
+        found = fitting.fit(flowlog.read(trace, columns, _names(names)))
+    else:
+        with fitspec.output(trace, out, force=force) as draft:
+            log = flowlog.read(trace, columns, _names(names))
+            found = fitting.fit(log)
+            files = fitspec.write(found, log, draft.folder, shared)
+        say(f"saved in {out}: {', '.join(files)}")
+    if as_json:
+        return show_json(found.to_dict())
+    show(slo_tables.fit(found))
+    if out is not None and shared is not None:
+        say(f"next: fctlab predict {out / kinds.CLASSES}")
+
+
+def _link(link: str | None, rtt: str | None, slos: list[str], cc: str) -> fitspec.Link | None:
+    """The link, where one is given."""
+    from fctlab.slo import fitspec
+
+    if link is not None and rtt is not None:
+        return fitspec.Link(link, rtt, cc, tuple(slos))
+    for option, given in (("--link", link), ("--rtt", rtt), ("--slo", slos)):
+        if given:
+            raise SpecError(option, "takes --link and --rtt, such as --link 100Gbps --rtt 10us")
+    return None
+
+
+def _names(text: str | None) -> dict[str, str]:
+    """``0=rpc,10=storage``."""
+    found = {}
+    for each in text.split(",") if text else ():
+        code, equals, name = (part.strip() for part in each.partition("="))
+        if not (code and equals and name):
+            raise SpecError("--names", f"{each!r} is not VALUE=NAME, such as 0=rpc,10=storage")
+        found[code] = name
+    return found

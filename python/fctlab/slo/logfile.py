@@ -1,0 +1,175 @@
+"""The columns of a log's file: CSV, TSV, Parquet, JSON lines, Zeek's; also packed with gzip."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fctlab.errors import SpecError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+KINDS = {
+    **{".csv": "text", ".tsv": "text", ".log": "text", ".parquet": "parquet"},
+    **{".jsonl": "json", ".ndjson": "json", ".json": "json"},
+}
+"""By ending of a file's name; a ``.log`` may also be of JSON lines."""
+
+
+class Table:
+    """A file's columns, as text where the file does not type them.
+
+    Attributes:
+        file: which.
+        kind: ``text``, ``json`` or ``parquet``.
+        names: of its columns.
+        rows: the columns that were loaded, of the rows that are kept.
+    """
+
+    def __init__(self, file: Path) -> None:
+        """Reads the names only.
+
+        Raises:
+            SpecError: there is no such file, or it cannot be read.
+        """
+        self.file, self.rows, self.kept = file, _nothing(), _nothing()
+        kind = file.with_suffix("") if file.suffix == ".gz" else file
+        self.kind = {
+            ".jsonl": "json",
+            ".ndjson": "json",
+            ".json": "json",
+            ".parquet": "parquet",
+        }.get(kind.suffix, "text")
+        if kind.suffix not in (".csv", ".tsv", ".log", ".parquet", ".jsonl", ".ndjson", ".json"):
+            known = ".csv, .tsv, .log, .parquet, .jsonl, .ndjson, .json, and with .gz behind it"
+            raise SpecError(str(file), f"is not a flow log; its name ends in {known}")
+        self.separator = "\t" if kind.suffix in (".tsv", ".log") else ","
+        self.zeek: list[str] = []
+        with self._wrapped():
+            if self.kind == "text":
+                self._sniff()
+            self.names = self._names()
+
+    def _wrapped(self) -> _Errors:
+        return _Errors(self)
+
+    def _sniff(self) -> None:
+        """Zeek names its columns in a comment; its other form is JSON lines."""
+        for line in self._lines():
+            if line.startswith("{"):
+                self.kind = "json"
+            elif line.startswith("#"):
+                if line.startswith("#fields\t"):
+                    self.zeek, self.separator = line.split("\t")[1:], "\t"
+                continue
+            return
+
+    def _bytes(self) -> Any:
+        if self.file.suffix == ".gz":
+            return io.BytesIO(gzip.decompress(self.file.read_bytes()))
+        return self.file
+
+    def _lines(self) -> Iterator[str]:
+        opened = gzip.open if self.file.suffix == ".gz" else open
+        with opened(self.file, "rt", encoding="utf-8", errors="replace") as lines:
+            yield from (line.rstrip("\r\n") for line in lines)
+
+    def _names(self) -> list[str]:
+        import polars as pl
+
+        if self.kind == "text":
+            return self.zeek or self._text(n_rows=0).columns
+        if self.kind == "parquet":
+            return list(pl.read_parquet_schema(self._bytes()))
+        self.rows = pl.read_ndjson(self._bytes(), infer_schema_length=None)
+        return self.rows.columns
+
+    def load(self, names: Sequence[str]) -> None:
+        """Reads these columns."""
+        import polars as pl
+
+        names = list(dict.fromkeys(names))
+        with self._wrapped():
+            if self.kind == "text":
+                self.rows = self._text().select(names)
+            elif self.kind == "parquet":
+                self.rows = pl.read_parquet(self._bytes(), columns=names)
+            else:
+                self.rows = self.rows.select(names)
+        self.kept = pl.DataFrame({"row": pl.int_range(len(self.rows), eager=True)})
+        if self.kind == "text":  # Empty lines are no rows.
+            self.keep(~self.rows.select(pl.all_horizontal(pl.all().is_null())).to_series())
+
+    def keep(self, rows: pl.Series) -> None:
+        """Goes on with those rows for which this is true."""
+        self.rows, self.kept = self.rows.filter(rows), self.kept.filter(rows)
+
+    def _text(self, **given: Any) -> pl.DataFrame:
+        import polars as pl
+
+        return pl.read_csv(
+            self._bytes(),
+            separator=self.separator,
+            comment_prefix="#",
+            infer_schema=False,
+            has_header=not self.zeek,
+            new_columns=self.zeek or None,
+            null_values=["-", "(empty)"] if self.zeek else None,
+            **given,
+        )
+
+    def place(self, row: int) -> str:
+        """Where a row is in the file, for people."""
+        row = int(self.kept["row"][row])
+        if self.kind != "text":
+            return f"row {row + 1}"
+        seen = -1 if self.zeek else -2
+        for number, line in enumerate(self._lines(), start=1):
+            seen += not line.startswith("#")
+            if seen == row:
+                return f"line {number}"
+        return f"row {row + 1}"
+
+    def ragged(self) -> str:
+        """Which line has other columns than the first, if one has."""
+        count = 0
+        for number, line in enumerate(self._lines(), start=1):
+            if line and not line.startswith("#"):
+                here = len(line.split(self.separator))
+                count = count or (len(self.zeek) or here)
+                if here != count:
+                    return f"line {number} has {here} columns, not {count}"
+        return ""
+
+
+@dataclass
+class _Errors:
+    """Turns what can go wrong while a file is read into one error."""
+
+    table: Table
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        from polars.exceptions import PolarsError
+
+        file = str(self.table.file)
+        if isinstance(error, FileNotFoundError):
+            raise SpecError(file, "no such file") from None
+        if isinstance(error, PolarsError | OSError | EOFError):
+            said = str(error).splitlines() or [type(error).__name__]
+            if self.table.kind == "text" and not isinstance(error, OSError | EOFError):
+                said = [self.table.ragged() or said[0]]
+            raise SpecError(file, said[0]) from None
+
+
+def _nothing() -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame()

@@ -1,0 +1,148 @@
+"""Flow logs: what is read as what, and what is wrong with them."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from fctlab.errors import SpecError
+from fctlab.slo import flowlog
+
+MS = 1_700_000_000_000
+
+
+def read(folder: Path, text: str, name: str = "log.csv", **given: Any) -> flowlog.FlowLog:
+    file = folder / name
+    file.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    columns = flowlog.Columns(**given.pop("columns", {}))
+    return flowlog.read(file, columns, **given)
+
+
+def starts(log: flowlog.FlowLog) -> Any:
+    return pytest.approx(log.flows["start_s"].to_list(), abs=1e-9)
+
+
+IPFIX = (
+    "flowStartMilliseconds,flowEndMilliseconds,octetDeltaCount,ipClassOfService,"
+    "sourceIPv4Address,destinationIPv4Address\n"
+    f"{MS + 250},{MS + 260},2000,40,10.0.0.1,10.0.0.2\n{MS},{MS + 1500},7,3,10.0.0.3,10.0.0.2\n"
+)
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.csv.gz"])
+def test_ipfix_is_known(tmp_path: Path, name: str) -> None:
+    log = read(tmp_path, IPFIX, name, names={"10": "storage"})
+    assert log.flows.to_dict(as_series=False) == {
+        "start_s": [0.0, 0.25],
+        "bytes": [7, 2000],
+        # The upper six bits of the ToS byte: the lower two are ECN's.
+        "class": ["dscp-0", "storage"],
+        "dscp": [0, 10],
+        "source": ["10.0.0.3", "10.0.0.1"],
+        "destination": ["10.0.0.2", "10.0.0.2"],
+        "duration_s": [1.5, 0.01],
+    }
+    assert "starts: flowStartMilliseconds, in milliseconds" in log.notes
+
+
+def test_zeek_is_known(tmp_path: Path) -> None:
+    fields = "#fields\tts\tuid\tid.orig_h\tduration\torig_bytes\n"
+    rows = "1700000000.25\tC1\t10.0.0.1\t-\t100\n1700000000.5\tC2\t10.0.0.1\t0.5\t-\n"
+    text = f"#separator \\x09\n{fields}#types\ttime\tstring\taddr\tinterval\tcount\n{rows}"
+    log = read(tmp_path, text + "1700000001.25\tC3\t10.0.0.2\t0.5\t7\n", "conn.log")
+    assert log.flows["bytes"].to_list() == [100, 7] and starts(log) == [0.0, 1.0]
+    assert log.flows["duration_s"].to_list() == [None, 0.5]
+    assert "1 connections without a byte are left out" in log.notes
+    lines = '{"ts":1700000000.25,"orig_bytes":5}\n{"ts":1700000000.75,"orig_bytes":6}\n'
+    assert starts(read(tmp_path, lines, "conn.log")) == [0.0, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("cells", "unit", "seconds"),
+    [
+        (("1700000000", "1700000002"), "seconds since 1970", 2.0),
+        ((f"{MS}", f"{MS + 2}"), "milliseconds since 1970", 0.002),
+        ((f"{MS}000", f"{MS}002"), "microseconds since 1970", 2e-6),
+        ((f"{MS}000000", f"{MS}000002"), "nanoseconds since 1970", 2e-9),
+        (("0.25", "0.75"), "seconds (a guess", 0.5),
+        (("2026-01-02T03:04:05.250Z", "2026-01-02T03:04:06.5Z"), "times of day", 1.25),
+        (("2026-01-02 03:04:05", "2026-01-02 03:04:06"), "times of day", 1.0),
+        (("2026-01-02T05:04:05+02:00", "2026-01-02T03:04:06Z"), "times of day", 1.0),
+    ],
+)
+def test_units_are_guessed_and_said(
+    tmp_path: Path, cells: tuple[str, str], unit: str, seconds: float
+) -> None:
+    log = read(tmp_path, "time,bytes\n" + "".join(f"{cell},9\n" for cell in cells))
+    assert log.flows["start_s"][1] == pytest.approx(seconds, rel=1e-6)
+    assert unit in log.notes[0], log.notes
+
+
+def test_whole_numbers_are_not_silently_seconds(tmp_path: Path) -> None:
+    text = "start,size\n3,1\n5,2\n"
+    with pytest.raises(SpecError, match=r"start has whole numbers, .*; say --time start:ms"):
+        read(tmp_path, text)
+    assert starts(read(tmp_path, text, columns={"time": "start:ms"})) == [0.0, 0.002]
+    sized = read(tmp_path, text, columns={"time": "start:s", "size": "size:KB"})
+    assert sized.flows["bytes"].to_list() == [1000, 2000] and starts(sized) == [0.0, 2.0]
+
+
+def test_durations_have_units_too(tmp_path: Path) -> None:
+    text = f"start,duration,size\n{MS},3,1\n{MS + 5},4,2\n"
+    assert read(tmp_path, text).flows["duration_s"].to_list() == [0.003, 0.004]
+    unknown = read(tmp_path, "start,duration,size\n0.5,3,1\n")
+    assert "duration_s" not in unknown.flows.columns
+    assert any("--duration duration:ms" in note for note in unknown.notes)
+    told = read(tmp_path, "start,took,size\n0.5,3,1\n", columns={"duration": "took:us"})
+    assert told.flows["duration_s"].to_list() == [pytest.approx(3e-6)]
+
+
+def test_two_codes_of_one_name_are_one_class(tmp_path: Path) -> None:
+    text = "start_s,size,dscp\n0,1,8\n1,1,10\n2,1,46\n"
+    log = read(tmp_path, text, names={"8": "bulk", "10": "bulk"})
+    assert log.flows["class"].to_list() == ["bulk", "bulk", "dscp-46"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("start_s,flow\n1,2\n", "has no column of sizes (size_bytes, size, bytes, "),
+        ("start_s,size\n1,2\n\n# a comment\n2,x\n", "line 5, column size: 'x' is not a finite num"),
+        ("start_s,size\n1,2\n2,0\n", "line 3, column size: '0' is below 1 byte"),
+        ("start_s,size\nNaN,5\n", "line 2, column start_s: 'NaN' is not a finite number"),
+        ("start_s,size\n1,\n", "line 2, column size: is empty"),
+        ("start_s,size\n1,2\n1,2,3\n", "line 3 has 3 columns, not 2"),
+        ("start_s,size\n", "has no flows"),
+        ("start_s,size,dscp\n1,2,64\n", "line 2, column dscp: '64' is not in [0, 63]"),
+        ("start_s,size,tos\n1,2,2.5\n", "line 2, column tos: '2.5' is not in [0, 255]"),
+        ("start_s,end_s,size\n2,1,9\n", "line 2, column end_s: '1' is before the flow starts"),
+        ("time,size\n2026-01-02 03:04:05,1\nsoon,1\n", "line 3, column time: 'soon' is not a tim"),
+    ],
+)
+def test_mistakes_have_a_line_and_a_column(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        read(tmp_path, text)
+    assert str(caught.value).startswith(f"{tmp_path / 'log.csv'}: {message}"), caught.value
+
+
+def test_other_mistakes(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="no such file"):
+        flowlog.read(tmp_path / "none.csv")
+    with pytest.raises(SpecError, match="is not a flow log"):
+        flowlog.read(tmp_path / "none.xlsx")
+    (tmp_path / "log.csv.gz").write_bytes(b"start_s,size\n1,2\n")
+    with pytest.raises(SpecError, match="gzip"):
+        flowlog.read(tmp_path / "log.csv.gz")
+    text = "start_s,size,dscp\n1,2,8\n"
+    with pytest.raises(SpecError, match=r"--time: 'begin' is not a column of .*; it has start_s"):
+        read(tmp_path, text, columns={"time": "begin"})
+    with pytest.raises(SpecError, match=r"--names: '0' is not in dscp; it has 8"):
+        read(tmp_path, text, names={"0": "rpc"})
+    table = pl.DataFrame({"start_s": [0.5, 1.5], "size": [1, -3]})
+    table.write_parquet(tmp_path / "log.parquet")
+    with pytest.raises(SpecError, match="row 2, column size: -3 is below 1 byte"):
+        flowlog.read(tmp_path / "log.parquet")

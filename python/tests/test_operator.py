@@ -1,0 +1,121 @@
+"""From a flow log to weights, in three commands and without an editor."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from fctlab.cli.app import app
+from fctlab.errors import SpecError
+from fctlab.slo import planning
+from tests.conftest import Program
+
+SPAN_S = 0.6
+CLASSES = {"web": (0, 4_200, 300_000), "rpc": (10, 1_740, 20_000), "backup": (8, 60, 10_500_000)}
+"""DSCP, flows, mean bytes."""
+
+
+def three_classes(file: Path) -> None:
+    """A log of IPFIX's, in milliseconds: 1% of its flows are a third of its bytes."""
+    rng = np.random.default_rng(1)
+    parts = []
+    for code, flows, mean in CLASSES.values():
+        start = 1.7e12 + np.sort(rng.random(flows)) * SPAN_S * 1e3
+        sizes = np.maximum(rng.exponential(mean, flows) if mean < 1e6 else [mean] * flows, 100)
+        columns = {
+            "flowStartMilliseconds": start,
+            "flowEndMilliseconds": start + 0.01 + sizes * 8e-8 * rng.uniform(1, 3, flows),
+            "octetDeltaCount": sizes.astype(np.int64),
+            "ipClassOfService": [code << 2] * flows,
+        }
+        parts.append(pl.DataFrame(columns))
+    pl.concat(parts).sort("flowStartMilliseconds").write_csv(file)
+
+
+def run(*arguments: str) -> Any:
+    done = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout) if "--json" in arguments else done.stdout
+
+
+@pytest.fixture
+def fitted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    three_classes(tmp_path / "flows.csv")
+    return tmp_path
+
+
+FIT = (
+    *("fit", "flows.csv", "--link", "100Gbps", "--rtt", "10us"),
+    *("--slo", "p99 < 5", "--slo", "web=p99 < 6", "--names", "0=web,10=rpc,8=backup"),
+)
+
+
+def test_three_commands_and_no_editor(fitted: Path) -> None:
+    told = run(*FIT)
+    assert "backup: 60 flows are too few to fit, but 32% of the bytes" in " ".join(told.split())
+    file = "flows-fit/specification.toml"
+    predicted = run("predict", file, "--json")
+    classes = {each["name"]: each for each in predicted["classes"]}
+    assert [classes[name]["verdict"] for name in CLASSES] == ["met", "met", None]
+    # The class that was not fitted brings its bytes.
+    load = {each["name"]: each["payload"] for each in predicted["load"]["classes"]}
+    for name, (_, flows, mean) in CLASSES.items():
+        assert load[name] == pytest.approx(flows * mean * 8 / SPAN_S / 100e9, rel=0.05), name
+    codes = {each["name"]: each["dscp"] for each in predicted["spec"]["classes"]}
+    assert codes == {name: [code] for name, (code, _, _) in CLASSES.items()}
+    made = run("plan", file, "--json")["plan"]
+    assert made["success"] and made["verdict"] == "met"
+
+
+def test_the_rare_classs_flows_are_there_for_as_long_as_a_run_lasts(fitted: Path) -> None:
+    run(*FIT)
+    drawn = planning.flows("flows-fit/specification.toml", 30_000)
+    rare = drawn.filter(pl.col("traffic_class") == "backup")
+    share = float(rare["size_bytes"].sum()) / float(drawn["size_bytes"].sum())
+    assert len(rare) > 4 * 60 and share == pytest.approx(0.32, abs=0.03)
+    last: Any = drawn["start_s"].max()
+    assert rare["start_s"].max() > 0.95 * last > 3 * SPAN_S
+
+
+def test_slos_name_their_slis(fitted: Path) -> None:
+    run(*FIT, "--slo", "web=short_p99 < 3 and long_mean_fct < 1ms and p1_throughput > 1Mbps")
+    classes = planning.load("flows-fit/specification.toml")["classes"]
+    web = next(each for each in classes if each["name"] == "web")
+    assert [(s["name"], s["metric"], s["attr"]) for s in web["slis"]] == [
+        ("short_p99", "p99", "slowdown"),
+        ("long_mean_fct", "mean", "fct"),
+        ("p1_throughput", "p1", "throughput"),
+        ("long_p99", "p99", "slowdown"),
+    ]
+    assert (web["slis"][0]["below"], web["slis"][1]["from"]) == ("125KB", "125KB")
+
+
+def test_mistakes_of_who_asks(fitted: Path, program: Program) -> None:
+    def error(*arguments: str) -> str:
+        done = program(*arguments)
+        assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
+        assert not (fitted / "flows-fit").exists()
+        return str(done.stderr).strip()
+
+    assert "--slo: 'x' is not a class of the log; it has" in error(*FIT, "--slo", "x=p99 < 2")
+    assert "--slo: backup has too few flows for an SLO" in error(*FIT, "--slo", "backup=p99 < 2")
+    assert "--slo: 'tail' in 'tail < 2' is not an SLI" in error(*FIT, "--slo", "tail < 2")
+    assert "--names: 'rpc' is not VALUE=NAME" in error("fit", "flows.csv", "--names", "rpc")
+    assert "--slo: takes --link and --rtt" in error("fit", "flows.csv", "--slo", "p99 < 5")
+    slow = [*FIT[:3], "10Gbps", *FIT[4:]]
+    assert "the classes offer" in error(*slow)
+
+
+def test_a_log_of_few_flows_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("start_s,size\n1,5\n")
+    from fctlab.slo import fit
+
+    with pytest.raises(SpecError, match="class all: has 1 flows; at least 100 are needed"):
+        fit.fit(tmp_path / "log.csv")
