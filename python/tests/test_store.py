@@ -168,7 +168,7 @@ def test_ctrl_c_without_output(tmp_path: Path) -> None:
     command = [PROGRAM, "compare", "long.toml", "--schemes", "dctcp,tcp", "--progress"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        assert " flows, " in process.stderr.readline()
+        assert " of 2 runs, " in process.stderr.readline()
         said = interrupt(process, signal.SIGINT)
     assert said.endswith("interrupted: nothing was kept\n")
 

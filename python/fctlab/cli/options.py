@@ -31,7 +31,11 @@ Address = Annotated[
 ]
 ShowProgress = Annotated[
     bool | None,
-    typer.Option("--progress/--no-progress", help="Progress on stderr.", show_default="on a tty"),
+    typer.Option(
+        "--progress/--no-progress",
+        help="Progress on stderr.",
+        show_default="on a tty; elsewhere of many runs a line now and then",
+    ),
 ]
 
 MOST_STEPS = 10_000

@@ -1,10 +1,12 @@
-"""Progress on stderr: bars on a terminal; elsewhere, if asked for, lines."""
+"""Progress on stderr: bars on a terminal; elsewhere now and then a line."""
 
 from __future__ import annotations
 
+import math
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -20,6 +22,12 @@ if TYPE_CHECKING:
     from fctlab.sweep import Status as SweepStatus
 
 
+ASKED_S = 1.0
+"""From one line to the next, with ``--progress``."""
+NOW_AND_THEN_S = 30.0
+"""Where nobody has said."""
+
+
 class _Overall(NamedTuple):
     """How far many runs have come."""
 
@@ -32,7 +40,7 @@ class _Overall(NamedTuple):
 
 @contextmanager
 def of_study(asked: bool | None) -> Iterator[Callable[[Status], object] | None]:
-    """Runs of a study on stderr: a bar on a terminal; elsewhere, if asked for, lines."""
+    """Runs of a study on stderr: a bar on a terminal; elsewhere now and then a line."""
     with _overall(asked, "runs") as show:
         if show is None:
             yield None
@@ -48,7 +56,7 @@ def of_study(asked: bool | None) -> Iterator[Callable[[Status], object] | None]:
 
 @contextmanager
 def of_sweep(asked: bool | None) -> Iterator[Callable[[SweepStatus], object] | None]:
-    """Points of a sweep on stderr: a bar on a terminal; elsewhere, if asked for, lines."""
+    """Points of a sweep on stderr: a bar on a terminal; elsewhere now and then a line."""
     start = time.monotonic()
     with _overall(asked, "points") as show:
         if show is None:
@@ -63,6 +71,45 @@ def of_sweep(asked: bool | None) -> Iterator[Callable[[SweepStatus], object] | N
             draw(_Overall(seen.done, seen.total, seen.done, seen.total, words))
 
         yield watch
+
+
+class Cells:
+    """How far the runs of a comparison have come, as `fctlab.compare` tells it from its threads."""
+
+    def __init__(self, show: Callable[[_Overall], None] | None) -> None:
+        self._show = show
+        self._lock = threading.Lock()
+        self._total = 0
+        self._done: set[str] = set()
+        self._running: dict[str, float] = {}
+
+    def started(self, cells: Sequence[fctlab.Cell], done: Collection[str]) -> None:
+        """What there is to do, and what an earlier process did."""
+        self._total, self._done = len(cells), set(done)
+        if done:
+            say(f"{len(done)} of {len(cells)} runs were there already")
+
+    def tell(self, cell: fctlab.Cell, seen: fctlab.Progress | None) -> None:
+        """How far a run has come, ``None`` when it is done."""
+        if self._show is None:
+            return
+        with self._lock:
+            if seen is None:
+                self._done.add(cell.name)
+                self._running.pop(cell.name, None)
+            else:
+                expected = seen.flows_expected or math.inf
+                self._running[cell.name] = min(seen.flows_finished / expected, 1.0)
+            done, total = len(self._done), self._total
+            words = ", ".join(f"{name} {share:.0%}" for name, share in self._running.items())
+            self._show(_Overall(done, total, done + sum(self._running.values()), total, words))
+
+
+@contextmanager
+def of_comparison(asked: bool | None) -> Iterator[Cells]:
+    """Runs of a comparison: a bar for all on a terminal; elsewhere now and then a line."""
+    with _overall(asked, "runs") as show:
+        yield Cells(show)
 
 
 @contextmanager
@@ -92,20 +139,35 @@ def _overall(asked: bool | None, what: str) -> Iterator[Callable[[_Overall], Non
                 )
 
             yield draw
-    elif asked:
-        due = 0.0
+    elif asked is not False:
+        begin = time.monotonic()
+        every_s = ASKED_S if asked else NOW_AND_THEN_S
+        due = begin if asked else begin + every_s
+        before: float | None = None
 
         def line(seen: _Overall) -> None:
-            nonlocal due
+            nonlocal due, before
             now = time.monotonic()
-            if now >= due or seen.done == seen.total:
-                due = now + 1
+            if before is None:  # what an earlier process did says nothing about the time left
+                before = seen.done_cost
+            if now >= due or (asked and seen.done == seen.total):
+                due = now + every_s
                 share = seen.done_cost / seen.total_cost
-                say(f"{seen.done:,} of {seen.total:,} {what}, {share:.0%}: {seen.words}")
+                left = _left(now - begin, seen.done_cost - before, seen.total_cost - seen.done_cost)
+                say(f"{seen.done:,} of {seen.total:,} {what}, {share:.0%}{left}: {seen.words}")
 
         yield line
     else:
         yield None
+
+
+def _left(spent_s: float, done: float, open_: float) -> str:
+    """How long the rest takes at the same speed."""
+    if done <= 0 or open_ <= 0:
+        return ""
+    minutes, rest = divmod(round(spent_s * open_ / done), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f", {hours}:{minutes:02}:{rest:02} left"
 
 
 Report: TypeAlias = Callable[[str, fctlab.Progress | None], None]

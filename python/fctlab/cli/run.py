@@ -87,7 +87,7 @@ def compare(
     loaded = _load(scenario, engine, sets)
     if seed is not None:
         loaded = loaded.set("seed", seed)
-    with showing.of_runs(progress) as tell:
+    with showing.of_comparison(progress) as cells:
         comparison = fctlab.compare(
             loaded,
             items("--schemes", schemes, str),
@@ -96,7 +96,8 @@ def compare(
             out=out,
             force=force,
             workers=workers,
-            progress=lambda cell, seen: tell(cell.name, seen),
+            progress=cells.tell,
+            started=cells.started,
         )
     if as_json:
         show_json({"scenario": comparison.results[0].scenario, **comparison.report})

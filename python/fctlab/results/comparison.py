@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -52,6 +52,10 @@ Planned: TypeAlias = tuple[Cell, Prepared]
 
 CellProgress = Callable[[Cell, _native.Progress | None], object]
 """Told how far a cell has come, from several threads; ``None`` when it is done."""
+
+
+CellsStarted = Callable[[Sequence[Cell], Collection[str]], object]
+"""Told every cell, and the names of those that an earlier process has done."""
 
 
 class Comparison:
@@ -299,6 +303,7 @@ def compare(
     workers: int | None = None,
     executor: Executor | None = None,
     progress: CellProgress | None = None,
+    started: CellsStarted | None = None,
 ) -> Comparison:
     """Run the same flows under several schemes, at several loads, with several seeds.
 
@@ -319,6 +324,7 @@ def compare(
         executor: of ``concurrent.futures``, does the runs instead of threads of this process; what
             is found is the same, but a run tells nothing until it is done.
         progress: called about ten times a second for each run that is under way.
+        started: called once, before the first run.
 
     Raises:
         SpecError: a mistake in the scenario or an argument, or flows of runs at once that do not
@@ -338,13 +344,14 @@ def compare(
     held = (memory.held(prepared, out is not None) for _, prepared in planned)
     memory.check_runs(held, None if out is None else workers)
     if out is None:
-        return Comparison(cells, _simulate_all(planned, None, workers, executor, progress))
+        return Comparison(cells, _simulate_all(planned, None, workers, executor, progress, started))
     counts = [cell.scenario["traffic"].get("flows") or 0 for cell in cells]
     reads = kinds.files_in([loaded.source, *(cell.scenario for cell in cells)])
     with store.writing(
         out, 2 * sum(counts), kinds.COMPARISON, reads=reads, runs=len(cells), force=force
     ) as draft:
-        comparison = Comparison(cells, _simulate_all(planned, draft, workers, executor, progress))
+        results = _simulate_all(planned, draft, workers, executor, progress, started)
+        comparison = Comparison(cells, results)
         comparison._write(draft.folder)
     for cell, result in comparison._pairs():
         result.directory = Path(out) / kinds.RUNS / cell.name
@@ -411,10 +418,13 @@ def _simulate_all(
     workers: int,
     executor: Executor | None,
     progress: CellProgress | None,
+    started: CellsStarted | None,
 ) -> list[Result]:
     """Run every cell, into `draft` if there is one; all stop when one fails."""
     cells = {cell.name: cell for cell, _ in planned}
     done = draft.take_over({cell.name: cell.scenario for cell, _ in planned}) if draft else set()
+    if started:
+        started(list(cells.values()), done)
     results = {}
     jobs = []
     for cell, prepared in planned:
