@@ -4,12 +4,15 @@
 >>> result = fctlab.run("scenarios/websearch-leafspine.toml")
 >>> result.summary, result.flows, result.plot_fct_cdf()
 >>> fctlab.compare("scenarios/websearch-leafspine.toml", ["dctcp", "pfabric"], seeds=5).summary
+>>> fctlab.planning.predict("scenarios/slo-two-classes.toml")
+>>> fctlab.fit("flows.csv")
 """
 
 import json
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
 
 from fctlab import _native
 from fctlab._native import Progress
@@ -20,6 +23,10 @@ from fctlab.results.result import Result, run
 from fctlab.scenario import Scenario, load_scenario
 from fctlab.tuning.mapping import compute_mapping, save_mapping
 from fctlab.tuning.types import Mapping
+
+if TYPE_CHECKING:
+    from fctlab.slo import planning
+    from fctlab.slo.fit import fit
 
 __version__: str = _native.version()
 
@@ -38,12 +45,29 @@ __all__ = [
     "catalog",
     "compare",
     "compute_mapping",
+    "fit",
     "load",
     "load_scenario",
+    "planning",
     "run",
     "save_mapping",
     "schema",
 ]
+
+
+_LATER = {"planning": "fctlab.slo.planning", "fit": "fctlab.slo.fit:fit"}
+"""What is imported when it is first asked for: most programs do without."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'fctlab' has no attribute {name!r}")
+    value = globals()[name] = resolve_name(_LATER[name])
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})
 
 
 def load(directory: str | PathLike[str]) -> Result | Comparison:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
+from fctlab import tables
 from fctlab.errors import InternalError
 
 if TYPE_CHECKING:
@@ -17,6 +19,16 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
     A field has a default only if its key may be absent.
     """
+
+    shown_by: ClassVar[str] = ""
+    """Name of the function that makes its tables (`pkgutil.resolve_name`), if there is one."""
+
+    def _repr_html_(self) -> str | None:
+        """The tables of the terminal, in a notebook."""
+        if not self.shown_by:
+            return None
+        parts = resolve_name(self.shown_by)(self)
+        return tables.html([parts] if isinstance(parts, tables.Table) else parts)
 
     @classmethod
     def read(cls, value: object) -> Self:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["number", "name", "text", "state"]
@@ -69,3 +71,28 @@ def cut(table: Table, most_rows: int, whole: str) -> list[Part]:
         return [table]
     short = replace(table, rows=table.rows[:most_rows])
     return [short, Line(f"... and {left:,} more rows, which {whole} has", soft=True)]
+
+
+def html(parts: Iterable[Part]) -> str:
+    """Tables and lines as a notebook shows them: plain HTML, with the notebook's own look."""
+    return "\n".join(map(_html, parts))
+
+
+def _html(part: Part) -> str:
+    if isinstance(part, Line):
+        opacity = ' style="opacity: 0.7"' if part.soft else ""
+        return f"<div{opacity}>{escape(part.text)}</div>"
+    sides = ["right" if column.kind == "number" else "left" for column in part.columns]
+
+    def row(tag: str, cells: Iterable[str], style: str = "") -> str:
+        inside = "".join(
+            f'<{tag} style="text-align: {side}{style}">{escape(cell)}</{tag}>'
+            for cell, side in zip(cells, sides, strict=True)
+        )
+        return f"<tr>{inside}</tr>"
+
+    head = row("th", (column.name.replace("\n", " ") for column in part.columns))
+    line = "; border-bottom: 1px solid"
+    body = [row("td", cells, line if i in part.ends else "") for i, cells in enumerate(part.rows)]
+    title = f"<caption>{escape(part.title)}</caption>" if part.title else ""
+    return f"<table>{title}<thead>{head}</thead><tbody>{''.join(body)}</tbody></table>"

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
-from fctlab import _native, intervals, memory
+from fctlab import _native, intervals, memory, tables
 from fctlab.errors import SpecError
 from fctlab.jobs import Job, Told, cores, run_jobs
-from fctlab.results import kinds, store
+from fctlab.results import kinds, merged, store
 from fctlab.results.result import Result, simulate
 from fctlab.scenario import Prepared, Scenario, ScenarioLike, load_scenario, warn
 
@@ -199,6 +198,12 @@ class Comparison:
             for cell, result in self._pairs()
         )
 
+    def _repr_html_(self) -> str:
+        """The tables of the terminal, in a notebook."""
+        from fctlab.results import words
+
+        return tables.html(words.comparison(self))
+
     @property
     def report(self) -> dict[str, Any]:
         """``{"summary": [...], "runs": [{"scheme", "load", "seed", ...}]}`` as plain values."""
@@ -282,7 +287,8 @@ class Comparison:
         """Write every file of a result directory but ``runs/``, where the flows come from."""
         from fctlab.results import figures
 
-        _merge_flows(self.cells, folder)
+        labels = [(cell.name, cell.scheme, cell.load, cell.seed) for cell in self.cells]
+        merged.write(labels, folder)
         self.summary.write_csv(folder / kinds.SUMMARY)
         figures.write(figures.of_comparison(self), folder)
         store.write_json(folder / kinds.REPORT, self.report)
@@ -453,32 +459,6 @@ def _run_cell(run: tuple[Prepared, Path | None], told: Told) -> Result:
     if folder:
         result.write_tables(folder)
     return result
-
-
-def _merge_flows(cells: Sequence[Cell], folder: Path) -> None:
-    """Write the flows of all runs into one file, with scheme, load and seed."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    def batches() -> Iterator[pa.Table]:
-        for cell in cells:
-            labels = {
-                "scheme": pa.scalar(cell.scheme, pa.string()),
-                "load": pa.scalar(cell.load, pa.float64()),
-                "seed": pa.scalar(cell.seed, pa.uint64()),
-            }
-            file = pq.ParquetFile(folder / kinds.RUNS / cell.name / kinds.FLOWS)
-            for batch in file.iter_batches():
-                table = pa.Table.from_batches([batch])
-                for name, value in labels.items():
-                    table = table.append_column(name, pa.repeat(value, len(table)))
-                yield table
-
-    tables = batches()
-    first = next(tables)
-    with pq.ParquetWriter(folder / kinds.FLOWS, first.schema) as writer:
-        for table in chain([first], tables):
-            writer.write_table(table)
 
 
 def _columns(cell: Cell) -> list[pl.Expr]:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 COLUMN_INCHES = 3.3
 """The width of every figure."""
+SHOWN_DPI = 170
+"""Of a notebook."""
 LETTERS = 68
 """Of a caption, in a line of that width."""
 LINE_INCHES = 0.108
@@ -104,12 +106,14 @@ class Drawing(Figure):
         """As matplotlib's, in the way that the module says."""
         named = Path(fname).suffix[1:] if isinstance(fname, str | Path) else ""
         kwargs.setdefault("metadata", MADE_BY.get(kwargs.get("format") or named or "png"))
+        if self.get_size_inches()[0] > COLUMN_INCHES:
+            kwargs.setdefault("dpi", self.dpi)
         with rc_context(SAVED):
             super().savefig(fname, **kwargs)
 
     def _repr_png_(self) -> bytes:
         picture = io.BytesIO()
-        self.savefig(picture, format="png", dpi=200)
+        self.savefig(picture, format="png", dpi=min(self.dpi, SHOWN_DPI))
         return picture.getvalue()
 
     def furnish(self, legend: Axes, caption: str) -> None:

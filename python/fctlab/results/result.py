@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fctlab import _native, memory
+from fctlab import _native, memory, tables
 from fctlab.errors import SpecError, SpecWarning
 from fctlab.jobs import engine
 from fctlab.results import elsewhere, kinds, store
@@ -114,6 +114,12 @@ class Result:
             self.write_flows(Path(folder))
             table = (Path(folder) / kinds.FLOWS).read_bytes()
         return state | {"_outcome": None, "_table": table}
+
+    def _repr_html_(self) -> str:
+        """The tables of the terminal, in a notebook."""
+        from fctlab.results import words
+
+        return tables.html(words.result(self))
 
     @property
     def report(self) -> dict[str, Any]:

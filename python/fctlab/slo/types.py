@@ -5,7 +5,7 @@ Times are in seconds, rates in bits per second, loads and weights shares, unless
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from msgspec import field
 
@@ -157,6 +157,8 @@ class Prediction(Answer, frozen=True, kw_only=True):
         packet_hops: of engine ``"packet"`` only.
     """
 
+    shown_by: ClassVar[str] = "fctlab.slo.words:prediction"
+
     warnings: tuple[str, ...]
     spec: dict[str, Any]
     classes: tuple[ClassPrediction, ...]
@@ -264,6 +266,8 @@ class Plan(Answer, frozen=True, kw_only=True):
         load: on the link.
     """
 
+    shown_by: ClassVar[str] = "fctlab.slo.words:plan"
+
     warnings: tuple[str, ...]
     spec: dict[str, Any]
     plan: Weighting
@@ -304,6 +308,8 @@ class Provision(Answer, frozen=True, kw_only=True):
         cost: what it took.
     """
 
+    shown_by: ClassVar[str] = "fctlab.slo.words:provision"
+
     spec: dict[str, Any]
     strategies: tuple[Capacity, ...]
     warnings: tuple[str, ...]
@@ -330,6 +336,8 @@ class WhatIf(Answer, frozen=True, kw_only=True):
         paths: of the values, each with its unit if it has one: ``classes.web.rate (Gbps)``.
         points: every combination of values.
     """
+
+    shown_by: ClassVar[str] = "fctlab.slo.words:whatif"
 
     spec: str
     paths: tuple[str, ...]

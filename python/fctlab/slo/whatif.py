@@ -21,7 +21,8 @@ from fctlab.slo.types import ClassPrediction, Point, WhatIf
 
 if TYPE_CHECKING:
     import polars as pl
-    from matplotlib.figure import Figure
+
+    from fctlab.results.drawing import Drawing
 
 VERDICTS = ("met", "undecided", "violated")
 """From best to worst."""
@@ -143,7 +144,7 @@ def sweep(
     )
 
 
-def plot(found: WhatIf) -> Figure:
+def plot(found: WhatIf) -> Drawing:
     """Of one value, every SLI with its interval; of two, where every SLO is met.
 
     Raises:
@@ -155,17 +156,17 @@ def plot(found: WhatIf) -> Figure:
     return _region(table, paths, found.spec)
 
 
-def _lines(found: pl.DataFrame, path: str, title: str) -> Figure:
+def _lines(found: pl.DataFrame, path: str, title: str) -> Drawing:
     import polars as pl
     from matplotlib import rc_context
-    from matplotlib.figure import Figure
 
     from fctlab.results.colours import COLOURS
+    from fctlab.results.drawing import Drawing
     from fctlab.results.plots import STYLE
 
     classes = found["class"].unique(maintain_order=True).to_list()
     with rc_context(STYLE):
-        figure = Figure(figsize=(1.2 + 4.0 * len(classes), 3.6), layout="constrained")
+        figure = Drawing(figsize=(1.2 + 4.0 * len(classes), 3.6))
         axes = figure.subplots(1, len(classes), squeeze=False)[0]
         for ax, name in zip(axes, classes, strict=True):
             here = found.filter(pl.col("class") == name)
@@ -191,13 +192,13 @@ def _lines(found: pl.DataFrame, path: str, title: str) -> Figure:
     return figure
 
 
-def _region(found: pl.DataFrame, paths: Sequence[str], title: str) -> Figure:
+def _region(found: pl.DataFrame, paths: Sequence[str], title: str) -> Drawing:
     import polars as pl
     from matplotlib import rc_context
     from matplotlib.colors import ListedColormap
-    from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
+    from fctlab.results.drawing import Drawing
     from fctlab.results.plots import STYLE
 
     order = {verdict: place for place, verdict in enumerate(VERDICTS)}
@@ -215,7 +216,7 @@ def _region(found: pl.DataFrame, paths: Sequence[str], title: str) -> Figure:
         grid[ys.index(y), xs.index(x)] = verdict
     colours = ("#009E73", "#BBBBBB", "#D55E00")
     with rc_context(STYLE):
-        figure = Figure(figsize=(6.0, 4.2), layout="constrained")
+        figure = Drawing(figsize=(6.0, 4.2))
         ax = figure.subplots()
         ax.pcolormesh(
             xs, ys, grid, cmap=ListedColormap(colours), vmin=-0.5, vmax=2.5, shading="nearest"

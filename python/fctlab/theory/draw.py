@@ -11,7 +11,7 @@ from fctlab.theory.bigswitch import InstanceLike, Policy
 from fctlab.theory.types import Instance, Metric, Metrics, Stretch
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from fctlab.results.drawing import Drawing
 
 
 class _Drawn(NamedTuple):
@@ -25,7 +25,7 @@ class _Drawn(NamedTuple):
 
 def draw(
     instance: InstanceLike, rows: Sequence[Policy], metric: Metric = "fpt", title: str = ""
-) -> Figure:
+) -> Drawing:
     """Schedules of policies (``"opt"`` for an optimal one) as in the paper's figures 1-3.
 
     A rectangle marked `n` is a group of `n` packets of a flow; the bold number behind a
@@ -34,8 +34,9 @@ def draw(
     Raises:
         SpecError: a mistake, or there is no exact optimum to draw.
     """
-    from matplotlib.figure import Figure
     from matplotlib.patches import Patch
+
+    from fctlab.results.drawing import Drawing
 
     loaded = bigswitch.load(instance)
     found = [_schedule(loaded, row, metric) for row in rows]
@@ -43,9 +44,8 @@ def draw(
     used = sorted(set(lanes))
     last = max(max(drawn.ends) for drawn in found)
     height = 0.62
-    drawing = Figure(
+    drawing = Drawing(
         figsize=(min(16, 2.5 + 0.42 * last), 1.3 + 0.62 * len(found) * len(used)),
-        layout="constrained",
     )
     ax = drawing.subplots()
     colours = [f"C{i % 10}" for i in range(len(lanes))]
