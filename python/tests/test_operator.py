@@ -11,9 +11,10 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from fctlab.cli import progress
 from fctlab.cli.app import app
 from fctlab.errors import SpecError
-from fctlab.slo import planning
+from fctlab.slo import planning, words
 from tests.conftest import Program
 
 SPAN_S = 0.6
@@ -119,3 +120,80 @@ def test_a_log_of_few_flows_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(SpecError, match="class all: has 1 flows; at least 100 are needed"):
         fit.fit(tmp_path / "log.csv")
+
+
+def spec(**changed: Any) -> dict[str, Any]:
+    """A class at load 0.3 whose p99 slowdown is about 2.5."""
+    tail = {"name": "tail", "metric": "p99"}
+    rate = {"name": "rate", "metric": "mean", "attr": "throughput"}
+    one = {"name": "a", "flowsizes": {"kind": "fixed", "size": "100KB"}, "load": 0.3}
+    one |= {"slis": [tail, rate], "slo": "tail < 4"}
+    network = {"link": "100Gbps", "rtt": "10us"}
+    return {"network": network, "cc": "swp-d", "classes": [{**one, **changed}]}
+
+
+def test_verdicts_say_by_how_much() -> None:
+    missed = planning.predict(spec(slo="tail < 1.5 and rate > 1Gbps")).classes[0]
+    assert missed.verdict == "violated" and missed.loss is not None
+    assert words.outcome(missed) == f"violated by {missed.slis[0].value / 1.5 - 1:.0%}"
+    table = words.slos("", [missed])
+    assert [column.name for column in table.columns] == [
+        *("class", "SLO", "SLI", "value", "target", "99% interval", "flows")
+    ]
+    tail, rate = table.rows
+    low, high = missed.slis[0].ci99
+    assert tail[4:6] == ("< 1.50", f"{low:.2f} to {high:.2f}")
+    assert rate[3].endswith(" Gbps") and rate[4] == "> 1.00 Gbps"
+    met = planning.predict(spec()).classes[0]
+    assert words.outcome(met) == f"met by {1 - met.slis[0].value / 4:.0%}"
+
+
+@pytest.mark.parametrize(
+    ("slo", "limit", "code"), [("tail < 4", "", 0), ("tail < 1.5", "", 3), ("tail < 4", "500", 4)]
+)
+def test_check_ends_with_the_verdict(tmp_path: Path, slo: str, limit: str, code: int) -> None:
+    file = tmp_path / "spec.json"
+    file.write_text(json.dumps(spec(slo=slo)))
+    limited = ["--most-flows", limit] if limit else []
+    done = CliRunner().invoke(app, ["predict", str(file), "--check", *limited])
+    assert done.exit_code == code, done.output
+    assert CliRunner().invoke(app, ["predict", str(file), *limited]).exit_code == 0
+
+
+def test_a_plan_ends_in_what_to_do(fitted: Path) -> None:
+    run(*FIT)
+    file = "flows-fit/specification.toml"
+    told = " ".join(run("plan", file, "--most-flows", "20000", "--out", "planned").split())
+    made = json.loads((fitted / "planned" / "plan.json").read_text())["plan"]
+    names = [each["name"] for each in made["classes"]]
+    weights = dict(zip(names, made["weights"], strict=True))
+    listed = ", ".join(f"{name} {weight}" for name, weight in weights.items())
+    assert f"Set the weights of the link's queues: {listed}." in told
+    assert ("to spare" in told and "off by 20%" in told) or "Watch the forecasts" in told
+    assert "algorithm 1" not in told and "worst loss" not in told
+    # The specification that it leaves has the weights; the page is there.
+    written = planning.load("planned/specification.json")
+    assert {each["name"]: each["weight"] for each in written["classes"]} == weights
+    assert (fitted / "planned" / "report.html").is_file()
+    verbose = run("plan", file, "--most-flows", "20000", "--verbose")
+    assert "algorithm 1: worst loss" in verbose and "if a forecast is off" in verbose
+
+
+def test_progress_counts_flows_and_runs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Any] = []
+    found = planning.plan(spec(), told=seen.append)
+    assert seen == sorted(seen) and 0 < seen[-1][1] <= found.cost.flows
+    now = iter(range(0, 100, 2))
+    monkeypatch.setattr("fctlab.cli.progress.time.monotonic", lambda: float(next(now)))
+    with progress.of_answer(True) as told:
+        assert told is not None
+        told((3, 12_345))
+    assert capsys.readouterr().err == "12.3 k flows, 3 runs, 6 s\n"
+    with progress.of_answer(None) as told:
+        assert told is None  # Not a terminal, and nobody asked.
+    with progress.of_points(None, 2) as tell:
+        tell("x=1")
+        tell("x=2")
+    assert capsys.readouterr().err == "1 of 2: x=1\n2 of 2: x=2\n"

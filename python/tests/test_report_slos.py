@@ -11,7 +11,7 @@ import pytest
 from fctlab import report
 from fctlab.errors import SpecError
 from fctlab.results import kinds
-from fctlab.slo import Plan, Prediction, Provision, WhatIf, saved, words
+from fctlab.slo import Plan, Prediction, Provision, WhatIf, advice, saved, words
 from fctlab.slo.types import Capacity, ClassPrediction
 from tests.conftest import Program
 from tests.opened import Opened, data
@@ -143,7 +143,7 @@ def judged(verdict: str, **slis: float) -> ClassPrediction:
             "name": name,
             "value": value,
             "enough": True,
-            "ci95": [value - 0.1, value + 0.1],
+            "ci99": [value - 0.1, value + 0.1],
             "targets": [{"below": 4.0}],
         }
         for name, value in slis.items()
@@ -160,10 +160,10 @@ def test_verdicts_are_told_the_worst_first() -> None:
         ("violated", "1 of 2 SLOs is violated: violated."),
         (
             "violated",
-            "violated: a 5.00 (95%: 4.90 to 5.10), target < 4.00; "
-            "b 3.00 (95%: 2.90 to 3.10), target < 4.00",
+            "violated violated by 25%: a 5.00 (99%: 4.90 to 5.10), target < 4.00; "
+            "b 3.00 (99%: 2.90 to 3.10), target < 4.00",
         ),
-        ("met", "met: a 1.00 (95%: 0.90 to 1.10), target < 4.00"),
+        ("met", "met met by 75%: a 1.00 (99%: 0.90 to 1.10), target < 4.00"),
     ]
     assert words.verdicts([judged("met", a=1.0)])[0].text == "Every SLO is met: met."
     assert (
@@ -177,7 +177,7 @@ def test_what_to_do_next() -> None:
 
     def after(*classes: ClassPrediction) -> str:
         rows = [each.to_dict() for each in classes]
-        return "\n".join(words.advice(Prediction.read({**found, "classes": rows}), "s.json"))
+        return "\n".join(advice.after(Prediction.read({**found, "classes": rows}), "s.json"))
 
     assert after(judged("violated", a=5.0)) == (
         "Look for weights that meet every SLO: fctlab plan s.json\n"
@@ -186,11 +186,11 @@ def test_what_to_do_next() -> None:
     assert "The tightest is met, with 25% of its threshold to spare." in after(judged("met", a=3.0))
     made = pinned("plan")
     made["plan"] |= {"success": True, "weights": [3, 1], "margin": 0.1, "binding": "web"}
-    planned = "\n".join(words.advice(Plan.read(made), "s.json"))
+    planned = "\n".join(advice.after(Plan.read(made), "s.json"))
     assert "Set the weights of the link's queues: web 3, storage 1." in planned
     assert "The tightest is web, 10% to spare." in planned and "Watch the forecasts" in planned
     made["plan"]["success"] = False
-    assert "fctlab provision s.json" in "\n".join(words.advice(Plan.read(made), "s.json"))
+    assert "fctlab provision s.json" in "\n".join(advice.after(Plan.read(made), "s.json"))
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_where_slos_hold_along_one_value() -> None:
         "Every SLO is met at 3 of 4 points: x (Gbps) 1 to 2, 4.",
         "An SLO is violated at 1 of 4 points: x (Gbps) 3 (web).",
     ]
-    assert words.after_whatif(found, "s.json") == [
+    assert advice.after(found, "s.json") == [
         "Between 2 and 3 of x (Gbps) the SLO of web turns from met to violated.",
         "Between 3 and 4 of x (Gbps) the SLO of web turns from violated to met.",
         "Look for weights where one is violated: fctlab plan s.json --set x=3Gbps",

@@ -184,7 +184,11 @@ def test_places_of_sparse_cells() -> None:
             "holds no result; a page is made of what --out of run, .* wrote, or a store",
         ),
         ("scenario.json", "{", "scenario.json: is not JSON"),
-        ("classes.toml", "# Classes, by fctlab fit.", r"holds a result that has no page \(fit\)"),
+        (
+            "specification.toml",
+            "# Classes, by fctlab fit.",
+            r"holds a result that has no page \(fit\)",
+        ),
     ],
 )
 def test_what_has_no_page_is_one_error(tmp_path: Path, file: str, content: str, told: str) -> None:

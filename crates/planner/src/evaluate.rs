@@ -21,9 +21,9 @@ const PART: usize = 250_000;
 #[derive(Debug, Default)]
 pub struct Meter {
     /// Runs of the model.
-    pub evaluations: AtomicU64,
+    pub evaluations: Arc<AtomicU64>,
     /// Flows simulated.
-    pub flows: AtomicU64,
+    pub flows: Arc<AtomicU64>,
     /// Set from outside to stop everything.
     pub stop: Arc<AtomicBool>,
 }

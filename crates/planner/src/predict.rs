@@ -201,17 +201,6 @@ impl SliFound {
         }
     }
 
-    fn shown(&self) -> String {
-        let end = |x: Option<f64>| x.map_or("inf".into(), |x| format!("{x:.4}"));
-        format!(
-            "{} is {:.4} [{}, {}] at 99%",
-            self.name,
-            self.value,
-            end(self.ci99[0]),
-            end(self.ci99[1])
-        )
-    }
-
     /// How many times as many flows take the interval away from `target`, if the value stays.
     fn would_decide(&self, target: Target) -> String {
         let (low, high) = self.known();
@@ -318,13 +307,13 @@ fn judge_class(class: &Class, estimates: &[Estimate]) -> ClassFound {
     let decisive = &slis[decisive];
     let mut named = compared.iter().map(|&(i, _)| &slis[i]);
     let (verdict, why) = match (slo.decide(&intervals), named.find(|s| !s.enough)) {
-        (Some(true), _) => (Verdict::Met, decisive.shown()),
-        (Some(false), _) => (Verdict::Violated, decisive.shown()),
+        (Some(true), _) => (Verdict::Met, format!("{} decides", decisive.name)),
+        (Some(false), _) => (Verdict::Violated, format!("{} decides", decisive.name)),
         (None, Some(few)) => (Verdict::Undecided, few.too_few()),
         (None, None) => {
             let why = format!(
-                "the threshold lies inside the interval: {}; {}",
-                decisive.shown(),
+                "the threshold lies inside the interval of {}; {}",
+                decisive.name,
                 decisive.would_decide(target)
             );
             (Verdict::Undecided, why)

@@ -1,16 +1,19 @@
 //! Questions about SLOs.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use fctlab_planner::evaluate::Meter;
 use fctlab_planner::{api, tables};
 use pyo3::prelude::*;
 
-use crate::calls::{Stop, call, call_telling};
+use crate::calls::{Stop, call, call_with};
 use crate::errors::{spec_error, value};
 use crate::run::Prepared;
 use crate::table::Table;
 
-/// Answers a question about SLOs: JSON in, JSON out. `told` is called with None again and again
-/// meanwhile; what it raises ends it.
+/// Answers a question about SLOs: JSON in, JSON out. `told` is called with (runs, flows), as many as there
+/// were until then, again and again meanwhile; what it raises ends it.
 #[pyfunction]
 #[pyo3(signature = (question_json, told=None))]
 pub(crate) fn planning(
@@ -19,9 +22,21 @@ pub(crate) fn planning(
     told: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let question = value(question_json)?;
-    call_telling(py, told, |stop| {
-        let answer = api::answer(question, &meter(stop)).map_err(spec_error)?;
+    let (runs, flows) = <(Arc<AtomicU64>, Arc<AtomicU64>)>::default();
+    let counted = (runs.clone(), flows.clone());
+    let work = move |stop: &Stop| {
+        let meter = Meter {
+            evaluations: counted.0,
+            flows: counted.1,
+            stop: stop.flag(),
+        };
+        let answer = api::answer(question, &meter).map_err(spec_error)?;
         Ok(answer.to_string())
+    };
+    call_with(py, work, move |py| {
+        let seen = (runs.load(Ordering::Relaxed), flows.load(Ordering::Relaxed));
+        told.as_ref()
+            .map_or(Ok(()), |told| told.call1(py, (seen,)).map(drop))
     })
 }
 

@@ -14,6 +14,8 @@ from rich.console import Console
 
 import fctlab
 from fctlab.cli.terminal import say
+from fctlab.formats import count
+from fctlab.jobs import Told
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -36,6 +38,60 @@ class _Overall(NamedTuple):
     done_cost: float
     total_cost: float
     words: str
+
+
+@contextmanager
+def of_answer(asked: bool | None) -> Iterator[Told | None]:
+    """Runs and flows of an answer on stderr: one line on a terminal; elsewhere, if asked, lines."""
+    start = time.monotonic()
+
+    def words(seen: object) -> str:
+        runs, flows = seen if isinstance(seen, tuple) else (0, 0)
+        plural = "" if runs == 1 else "s"
+        elapsed = time.monotonic() - start
+        return f"{count(flows)} flows, {runs:,} run{plural}, {elapsed:.0f} s"
+
+    if sys.stderr.isatty() and asked is not False:
+        with Console(stderr=True).status("starts") as status:
+            yield lambda seen: status.update(words(seen))
+    elif asked:
+        due = start + 1
+
+        def line(seen: object) -> None:
+            nonlocal due
+            if time.monotonic() >= due:
+                due = time.monotonic() + 1
+                say(words(seen))
+
+        yield line
+    else:
+        yield None
+
+
+@contextmanager
+def of_points(asked: bool | None, total: int) -> Iterator[Callable[[str], object]]:
+    """Points that are predicted one after the other: a bar on a terminal, elsewhere lines."""
+    begun = 0
+    if sys.stderr.isatty() and asked is not False:
+        with _overall(True, "points") as show:
+
+            def draw(name: str) -> None:
+                nonlocal begun
+                if show is not None:
+                    show(_Overall(begun, total, begun, total, name))
+                begun += 1
+
+            yield draw
+    elif asked is False:
+        yield lambda name: None
+    else:
+
+        def line(name: str) -> None:
+            nonlocal begun
+            begun += 1
+            say(f"{begun} of {total}: {name}")
+
+        yield line
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,13 +12,15 @@ import typer
 from rich.console import RenderableType
 
 from fctlab.answers import Answer
+from fctlab.cli import progress as showing
 from fctlab.cli import report
-from fctlab.cli.options import Out
+from fctlab.cli.options import Out, ShowProgress
 from fctlab.cli.terminal import AsJson, Force, output, say, show, show_json
 from fctlab.errors import SpecError
-from fctlab.slo import planning, saved, words
-from fctlab.slo.types import Plan, Prediction, Provision, WhatIf
-from fctlab.tables import Part
+from fctlab.results import kinds
+from fctlab.slo import advice, planning, saved, words
+from fctlab.slo.types import Plan, Prediction, Provision, Verdict, WhatIf
+from fctlab.tables import Line, Part
 
 Found = TypeVar("Found", bound=Answer)
 
@@ -35,6 +38,8 @@ MostFlows = Annotated[int | None, typer.Option(help="Simulate at most so many fo
 
 
 PANEL = "Keep SLOs"
+EXITS: dict[Verdict | None, int] = {"violated": 3, "undecided": 4}
+"""Of ``predict --check``; 1 and 2 are errors."""
 
 
 def register(app: typer.Typer) -> None:
@@ -54,15 +59,27 @@ def predict(
     sets: Sets = None,
     seed: Seed = None,
     most_flows: MostFlows = None,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Exit with 3 if an SLO is violated, with 4 if one is open."),
+    ] = False,
     out: Out = None,
     force: Force = False,
     as_json: AsJson = False,
+    progress: ShowProgress = None,
 ) -> None:
     """Predict whether each class meets its SLO, and why."""
     loaded, most = _load(spec, sets, seed), _positive(most_flows)
-    with _saving(Prediction, spec, loaded, out, force) as save:
-        found = save(planning.predict(loaded, engine=cast(Any, engine), most_flows=most))
-    _finish(found, out, as_json, words.prediction)
+    if check and not any("slo" in each for each in loaded["classes"]):
+        raise SpecError("--check", "no class has an SLO")
+    with (
+        _saving(Prediction, spec, loaded, out, force) as save,
+        showing.of_answer(progress) as told,
+    ):
+        found = save(planning.predict(loaded, engine=cast(Any, engine), most_flows=most, told=told))
+    _finish(found, spec, out, as_json, words.prediction)
+    if check and (code := EXITS.get(words.worst(each.verdict for each in found.classes))):
+        raise typer.Exit(code)
 
 
 def plan(
@@ -70,15 +87,19 @@ def plan(
     sets: Sets = None,
     seed: Seed = None,
     most_flows: MostFlows = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Also how weights were found, and every what-if.")
+    ] = False,
     out: Out = None,
     force: Force = False,
     as_json: AsJson = False,
+    progress: ShowProgress = None,
 ) -> None:
     """Find scheduling weights that meet every SLO, and what would break them first."""
     loaded, most = _load(spec, sets, seed), _positive(most_flows)
-    with _saving(Plan, spec, loaded, out, force) as save:
-        found = save(planning.plan(loaded, most_flows=most))
-    _finish(found, out, as_json, words.plan)
+    with _saving(Plan, spec, loaded, out, force) as save, showing.of_answer(progress) as told:
+        found = save(planning.plan(loaded, most_flows=most, told=told))
+    _finish(found, spec, out, as_json, lambda each: words.plan(each, verbose=verbose))
 
 
 def provision(
@@ -99,15 +120,18 @@ def provision(
     out: Out = None,
     force: Force = False,
     as_json: AsJson = False,
+    progress: ShowProgress = None,
 ) -> None:
     """Find the least link rate that meets every SLO, per scheduling strategy."""
     names = planning.STRATEGIES
     if strategies is not None:
         names = cast(Any, tuple(name.strip() for name in strategies.split(",")))
     loaded, most = _load(spec, sets, seed), _positive(most_flows)
-    with _saving(Provision, spec, loaded, out, force) as save:
-        found = save(planning.provision(loaded, names, precision=precision, most_flows=most))
-    _finish(found, out, as_json, words.provision)
+    with _saving(Provision, spec, loaded, out, force) as save, showing.of_answer(progress) as told:
+        found = save(
+            planning.provision(loaded, names, precision=precision, most_flows=most, told=told)
+        )
+    _finish(found, spec, out, as_json, words.provision)
 
 
 def whatif(
@@ -123,15 +147,20 @@ def whatif(
     out: Out = None,
     force: Force = False,
     as_json: AsJson = False,
+    progress: ShowProgress = None,
 ) -> None:
     """Predict over a range of one or two values: SLIs against a load, a region of weights."""
     from fctlab.slo import whatif as sweeping
 
     varied = [sweeping.read(each) for each in vary]
     most = _positive(most_flows)
-    with _saving(WhatIf, spec, planning.load(spec, sets or []), out, force) as save:
-        found = save(sweeping.sweep(spec, varied, sets=sets or [], most_flows=most, tell=say))
-    _finish(found, out, as_json, lambda each: [words.whatif(each)])
+    points = math.prod(len(each.numbers) for each in varied)
+    with (
+        _saving(WhatIf, spec, planning.load(spec, sets or []), out, force) as save,
+        showing.of_points(progress, points) as tell,
+    ):
+        found = save(sweeping.sweep(spec, varied, sets=sets or [], most_flows=most, tell=tell))
+    _finish(found, spec, out, as_json, lambda each: [words.whatif(each)])
 
 
 def calibrate(
@@ -157,7 +186,7 @@ def calibrate(
 ) -> None:
     """Fit the model of a link to packet-level runs of a congestion control."""
     from fctlab.cli import slo_tables
-    from fctlab.results import kinds, store
+    from fctlab.results import store
     from fctlab.slo import calibrate as calibration
 
     loaded = _load(spec, sets, None)
@@ -206,8 +235,6 @@ def _saving(
     if out is None:
         yield lambda found: found
         return
-    from fctlab.results import kinds
-
     reads = kinds.files_in([spec, loaded])
     with saved.writing(of, out, reads=reads, force=force) as draft:
 
@@ -219,14 +246,17 @@ def _saving(
 
 
 def _finish(
-    found: Found, out: Path | None, as_json: bool, parts: Callable[[Found], list[Part]]
+    found: Found, spec: Path, out: Path | None, as_json: bool, parts: Callable[[Found], list[Part]]
 ) -> None:
     if out is not None:
         report.write(out)
         say(f"saved in {out}")
+        if isinstance(found, Plan):
+            spec = out / kinds.SPECIFICATION
     from fctlab.cli.layout import shown
 
-    _show(found, as_json, lambda each: shown([*parts(each), *words.warnings(each)]))
+    next_steps = [Line(text) for text in advice.after(cast(Any, found), str(spec))]
+    _show(found, as_json, lambda each: shown([*parts(each), *words.warnings(each), *next_steps]))
 
 
 def _show(found: Found, as_json: bool, table: Callable[[Found], RenderableType]) -> None:

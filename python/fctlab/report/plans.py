@@ -9,7 +9,7 @@ from typing import Any
 from fctlab.report.charts import Axis, Chart, Choice, Series, rounded
 from fctlab.report.page import Headline, Page, Section
 from fctlab.results import kinds
-from fctlab.slo import saved, words
+from fctlab.slo import advice, saved, words
 from fctlab.slo.types import (
     ClassPrediction,
     Load,
@@ -36,7 +36,7 @@ def of_prediction(directory: Path) -> Page:
         title=found.spec["name"] or directory.resolve().name,
         kind="prediction: are the SLOs met?",
         headlines=headlines(words.verdicts(found.classes)),
-        advice=words.advice(found, str(directory / kinds.SPECIFICATION)),
+        advice=advice.after(found, str(directory / kinds.SPECIFICATION)),
         facts=[*facts(found.spec, found.load), ("engine", engines[found.engine])],
         command=_command("predict", directory),
         warnings=found.warnings,
@@ -55,7 +55,7 @@ def of_plan(directory: Path) -> Page:
         title=found.spec["name"] or directory.resolve().name,
         kind="plan: weights that meet every SLO",
         headlines=headlines(words.verdicts(made.classes)),
-        advice=words.advice(found, str(directory / kinds.SPECIFICATION)),
+        advice=advice.after(found, str(directory / kinds.SPECIFICATION)),
         facts=facts(found.spec, found.load),
         command=_command("plan", directory),
         warnings=found.warnings,
@@ -75,7 +75,7 @@ def of_provision(directory: Path) -> Page:
         title=found.spec["name"] or directory.resolve().name,
         kind="provision: the least link that meets every SLO",
         headlines=headlines(words.links(found)),
-        advice=words.advice(found, str(directory / kinds.SPECIFICATION)),
+        advice=advice.after(found, str(directory / kinds.SPECIFICATION)),
         facts=facts(found.spec),
         command=_command("provision", directory),
         warnings=found.warnings,
@@ -126,7 +126,7 @@ def _standing(classes: Sequence[ClassPrediction]) -> list[Chart]:
             "standing",
             "SLIs beside their thresholds",
             "At 1 an SLI is at its threshold, to the left of it within. Colours are verdicts on "
-            "whole SLOs. Bars are 95% intervals; without one, too few flows stand behind it.",
+            "whole SLOs. Bars are 99% intervals; without one, too few flows stand behind it.",
             Axis("SLI", words=True, states=order),
             SHARE,
             [_shares(verdict, points[verdict]) for verdict in words.VERDICTS if verdict in points],
@@ -137,7 +137,7 @@ def _standing(classes: Sequence[ClassPrediction]) -> list[Chart]:
 def _shares(verdict: Verdict, points: Sequence[tuple[str, Sli, Target]]) -> Series:
     rows = []
     for _, sli, target in points:
-        low, high = sli.ci95 if sli.enough else (None, None)
+        low, high = sli.ci99 if sli.enough else (None, None)
         if target.below is not None:
             rows.append([_over(v, target.below) for v in (sli.value, low, high)])
         else:

@@ -76,6 +76,6 @@ def _over_seeds(
     for sli in first.slis:
         row = means[cell, first.name, sli.name]
         ends = (row["value"] - row["value_ci95"], row["value"] + row["value_ci95"])
-        slis.append(structs.replace(sli, value=row["value"], ci95=ends, enough=True))
+        slis.append(structs.replace(sli, value=row["value"], ci95=ends, ci99=ends, enough=True))
     verdict = words.worst(one.verdict for one in each)
     return structs.replace(first, slis=tuple(slis), verdict=verdict)

@@ -11,7 +11,7 @@ from fctlab.report.grids import Places
 from fctlab.report.page import Page, Section
 from fctlab.report.plans import facts, headlines
 from fctlab.results import kinds
-from fctlab.slo import saved, words
+from fctlab.slo import advice, saved, words
 from fctlab.slo.types import ClassPrediction, Point, WhatIf
 from fctlab.tables import cut
 
@@ -46,7 +46,7 @@ def of_whatif(directory: Path) -> Page:
         title=found.spec or directory.resolve().name,
         kind="what-if: SLIs and SLOs over a range",
         headlines=headlines(words.regions(found)),
-        advice=words.after_whatif(found, str(spec)),
+        advice=advice.after(found, str(spec)),
         facts=[*ranges, *facts(kinds.read_json(spec))],
         command=_command(found, spec),
         choices=[classes(points, several=True)],
@@ -134,7 +134,8 @@ def slis(places: Places, points: Sequence[Point | None]) -> list[Chart]:
         Chart(
             "along",
             "Along one value",
-            "Bars are 95% intervals. Dashed: thresholds of the SLO, in the colour of their class.",
+            "Bars are 99% intervals, over several seeds 95%. Dashed: thresholds of the SLO, in the "
+            "colour of their class.",
             "lines",
             grid[0].axis,
             axes,
@@ -167,7 +168,7 @@ def _series(keys: dict[str, str], classes: Sequence[ClassPrediction | None], num
     """An SLI of a class, by its number, at every point."""
     slis = [each.slis[number] if each else None for each in classes]
     known = [sli if sli and sli.flows else None for sli in slis]
-    ends = [sli.ci95 if sli and sli.enough else (None, None) for sli in known]
+    ends = [sli.ci99 if sli and sli.enough else (None, None) for sli in known]
     marks = {
         bound
         for sli in slis

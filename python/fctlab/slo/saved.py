@@ -44,8 +44,14 @@ def writing(
 
 
 def write(found: Answer, spec: dict[str, Any], folder: Path) -> None:
-    """Write an answer and its resolved specification as part of a result directory."""
+    """Write an answer and its resolved specification as part of a result directory.
+
+    That of a plan has the weights that were found.
+    """
     store.write_json(folder / KINDS[type(found)][1], found.whole())
+    if isinstance(found, Plan):
+        pairs = zip(spec["classes"], found.plan.weights, strict=True)
+        spec = {**spec, "classes": [{**each, "weight": weight} for each, weight in pairs]}
     store.write_json(folder / kinds.SPECIFICATION, spec)
     if isinstance(found, WhatIf):
         from fctlab.slo import whatif

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -76,8 +75,9 @@ def verdicts(classes: Sequence[ClassPrediction]) -> list[Told]:
 
 
 def _class(each: ClassPrediction) -> str:
-    """SLIs of a class that its SLO names."""
-    return f"{each.name}: {'; '.join(standing(sli) for sli in each.slis if sli.targets)}"
+    """What became of a class, and the SLIs that its SLO names."""
+    slis = "; ".join(standing(sli) for sli in each.slis if sli.targets)
+    return f"{each.name} {outcome(each)}: {slis}"
 
 
 def standing(sli: Sli) -> str:
@@ -97,11 +97,20 @@ def value(sli: Sli) -> str:
 
 
 def interval(sli: Sli) -> str:
-    """Its 95% interval."""
+    """Its interval, the one that verdicts are about."""
     if not sli.enough:
         return "too few flows for an interval"
-    low, high = (sli_value(sli.attr, end) for end in sli.ci95)
-    return f"95%: {low} to {high}"
+    low, high = (sli_value(sli.attr, end) for end in sli.ci99)
+    return f"99%: {low} to {high}"
+
+
+def outcome(each: ClassPrediction) -> str:
+    """What became of an SLO: ``met by 25%``, ``violated by 21%`` (of the threshold), ..."""
+    if each.verdict is None:
+        return "-"
+    if each.verdict == "undecided" or each.loss is None:
+        return each.verdict
+    return f"{each.verdict} by {abs(each.loss):.0%}"
 
 
 def regions(found: WhatIf) -> list[Told]:
@@ -138,138 +147,39 @@ def _where(found: WhatIf, points: Sequence[Point]) -> str:
     return f"{found.paths[0]} {', '.join(ends)}"
 
 
-# What to do next
-
-
-def advice(found: Prediction | Plan | Provision, spec: str) -> list[str]:
-    """What follows for who runs the link.
-
-    Args:
-        found: the answer.
-        spec: file of its specification, for commands.
-    """
-    if isinstance(found, Plan):
-        return _after_plan(found.plan, spec)
-    if isinstance(found, Provision):
-        return _after_provision(found)
-    return _after_prediction(found, spec)
-
-
-def _after_prediction(found: Prediction, spec: str) -> list[str]:
-    judged = [each for each in found.classes if each.verdict is not None]
-    lines = []
-    if any(each.verdict == "violated" for each in judged):
-        if found.spec["queue"]["kind"] in ("wrr", "drr", "wfq"):
-            lines.append(f"Look for weights that meet every SLO: fctlab plan {spec}")
-        lines.append(f"Look for the least link that does: fctlab provision {spec}")
-    lines += [_undecided(each) for each in judged if each.verdict == "undecided"]
-    known = [each for each in judged if each.loss is not None and each.verdict == "met"]
-    if known and len(known) == len(judged):
-        tight = max(known, key=lambda each: each.loss or 0.0)
-        spare = f"{-(tight.loss or 0.0):.0%}"
-        lines.append(f"The tightest is {tight.name}, with {spare} of its threshold to spare.")
-        path = f"classes.{tight.name}.load=+10%"
-        lines.append(f"Ask what more load would do: fctlab predict {spec} --set {path}")
-    return lines
-
-
-def _undecided(each: ClassPrediction) -> str:
-    return f"{each.name} is undecided: {each.why}. Let it run more flows: --most-flows."
-
-
-def _after_plan(made: Weighting, spec: str) -> list[str]:
-    lines = []
-    if made.success:
-        pairs = zip(made.classes, made.weights, strict=True)
-        weights = ", ".join(f"{each.name} {weight}" for each, weight in pairs)
-        lines.append(f"Set the weights of the link's queues: {weights}. Only their ratios count.")
-    lines += [_undecided(each) for each in made.classes if each.verdict == "undecided"]
-    if made.success:
-        lines.append(f"The tightest is {made.binding}{margin(made)}.")
-        return lines + _first_to_break(made)
-    lines.append(f"Look for the least link with which weights do: fctlab provision {spec}")
-    lines.append(f"Or make the SLO of {made.binding} laxer, or its load lower: it is the worst.")
-    return lines
-
-
-def _first_to_break(made: Weighting) -> list[str]:
-    """The forecast whose error would do most harm."""
-    if not made.off_forecast:
-        return []
-    first = made.off_forecast[0]
-    if first.worst_loss is None and not first.cut_short:
-        return [f"Watch the forecasts: {off(first)} would overload the link."]
-    if not first.broken:
-        return ["No forecast of a load or sigma that is off by 20% would break an SLO."]
-    return [f"Watch the forecasts: {off(first)} would break {', '.join(first.broken)}."]
-
-
-def _after_provision(found: Provision) -> list[str]:
-    known = [each for each in found.strategies if each.capacity_bps is not None]
-    if not known:
-        return ["No strategy meets every SLO, on however fast a link: make SLOs laxer."]
-    least = min(known, key=lambda each: each.capacity_bps or 0.0)
-    lines = [f"The least link is {gbps(least.capacity_bps)}: {STRATEGIES[least.strategy]}."]
-    _, high = least.capacity_ci95
-    if high is None:
-        lines.append(
-            "How fast a link is surely enough is not known: ask with a larger --precision."
-        )
-    else:
-        lines.append(
-            f"From {gbps(high)} on it is surely enough: every SLO is met within its interval."
-        )
-    return lines
-
-
-def after_whatif(found: WhatIf, spec: str) -> list[str]:
-    """What follows from what was asked: between which values it matters.
-
-    Args:
-        found: the answer.
-        spec: file of its specification, for commands.
-    """
-    if len(found.paths) > 1:
-        return []
-    points = sorted(found.points, key=lambda point: point.at)
-    lines = []
-    for one, other in itertools.pairwise(points):
-        for before, after in zip(one.classes, other.classes, strict=True):
-            if {before.verdict, after.verdict} == {"met", "violated"}:
-                turns = f"from {before.verdict} to {after.verdict}"
-                between = f"Between {one.at[0]:g} and {other.at[0]:g} of {found.paths[0]}"
-                lines.append(f"{between} the SLO of {before.name} turns {turns}.")
-    path, _, unit = found.paths[0].partition(" (")
-    violated = next((p for p in points if "violated" in {c.verdict for c in p.classes}), None)
-    if violated is not None:
-        value = f"{violated.at[0]:g}{unit.removesuffix(')')}"
-        lines.append(
-            f"Look for weights where one is violated: fctlab plan {spec} --set {path}={value}"
-        )
-    return lines
-
-
 # Tables
 
 
 def prediction(found: Prediction) -> list[Part]:
     """SLIs with intervals, and verdicts."""
     simulated = seconds(found.simulated_s)
-    note = f"{count(found.flows)} flows over {simulated}, 95% intervals; {_cost(found.cost)}"
+    note = f"{count(found.flows)} flows over {simulated}; {_cost(found.cost)}"
     table = slos(found.spec["name"] or "prediction", found.classes)
     return [table, *_load(found.load), Line(note, soft=True)]
 
 
-def plan(found: Plan) -> list[Part]:
-    """Weights, what they achieve, and what would break them."""
+def plan(found: Plan, *, verbose: bool = True) -> list[Part]:
+    """Weights and what they achieve; `verbose` also how they were found, and what breaks them."""
     made = found.plan
-    names = [c.name for c in made.classes]
-    word = "found no weights that meet every SLO"
+    word = f"found no weights that meet every SLO; the worst is {made.binding}{margin(made)}"
     if made.success:
         word = "every SLO is met"
         if made.verdict == "undecided":
             word = "every value is within its SLO, and undecided whether that holds for other flows"
-    lines = [f"{word}; the worst is {made.binding}{margin(made)}"]
+    return [
+        slos(found.spec["name"] or "plan", made.classes, made.weights),
+        Line(word),
+        *_load(found.load),
+        *(_search(found) if verbose else []),
+        Line(_cost(found.cost), soft=True),
+    ]
+
+
+def _search(found: Plan) -> list[Part]:
+    """How weights were found, and what would break them."""
+    made = found.plan
+    names = [c.name for c in made.classes]
+    lines = []
     for name, ended in (("algorithm 1", made.algorithm_1), ("search", made.search)):
         weights = ", ".join(f"{n} {w:.3f}" for n, w in zip(names, ended.weights, strict=True))
         after = f"after {ended.rounds} rounds ({weights})"
@@ -279,13 +189,7 @@ def plan(found: Plan) -> list[Part]:
     needs = zip(names, made.baselines, strict=True)
     shares = ", ".join(f"{n} {'-' if b is None else f'{b:.3f}'}" for n, b in needs)
     lines.append(f"share each needs against always backlogged others: {shares}")
-    return [
-        slos(found.spec["name"] or "plan", made.classes, made.weights),
-        *map(Line, lines),
-        *([_off_forecast(made)] if made.off_forecast else []),
-        *_load(found.load),
-        Line(_cost(found.cost), soft=True),
-    ]
+    return [*map(Line, lines), *([_off_forecast(made)] if made.off_forecast else [])]
 
 
 def _off_forecast(made: Weighting) -> Table:
@@ -399,14 +303,14 @@ def whatif(found: WhatIf) -> Table:
             Column("SLO", "state"),
             Column("SLI", "name"),
             *numbers("value", "target"),
-            Column("95% interval", "name"),
+            Column("99% interval", "name"),
         ),
     )
     for point in found.points:
         for each in point.classes:
             for sli in each.slis:
                 at = (f"{number:g}" for number in point.at)
-                table.add(*at, each.name, each.verdict or "-", *_cells(sli))
+                table.add(*at, each.name, outcome(each), *_cells(sli))
     return table
 
 
@@ -422,9 +326,8 @@ def slos(
             Column("SLO", "state"),
             Column("SLI", "name"),
             *numbers("value", "target"),
-            Column("95% interval", "name"),
+            Column("99% interval", "name"),
             *numbers("flows"),
-            Column("why"),
         ),
     )
     for k, each in enumerate(classes):
@@ -433,10 +336,9 @@ def slos(
             table.add(
                 each.name if first else "",
                 *([str(weights[k]) if first else ""] if weights else []),
-                (each.verdict or "-") if first else "",
+                outcome(each) if first else "",
                 *_cells(sli),
                 count(sli.flows),
-                each.why if first else "",
                 ends=i == len(each.slis) - 1,
             )
     return table
@@ -444,7 +346,7 @@ def slos(
 
 def _cells(sli: Sli) -> tuple[str, str, str, str]:
     """Name, value, target, interval."""
-    low, high = (sli_value(sli.attr, end) for end in sli.ci95)
+    low, high = (sli_value(sli.attr, end) for end in sli.ci99)
     known = sli_value(sli.attr, sli.value) if sli.flows else "-"
     return sli.name, known, sli.compared, f"{low} to {high}" if sli.enough else "too few"
 
