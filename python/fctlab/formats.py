@@ -49,6 +49,15 @@ def sli_value(attr: str, value: float | None) -> str:
 RATES = {"Tbps": 1e12, "Gbps": 1e9, "Mbps": 1e6, "Kbps": 1e3, "bps": 1.0}
 
 
+TIMES = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+
+
+def time_s(text: str) -> float:
+    """A time as resolved specifications write it, such as ``"10us"``, in seconds."""
+    unit = next(unit for unit in TIMES if text.endswith(unit))
+    return float(text.removesuffix(unit)) * TIMES[unit]
+
+
 def rate_bps(text: str) -> float:
     """A rate as resolved specifications write it, such as ``"100Gbps"``, in bits per second."""
     unit = next(unit for unit in RATES if text.endswith(unit))

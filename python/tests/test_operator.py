@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from fctlab.cli import progress
 from fctlab.cli.app import app
 from fctlab.errors import SpecError
-from fctlab.slo import planning, words
+from fctlab.slo import measured, planning, words
 from tests.conftest import Program
 
 SPAN_S = 0.6
@@ -197,3 +197,52 @@ def test_progress_counts_flows_and_runs(
         tell("x=1")
         tell("x=2")
     assert capsys.readouterr().err == "1 of 2: x=1\n2 of 2: x=2\n"
+
+
+def log_of_the_model(folder: Path, *, also: int = 0) -> None:
+    """A log of what the model itself does, and flows of 1 MB that somebody paced to 1 Gbps."""
+    drawn = planning.flows({**spec(), "cc": "dctcp-rate"}, 20_500).head(20_000)
+    columns = {"start_s": "start_s", "size": "size_bytes", "fct_s": "fct_s"}
+    flows = drawn.select(**{to: pl.col(name) for to, name in columns.items()})
+    starts = np.linspace(0, float(drawn["start_s"].max()), also)  # type: ignore[arg-type]
+    slow = {"start_s": starts, "size": [1_000_000] * also, "fct_s": [8e-3] * also}
+    pl.concat([flows, pl.DataFrame(slow, schema=flows.schema)]).write_csv(folder / "log.csv")
+
+
+@pytest.mark.parametrize("also", [0, 200])
+def test_the_log_stands_beside_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, also: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    log_of_the_model(tmp_path, also=also)
+    run("fit", "log.csv", "--link", "100Gbps", "--rtt", "10us", "--slo", "p99 < 9")
+    found = planning.predict("log-fit/specification.toml")
+    (seen,) = found.measured
+    assert (seen.flows, seen.paced, seen.too_short) == (20_000, also, 0)
+    drawn = pl.read_csv("log.csv").head(20_000)
+    slowdowns = drawn["fct_s"] / (10e-6 + drawn["size"] * 8 / 100e9)
+    values = dict(zip(seen.slis, seen.values, strict=True))
+    assert values["mean"] == pytest.approx(slowdowns.mean(), rel=1e-6)
+    assert values["p99"] == pytest.approx(slowdowns.quantile(0.99, "higher"), rel=1e-3)
+    told = " ".join(run("predict", "log-fit/specification.toml").split())
+    assert " log value " in told and "the log and the model differ" not in told
+    assert ("200 flows of the log (1%) are told apart" in told) == bool(also)
+
+
+def test_durations_that_cannot_be_are_told(fitted: Path) -> None:
+    log = pl.read_csv("flows.csv").with_columns(flowEndMilliseconds="flowStartMilliseconds")
+    log.with_columns(octetDeltaCount=pl.col("octetDeltaCount") + 500_000).write_csv("flows.csv")
+    run(*FIT)
+    told = " ".join(run("predict", "flows-fit/specification.toml", "--most-flows", "5000").split())
+    assert "web: 100% of the log's durations are shorter than the link allows" in told
+
+
+def test_a_link_that_was_busy_is_why_a_flow_was_slow() -> None:
+    # 100 MB at 1 Gbps for 0.8 s; a third of the link beside it, or all that is left of it.
+    flows = {"start_s": [0.0, 0.0], "bytes": [100_000_000, 3_000_000_000]}
+    for other, expected in ((3_000_000_000, [True, True]), (9_800_000_000, [False, False])):
+        table = pl.DataFrame({**flows, "bytes": [100_000_000, other], "duration_s": [0.8, 0.8]})
+        found = measured.paced(table, 100e9, 10e-6).tolist()
+        assert found == [expected[0], other * 8 / 0.8 < 0.5 * 100e9], other
+    unknown = pl.DataFrame({**flows, "duration_s": [None, 0.24]})
+    assert not measured.paced(unknown, 100e9, 10e-6).any()

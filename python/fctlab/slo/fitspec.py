@@ -10,20 +10,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fctlab import formats
 from fctlab.errors import SpecError
 from fctlab.results import kinds, store
-from fctlab.slo import flowlog, planning
+from fctlab.slo import flowlog, measured, planning
 from fctlab.slo.fitted import Fit, FittedClass, Gaps, ReplayedClass
 
 if TYPE_CHECKING:
     pass
+
+if TYPE_CHECKING:
+    import polars as pl
 
 SLI = re.compile(r"(?:(short|long)_)?(mean|p\d+(?:_\d+)?)(?:_(fct|throughput))?")
 """Names of SLIs: ``p99``, ``short_p99``, ``long_mean``, ``p99_9_fct``, ``p1_throughput``."""
@@ -112,6 +116,7 @@ def write(found: Fit, log: flowlog.FlowLog, folder: Path, link: Link | None = No
         short = planning.bdp_bytes({"network": network, "cc": link.cc, "classes": [alone]})
         head += f"name = {_text(log.file.name)}\ncc = {_text(link.cc)}\n\n[network]\n"
         head += f"link = {_text(link.rate)}\nrtt = {_text(link.rtt)}\n"
+        writer.look(planning.load({"network": network, "classes": [alone]})["network"])
     each = [writer.fitted(one, short, slos.get(one.name)) for one in found.classes]
     each += [writer.replayed(one) for one in found.replayed]
     file = folder / kinds.CLASSES
@@ -127,9 +132,18 @@ class _Writer:
     def __init__(self, found: Fit, log: flowlog.FlowLog, folder: Path) -> None:
         self.trace, self.log, self.folder = found.trace, log, folder
         self.files: list[str] = []
+        self.seen: pl.DataFrame | None = None
+        """The log's flows as `measured.table` has them, where it has durations."""
         self.few = [each.name for each in found.replayed]
         of: list[FittedClass | ReplayedClass] = [*found.classes, *found.replayed]
         self.names = _names([each.name for each in of])
+
+    def look(self, network: Mapping[str, str]) -> None:
+        """Makes of the log's durations, if it has any, what was measured on a link."""
+        if "duration_s" in self.log.flows.columns:
+            rate, rtt = formats.rate_bps(network["link"]), formats.time_s(network["rtt"])
+            apart = measured.paced(self.log.flows, rate, rtt)
+            self.seen = measured.table(self.log.flows, apart, rtt if self.log.packets else 0.0)
 
     def slos(self, given: Sequence[str]) -> dict[str, str]:
         """The SLO of each fitted class that has one."""
@@ -172,7 +186,8 @@ class _Writer:
         if short:
             here = self.log.flows["bytes"].filter(self.log.flows["class"] == each.name)
             long = int((here >= short).sum()) / len(here)
-            lines += ["slis = [", *_slis(slo or "", short, long), "]"]
+            also = () if self.seen is None else ("mean",)
+            lines += ["slis = [", *_slis(slo or "", short, long, also), "]"]
         return "\n".join(lines) + "\n"
 
     def replayed(self, each: ReplayedClass) -> str:
@@ -196,17 +211,23 @@ class _Writer:
         yield f'name = "{self.names[each.name]}"'
         if each.dscp:
             yield f"dscp = {list(each.dscp)}"
+        if self.seen is not None:
+            yield f'measured = "{self._flows(each.name)}"'
 
     def _flows(self, name: str) -> str:
         """Writes the flows of a class as a trace; times are from the log's first flow on."""
         import polars as pl
 
         file = f"flows-{self.names[name]}.csv"
-        flows = self.log.flows.filter(pl.col("class") == name).select(
-            "start_s", src=pl.lit(0), dst=pl.lit(1), size_bytes=pl.col("bytes")
-        )
-        flows.write_csv(self.folder / file, float_precision=12)
-        self.files.append(file)
+        if file not in self.files:
+            seen = self.log.flows if self.seen is None else self.seen
+            flows = seen.filter(self.log.flows["class"] == name)
+            if self.seen is None:
+                flows = flows.select(
+                    "start_s", src=pl.lit(0), dst=pl.lit(1), size_bytes=pl.col("bytes")
+                )
+            flows.write_csv(self.folder / file, float_precision=12)
+            self.files.append(file)
         return file
 
 
@@ -226,11 +247,11 @@ def _names(names: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _slis(slo: str, short: float, long: float) -> Iterator[str]:
+def _slis(slo: str, short: float, long: float, also: Sequence[str]) -> Iterator[str]:
     """SLIs that an SLO names, and the usual ones; `short` are bytes, `long` a share of flows."""
     names = [n for n in re.findall(r"(?<![\w.])[A-Za-z_]\w*", slo) if n not in ("and", "or", "not")]
     both = LEAST_SHARE <= long <= 1 - LEAST_SHARE
-    names += ["short_p99", "long_p99"] if both else ["p99"]
+    names += [*(["short_p99", "long_p99"] if both else ["p99"]), *also]
     for name in dict.fromkeys(names):
         parts = SLI.fullmatch(name)
         if parts is None:

@@ -82,6 +82,12 @@ KNOWN: dict[Role, dict[str, str]] = {
 
 TWO_WAYS = ("orig_bytes",)
 """Columns of sizes beside which the log has those of the other way."""
+EXPORTED = {
+    *(f"flow{what}{unit}seconds" for what in ("end", "duration") for unit in ("", "milli")),
+    *(f"flow{what}{unit}seconds" for what in ("end", "duration") for unit in ("micro", "nano")),
+    *("flowendsysuptime", "last_switched", "te", "td"),
+}
+"""Columns that an exporter of flow records fills in, from the packets that it sees."""
 SINCE_1970 = ((1e17, "ns"), (1e14, "us"), (1e11, "ms"), (1e9, "s"))
 """From which number on a time is one since 1970, in what unit (until the year 5138)."""
 
@@ -115,11 +121,14 @@ class FlowLog:
             ``class`` (text; ``all`` without a column); where the log has them ``dscp`` (int, 0 to
             63), ``source``, ``destination`` (text), ``duration_s`` (float, seconds; may be null).
         notes: lines: which column was taken for what, in what unit.
+        packets: whether durations are from a flow's first packet to its last, as an exporter sees
+            them: about a round trip less than until its sender knows that it is over.
     """
 
     file: Path
     flows: pl.DataFrame
     notes: tuple[str, ...]
+    packets: bool = False
 
 
 def read(
@@ -149,6 +158,7 @@ class _Reader:
     columns: Columns
     notes: list[str] = field(default_factory=list)
     table: Any = None
+    packets: bool = False
 
     def log(self, names: Mapping[str, str]) -> FlowLog:
         import polars as pl
@@ -174,7 +184,8 @@ class _Reader:
         if lasts is not None:
             flows["duration_s"] = lasts
         table = pl.DataFrame([series.alias(name) for name, series in flows.items()])
-        return FlowLog(self.file, table.sort("start_s", maintain_order=True), tuple(self.notes))
+        table = table.sort("start_s", maintain_order=True)
+        return FlowLog(self.file, table, tuple(self.notes), self.packets)
 
     def _column(self, role: Role) -> tuple[str, str] | None:
         """Name and unit of the column for a role."""
@@ -342,6 +353,9 @@ class _Reader:
         else:
             return None
         self._wrong(name, (lasts < 0).fill_null(False), "is before the flow starts")
+        if name.strip().casefold() in EXPORTED:
+            self.packets = True
+            self.notes.append("durations are from a flow's first packet to its last")
         return lasts
 
 

@@ -21,10 +21,13 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from msgspec import structs
+
 from fctlab import _native, files, memory, plain, scenario
 from fctlab.errors import SpecError, SpecWarning
 from fctlab.jobs import Told
 from fctlab.results.result import Result, simulate
+from fctlab.slo import measured
 from fctlab.slo.types import ClassPrediction, Engine, Plan, Prediction, Provision, Strategy
 
 if TYPE_CHECKING:
@@ -117,8 +120,17 @@ def predict(
     found = ask("predict", told, spec=resolved, engine=engine, limit=limit)
     found["warnings"] += _unread(resolved) + found.pop("inaccurate")
     prediction = Prediction.read(found)
+    if seen := tuple(measured.of(resolved, _sizes(resolved))):
+        prediction = structs.replace(prediction, measured=seen)
     _warn(prediction.warnings)
     return prediction
+
+
+def _sizes(spec: Mapping[str, Any]) -> dict[str, float]:
+    """Bytes of the sizes that SLIs name."""
+    slis = [sli for each in spec["classes"] if "measured" in each for sli in each["slis"]]
+    named = {sli[key] for sli in slis for key in ("from", "below") if key in sli}
+    return {size: size_bytes(size) for size in {"0B", *named}}
 
 
 def _unread(spec: dict[str, Any]) -> list[str]:

@@ -142,6 +142,28 @@ class Cost(Answer, frozen=True, kw_only=True):
     flows: int
 
 
+class Measured(Answer, frozen=True, kw_only=True):
+    """What a log says of the flows of a class.
+
+    Attributes:
+        name: the class.
+        flows: whose duration it has, without those that were `paced`.
+        paced: flows that something else than the link slowed.
+        too_short: flows that took less time than the link allows.
+        slis: names of the class's.
+        values: of each, in its unit; ``None`` without flows.
+        counts: how many flows stand behind each.
+    """
+
+    name: str
+    flows: int
+    paced: int
+    too_short: int
+    slis: tuple[str, ...]
+    values: tuple[float | None, ...]
+    counts: tuple[int, ...]
+
+
 class Prediction(Answer, frozen=True, kw_only=True):
     """Every SLI of a specification, and whether its SLOs are met.
 
@@ -155,6 +177,7 @@ class Prediction(Answer, frozen=True, kw_only=True):
         load: on the link.
         engine: what ran the flows: ``"model"`` or ``"packet"``.
         packet_hops: of engine ``"packet"`` only.
+        measured: what logs say of the same, of classes that have one.
     """
 
     shown_by: ClassVar[str] = "fctlab.slo.words:prediction"
@@ -168,6 +191,7 @@ class Prediction(Answer, frozen=True, kw_only=True):
     load: Load
     engine: Engine
     packet_hops: int | None = None
+    measured: tuple[Measured, ...] = ()
 
 
 class Search(Answer, frozen=True, kw_only=True):

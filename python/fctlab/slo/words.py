@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from fctlab.slo.types import (
     Cost,
     Interval,
     Load,
+    Measured,
     OffForecast,
     Plan,
     Point,
@@ -31,6 +32,10 @@ from fctlab.tables import Column, Line, Part, Table, numbers
 
 VERDICTS: tuple[Verdict, ...] = ("met", "undecided", "violated")
 """From best to worst."""
+ALIKE = 0.25
+"""A model that is farther from a log, as a share of the log's value, is not believed as it is."""
+SOME = 0.05
+"""More durations than this share that cannot be are a reason to believe none."""
 STRATEGIES = {
     "fifo": "one queue for all classes",
     "static": "a link of its own for each class",
@@ -154,8 +159,8 @@ def prediction(found: Prediction) -> list[Part]:
     """SLIs with intervals, and verdicts."""
     simulated = seconds(found.simulated_s)
     note = f"{count(found.flows)} flows over {simulated}; {_cost(found.cost)}"
-    table = slos(found.spec["name"] or "prediction", found.classes)
-    return [table, *_load(found.load), Line(note, soft=True)]
+    table = slos(found.spec["name"] or "prediction", found.classes, measured=found.measured)
+    return [table, *map(Line, _compared(found)), *_load(found.load), Line(note, soft=True)]
 
 
 def plan(found: Plan, *, verbose: bool = True) -> list[Part]:
@@ -314,10 +319,53 @@ def whatif(found: WhatIf) -> Table:
     return table
 
 
+def _compared(found: Prediction) -> Iterator[str]:
+    """What logs say beside what is predicted."""
+    classes = {each.name: each for each in found.classes}
+    for seen in found.measured:
+        slis = classes[seen.name].slis
+        if not slis or not seen.flows:
+            continue
+        if seen.paced:
+            share = seen.paced / (seen.paced + seen.flows)
+            yield (
+                f"{seen.name}: {seen.paced:,} flows of the log ({share:.0%}) are told apart: the "
+                "link was not busy while they lasted, so something else slowed them"
+            )
+        if seen.too_short > SOME * seen.flows:
+            yield (
+                f"{seen.name}: {seen.too_short / seen.flows:.0%} of the log's durations are "
+                "shorter than the link allows: its clock is coarse, or the link is another"
+            )
+        far = [
+            f"{sli.name} {_of_log(seen, sli)}, {value(sli)}"
+            for sli, known in zip(slis, seen.values, strict=True)
+            if known and _of_log(seen, sli) != "-" and abs(sli.value / known - 1) > ALIKE
+        ]
+        if far:
+            yield (
+                f"{seen.name}: the log and the model differ ({'; '.join(far)}): find out why "
+                "before you believe either"
+            )
+
+
+def _of_log(seen: Measured, sli: Sli) -> str:
+    """An SLI of a log, if enough flows stand behind it."""
+    values = dict(zip(seen.slis, zip(seen.values, seen.counts, strict=True), strict=True))
+    known, flows = values.get(sli.name, (None, 0))
+    if known is None or flows < sli.flows_needed / 10:
+        return "-"
+    return sli_value(sli.attr, known)
+
+
 def slos(
-    title: str, classes: Sequence[ClassPrediction], weights: Sequence[int] | None = None
+    title: str,
+    classes: Sequence[ClassPrediction],
+    weights: Sequence[int] | None = None,
+    measured: Sequence[Measured] = (),
 ) -> Table:
-    """A row per SLI, and the verdict on its class."""
+    """A row per SLI, and the verdict on its class; beside values what a log says of the same."""
+    logs = {each.name: each for each in measured}
     table = Table(
         title,
         (
@@ -325,6 +373,7 @@ def slos(
             *(numbers("weight") if weights else ()),
             Column("SLO", "state"),
             Column("SLI", "name"),
+            *(numbers("log") if logs else ()),
             *numbers("value", "target"),
             Column("99% interval", "name"),
             *numbers("flows"),
@@ -333,11 +382,15 @@ def slos(
     for k, each in enumerate(classes):
         for i, sli in enumerate(each.slis):
             first = i == 0
+            name, *cells = _cells(sli)
+            log = _of_log(logs[each.name], sli) if each.name in logs else "-"
             table.add(
                 each.name if first else "",
                 *([str(weights[k]) if first else ""] if weights else []),
                 outcome(each) if first else "",
-                *_cells(sli),
+                name,
+                *([log] if logs else []),
+                *cells,
                 count(sli.flows),
                 ends=i == len(each.slis) - 1,
             )
