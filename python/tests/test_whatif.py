@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from fctlab.cli.app import app
 from fctlab.errors import SpecError
-from fctlab.slo import whatif
+from fctlab.slo import WhatIf, whatif
 
 RPC: dict[str, Any] = {
     "flowsizes": "google_rpc",
@@ -71,3 +71,43 @@ def test_command(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     files = {"whatif.csv", "whatif.png", "whatif.json", "specification.json", "report.html"}
     assert {f.name for f in (tmp_path / "o").iterdir()} == files
+
+
+def drawn(slo: str, **point: Any) -> tuple[Any, WhatIf]:
+    """A picture of what-ifs with SLIs of every kind at loads far apart."""
+    slis = [
+        {"name": "tail", "metric": "p99"},
+        {"name": "took", "metric": "mean", "attr": "fct"},
+        {"name": "rate", "metric": "mean", "attr": "throughput"},
+    ]
+    sizes = {"kind": "fixed", "size": "100KB"}
+    one = {"name": "a", "load": 0.3, "flowsizes": sizes, "slis": slis, "slo": slo}
+    spec = {**SPEC, "classes": [one]}
+    vary = [whatif.read("classes.a.load=0.01,0.02,0.05,0.1,0.8")]
+    found = whatif.sweep(spec, vary, **{"most_flows": 20_000, **point})
+    return whatif.plot(found), found
+
+
+def test_targets_units_and_verdicts_are_in_the_picture() -> None:
+    figure, found = drawn("tail < 1.5 and took < 1ms and rate > 1Gbps")
+    figure.canvas.draw()
+    tail, took, rate = figure.axes
+    assert [ax.get_ylabel() for ax in figure.axes] == ["slowdown", "FCT", "throughput"]
+    level = [line.get_ydata()[0] for line in tail.lines if len(set(line.get_ydata())) == 1]
+    assert 1.5 in level
+    ticks = [text.get_text() for ax in (took, rate) for text in ax.get_yticklabels()]
+    assert any(text.endswith("s") for text in ticks) and any("bps" in text for text in ticks)
+    # Loads far apart stand on a logarithmic axis, as do FCTs of 20 us beside 1 ms.
+    assert rate.get_xscale() == "log" and took.get_yscale() == "log"
+    crosses = [len(line.get_xdata()) for line in tail.lines if line.get_marker() == "X"]
+    verdicts = [point.classes[0].verdict for point in found.points]
+    assert max(crosses) == verdicts.count("violated") > 0
+
+
+def test_undecided_points_are_hollow() -> None:
+    figure, found = drawn("tail < 4", most_flows=500)
+    assert {point.classes[0].verdict for point in found.points} == {"undecided"}
+    hollow = [line for line in figure.axes[0].lines if line.get_markerfacecolor() == "white"]
+    assert len(hollow[0].get_xdata()) == len(found.points)
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert "SLO undecided" in legend and "tail" in legend

@@ -20,12 +20,7 @@ from fctlab.slo import planning
 from fctlab.slo.types import ClassPrediction, Point, WhatIf
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from fctlab.results.drawing import Drawing
-
-VERDICTS = ("met", "undecided", "violated")
-"""From best to worst."""
 
 BYTES_PER_POINT = 20_000
 """Of a point's specification and rows, a generous estimate."""
@@ -150,81 +145,6 @@ def plot(found: WhatIf) -> Drawing:
     Raises:
         SpecError: two values, and no class has an SLO.
     """
-    table, paths = found.table(), found.paths
-    if len(paths) == 1:
-        return _lines(table, paths[0], found.spec)
-    return _region(table, paths, found.spec)
+    from fctlab.slo import pictures
 
-
-def _lines(found: pl.DataFrame, path: str, title: str) -> Drawing:
-    import polars as pl
-    from matplotlib import rc_context
-
-    from fctlab.results.colours import COLOURS
-    from fctlab.results.drawing import Drawing
-    from fctlab.results.plots import STYLE
-
-    classes = found["class"].unique(maintain_order=True).to_list()
-    with rc_context(STYLE):
-        figure = Drawing(figsize=(1.2 + 4.0 * len(classes), 3.6))
-        axes = figure.subplots(1, len(classes), squeeze=False)[0]
-        for ax, name in zip(axes, classes, strict=True):
-            here = found.filter(pl.col("class") == name)
-            slis = here["sli"].unique(maintain_order=True).to_list()
-            for style, sli in enumerate(slis):
-                rows = here.filter(pl.col("sli") == sli)
-                colour = COLOURS[style % len(COLOURS)]
-                ax.plot(rows[path], rows["value"], color=colour, label=sli)
-                known = rows.drop_nulls(["low", "high"])
-                ax.fill_between(known[path], known["low"], known["high"], color=colour, alpha=0.2)
-            # Where the SLO holds, below the curves.
-            met = here.filter(pl.col("verdict") == "met")[path].unique().to_list()
-            missed = here.filter(pl.col("verdict") == "violated")[path].unique().to_list()
-            bottom = ax.get_xaxis_transform()
-            for xs, colour, words in ((met, "#009E73", "SLO met"), (missed, "#D55E00", "violated")):
-                if xs:
-                    look = {"color": colour, "marker": "s", "linestyle": "none", "clip_on": False}
-                    ax.plot(xs, [0.0] * len(xs), transform=bottom, label=words, **look)
-            ax.set(title=name, xlabel=path)
-            ax.legend(fontsize=8)
-        axes[0].set_ylabel("SLI")
-        figure.suptitle(title, fontsize=11)
-    return figure
-
-
-def _region(found: pl.DataFrame, paths: Sequence[str], title: str) -> Drawing:
-    import polars as pl
-    from matplotlib import rc_context
-    from matplotlib.colors import ListedColormap
-    from matplotlib.patches import Patch
-
-    from fctlab.results.drawing import Drawing
-    from fctlab.results.plots import STYLE
-
-    order = {verdict: place for place, verdict in enumerate(VERDICTS)}
-    worst = (
-        found.filter(pl.col("verdict").is_not_null())
-        .with_columns(pl.col("verdict").replace_strict(order, return_dtype=pl.Int64))
-        .group_by(paths)
-        .agg(pl.col("verdict").max())
-    )
-    if worst.is_empty():
-        raise SpecError("classes", "have no SLO; a region needs at least one")
-    xs, ys = (worst[path].unique().sort().to_list() for path in paths)
-    grid = np.full((len(ys), len(xs)), np.nan)
-    for x, y, verdict in worst.select(*paths, "verdict").iter_rows():
-        grid[ys.index(y), xs.index(x)] = verdict
-    colours = ("#009E73", "#BBBBBB", "#D55E00")
-    with rc_context(STYLE):
-        figure = Drawing(figsize=(6.0, 4.2))
-        ax = figure.subplots()
-        ax.pcolormesh(
-            xs, ys, grid, cmap=ListedColormap(colours), vmin=-0.5, vmax=2.5, shading="nearest"
-        )
-        ax.set(xlabel=paths[0], ylabel=paths[1])
-        ax.grid(visible=False)
-        words = ("every SLO met", "undecided", "violated")
-        patches = [Patch(color=c, label=w) for c, w in zip(colours, words, strict=True)]
-        figure.legend(handles=patches, loc="outside right upper", fontsize=8)
-        figure.suptitle(title, fontsize=11)
-    return figure
+    return pictures.lines(found) if len(found.paths) == 1 else pictures.region(found)

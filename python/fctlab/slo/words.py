@@ -32,6 +32,8 @@ from fctlab.tables import Column, Line, Part, Table, numbers
 
 VERDICTS: tuple[Verdict, ...] = ("met", "undecided", "violated")
 """From best to worst."""
+FAR = 3.0
+"""A violation is told in multiples of the threshold from here on, a share of it below."""
 ALIKE = 0.25
 """A model that is farther from a log, as a share of the log's value, is not believed as it is."""
 SOME = 0.05
@@ -115,6 +117,8 @@ def outcome(each: ClassPrediction) -> str:
         return "-"
     if each.verdict == "undecided" or each.loss is None:
         return each.verdict
+    if each.loss > FAR:
+        return f"violated {1 + each.loss:.0f}x"
     return f"{each.verdict} by {abs(each.loss):.0%}"
 
 
