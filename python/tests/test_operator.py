@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from typer.testing import CliRunner
 from fctlab.cli import progress
 from fctlab.cli.app import app
 from fctlab.errors import SpecError
-from fctlab.slo import measured, planning, words
+from fctlab.slo import advice, measured, planning, words
 from tests.conftest import Program
 
 SPAN_S = 0.6
@@ -85,6 +86,27 @@ def test_the_rare_classs_flows_are_there_for_as_long_as_a_run_lasts(fitted: Path
     assert rare["start_s"].max() > 0.95 * last > 3 * SPAN_S
 
 
+def test_a_load_that_cannot_be_meant_is_doubted(fitted: Path) -> None:
+    assert re.search(r"together 2\d\.\d Gbps: a load of 0\.2\d+ on 100 Gbps$", run(*FIT), re.M)
+    # Seconds instead of milliseconds.
+    told = run(*FIT, "--time", "flowStartMilliseconds:s", "--end", "flowEndMilliseconds:s")
+    assert "so little that a unit or the link may be wrong" in told
+    # A class of the first third of the log.
+    start = pl.col("flowStartMilliseconds") - pl.col("flowStartMilliseconds").min()
+    log = pl.read_csv("flows.csv")
+    log.filter((pl.col("ipClassOfService") != 40) | (start < 200)).write_csv("flows.csv")
+    assert re.search(r"rpc: its flows start within 3\d% of the log's time", run(*FIT))
+
+
+def test_what_cannot_be_scaled_is_not_provisioned() -> None:
+    found = planning.predict(spec(slo="tail < 1.5"))
+    assert "fctlab provision s.json" in advice.after(found, "s.json")[1]
+    also = {"name": "other", "flowsizes": {"kind": "fixed", "size": "1KB"}, "load": 0.01}
+    both = planning.predict({**spec(), "classes": [*spec(slo="tail < 1.5")["classes"], also]})
+    command = advice.after(both, "s.json")[1].partition(": ")[2]
+    assert command == "fctlab whatif s.json --vary network.link=100Gbps,150Gbps,200Gbps,400Gbps"
+
+
 def test_slos_name_their_slis(fitted: Path) -> None:
     run(*FIT, "--slo", "web=short_p99 < 3 and long_mean_fct < 1ms and p1_throughput > 1Mbps")
     classes = planning.load("flows-fit/specification.toml")["classes"]
@@ -94,6 +116,7 @@ def test_slos_name_their_slis(fitted: Path) -> None:
         ("long_mean_fct", "mean", "fct"),
         ("p1_throughput", "p1", "throughput"),
         ("long_p99", "p99", "slowdown"),
+        ("mean", "mean", "slowdown"),
     ]
     assert (web["slis"][0]["below"], web["slis"][1]["from"]) == ("125KB", "125KB")
 

@@ -70,7 +70,7 @@ def fit(
     from fctlab.cli import slo_tables
     from fctlab.results import kinds
     from fctlab.slo import fit as fitting
-    from fctlab.slo import fitspec, flowlog
+    from fctlab.slo import fitspec, flowlog, planning, words
 
     columns = flowlog.Columns(time, end, duration, size, traffic_class)
     shared = _link(link, rtt, slo or [], cc)
@@ -86,7 +86,8 @@ def fit(
         say(f"saved in {out}: {', '.join(files)}")
     if as_json:
         return show_json(found.to_dict())
-    show(slo_tables.fit(found))
+    rate = None if shared is None or out is None else planning.load(out / kinds.CLASSES)
+    show(slo_tables.fit(found, None if rate is None else words.link_bps(rate)))
     if out is not None and shared is not None:
         say(f"next: fctlab predict {out / kinds.CLASSES}")
 

@@ -44,8 +44,12 @@ def _off(
     yield "-" if model is None or packet is None else f"{model / packet - 1:+.1%}"
 
 
-def fit(found: Fit) -> RenderableType:
-    """Classes of a flow log: what they bring, and how well what was fitted holds."""
+LITTLE = 0.01
+"""A load below it is doubted."""
+
+
+def fit(found: Fit, link_bps: float | None = None) -> RenderableType:
+    """Classes of a flow log: what they bring (of a link), and how well what was fitted holds."""
     table = frame(found.trace)
     table.add_column("class", no_wrap=True)
     numbers(table, "flows", "of all", "of bytes", "rate", "mean size", "p99 size")
@@ -76,13 +80,21 @@ def fit(found: Fit) -> RenderableType:
         )
         lines += [Text(f"{each.name}: {warning}") for warning in each.warnings]
     for few in found.replayed:
-        table.add_row(few.name, *_brings(few), "-", count(few.mean_bytes) + "B", "-", "replayed")
+        mean = count(few.mean_bytes) + "B"
+        table.add_row(few.name, *_brings(few), rate(few.rate_bps), mean, "-", "replayed")
         lines.append(
             Text(
                 f"{few.name}: {few.flows} flows are too few to fit, but {few.share_of_bytes:.0%} "
                 "of the bytes: they are replayed from the log, as traffic without an SLO"
             )
         )
+    total = sum(each.rate_bps for each in found.classes)
+    total += sum(few.rate_bps for few in found.replayed)
+    if link_bps is not None:
+        load = f"together {rate(total)}: a load of {total / link_bps:.3g} on {rate(link_bps)}"
+        little = "; so little that a unit or the link may be wrong"
+        doubt = little if total < LITTLE * link_bps else ""
+        lines.insert(0, Text(load + doubt))
     return Group(whole(table), whole(held), *lines)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 from fctlab.slo import words
 from fctlab.slo.types import ClassPrediction, Plan, Prediction, Provision, Weighting, WhatIf
@@ -16,7 +17,7 @@ def after(found: Prediction | Plan | Provision | WhatIf, spec: str) -> list[str]
         spec: file of its specification, for commands.
     """
     if isinstance(found, Plan):
-        return _after_plan(found.plan, spec)
+        return _after_plan(found, spec)
     if isinstance(found, Provision):
         return _after_provision(found)
     if isinstance(found, WhatIf):
@@ -30,7 +31,7 @@ def _after_prediction(found: Prediction, spec: str) -> list[str]:
     if any(each.verdict == "violated" for each in judged):
         if found.spec["queue"]["kind"] in ("wrr", "drr", "wfq"):
             lines.append(f"Look for weights that meet every SLO: fctlab plan {spec}")
-        lines.append(f"Look for the least link that does: fctlab provision {spec}")
+        lines.append(f"Look for the least link that does: {_least_link(found.spec, spec)}")
     lines += [_undecided(each) for each in judged if each.verdict == "undecided"]
     known = [each for each in judged if each.loss is not None and each.verdict == "met"]
     if known and len(known) == len(judged):
@@ -48,8 +49,20 @@ def _undecided(each: ClassPrediction) -> str:
     return f"{each.name} is undecided: {each.why}. Let it run more flows: --most-flows."
 
 
-def _after_plan(made: Weighting, spec: str) -> list[str]:
-    lines = []
+def _least_link(spec: dict[str, Any], file: str) -> str:
+    """The command that finds a link that is fast enough.
+
+    A class that is replayed or has no SLO is traffic that `provision` cannot scale.
+    """
+    if all("slo" in each and "trace" not in each for each in spec["classes"]):
+        return f"fctlab provision {file}"
+    rate = words.link_bps(spec) / 1e9
+    links = ",".join(f"{rate * times:g}Gbps" for times in (1, 1.5, 2, 4))
+    return f"fctlab whatif {file} --vary network.link={links}"
+
+
+def _after_plan(found: Plan, spec: str) -> list[str]:
+    made, lines = found.plan, []
     if made.success:
         pairs = zip(made.classes, made.weights, strict=True)
         weights = ", ".join(f"{each.name} {weight}" for each, weight in pairs)
@@ -58,7 +71,7 @@ def _after_plan(made: Weighting, spec: str) -> list[str]:
     if made.success:
         lines.append(f"The tightest is {made.binding}{words.margin(made)}.")
         return lines + _first_to_break(made)
-    lines.append(f"Look for the least link with which weights do: fctlab provision {spec}")
+    lines.append(f"Look for the least link with which weights do: {_least_link(found.spec, spec)}")
     lines.append(f"Or make the SLO of {made.binding} laxer, or its load lower: it is the worst.")
     return lines
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,6 +58,8 @@ MOST_DRAWN = 4_000_000
 FEWEST = 9
 APART = 0.1
 """A tail slowdown that is off by less is no reason to warn, whatever its draws say."""
+PART = 0.8
+"""A class whose flows start within less of the log's time is told."""
 LOAD = 0.6
 """The load at which the log is replayed; its time is stretched to fit `LINK`."""
 LINK = {"link": "100Gbps", "rtt": "10us"}
@@ -81,7 +83,7 @@ def fit(trace: str | PathLike[str] | flowlog.FlowLog, *, seed: int = 1) -> Fit:
     fitted, replayed = [], []
     for flows in log.flows.partition_by("class", maintain_order=True):
         if len(flows) < LEAST:
-            replayed.append(_few(flows, total))
+            replayed.append(_few(flows, total, period_s(log.flows)))
         else:
             fitted.append(_class(flows, total, seed))
     if not fitted:
@@ -92,8 +94,24 @@ def fit(trace: str | PathLike[str] | flowlog.FlowLog, *, seed: int = 1) -> Fit:
         trace=str(log.file),
         classes=tuple(fitted),
         replayed=tuple(replayed),
-        notes=log.notes,
+        notes=(*log.notes, *_partly(fitted, period_s(log.flows))),
     )
+
+
+def period_s(flows: pl.DataFrame) -> float:
+    """The time of a log, in seconds: from its first flow to where the next one would start."""
+    last = float(flows["start_s"].to_numpy().max())
+    return max(last * len(flows) / max(len(flows) - 1, 1), last + 1e-9)
+
+
+def _partly(fitted: Sequence[FittedClass], whole_s: float) -> Iterator[str]:
+    """Of classes that are there for a part of the time only."""
+    for each in fitted:
+        if (share := each.span_s / whole_s) < PART:
+            yield (
+                f"{each.name}: its flows start within {share:.0%} of the log's time, and its rate "
+                "is that of this time"
+            )
 
 
 def _shares(flows: pl.DataFrame, total: tuple[int, float]) -> dict[str, Any]:
@@ -108,11 +126,14 @@ def _shares(flows: pl.DataFrame, total: tuple[int, float]) -> dict[str, Any]:
     }
 
 
-def _few(flows: pl.DataFrame, total: tuple[int, float]) -> ReplayedClass:
+def _few(flows: pl.DataFrame, total: tuple[int, float], whole_s: float) -> ReplayedClass:
     """A class of too few flows to say what they are drawn from."""
     sizes: Any = flows["bytes"]
     return ReplayedClass(
-        **_shares(flows, total), mean_bytes=sizes.mean(), largest_bytes=sizes.max()
+        **_shares(flows, total),
+        rate_bps=sizes.sum() * 8 / whole_s,
+        mean_bytes=sizes.mean(),
+        largest_bytes=sizes.max(),
     )
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from fctlab import formats
 from fctlab.errors import SpecError
 from fctlab.results import kinds, store
-from fctlab.slo import flowlog, measured, planning
+from fctlab.slo import fit, flowlog, measured, planning
 from fctlab.slo.fitted import Fit, FittedClass, Gaps, ReplayedClass
 
 if TYPE_CHECKING:
@@ -192,13 +192,12 @@ class _Writer:
 
     def replayed(self, each: ReplayedClass) -> str:
         """A class whose flows are those of the log, again and again."""
-        last = float(self.log.flows["start_s"].max())  # type: ignore[arg-type]
-        count = len(self.log.flows)
+        period = fit.period_s(self.log.flows)
         lines = [
             f"# {each.flows} flows are too few to fit: they are replayed, without an SLO.",
             *self._begin(each),
             f'trace = "{self._flows(each.name)}"',
-            f'repeat = "{max(last * count / (count - 1), last + 1e-9):.9f}s"',
+            f'repeat = "{period:.9f}s"',
         ]
         return "\n".join(lines) + "\n"
 

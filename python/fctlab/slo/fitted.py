@@ -141,6 +141,7 @@ class ReplayedClass(Answer, frozen=True, kw_only=True):
         share_of_flows: of the log's.
         share_of_bytes: of the log's.
         dscp: its DSCPs, where the log has them.
+        rate_bps: bytes over the time of the log.
         mean_bytes: mean of its flows' sizes.
         largest_bytes: of them.
     """
@@ -150,6 +151,7 @@ class ReplayedClass(Answer, frozen=True, kw_only=True):
     share_of_flows: float
     share_of_bytes: float
     dscp: tuple[int, ...]
+    rate_bps: float
     mean_bytes: float
     largest_bytes: float
 
