@@ -123,7 +123,14 @@ def tables(draw: random.Random, folder: Path) -> list[str]:
         rows = [f"{i / 1000},{draw.randrange(1, 10**6)},c{i % 2}" for i in range(300)]
         log = folder / "log.csv"
         log.write_bytes(garbled(draw, "\n".join(["start_s,size_bytes,class", *rows]).encode()))
-        return ["fit", str(log), "--out", str(folder / "out")]
+        link = ["--link", "100Gbps", "--rtt", "10us", "--slo", "p99 < 5"]
+        return [
+            "fit",
+            str(log),
+            "--out",
+            str(folder / "out"),
+            *(link if draw.random() < 0.7 else []),
+        ]
     sizes = b"size_bytes,cumulative_probability\n1000,0.2\n20000,0.7\n300000,1\n"
     plain = b"1000 20\n20000 70\n300000 100\n"
     file = folder / "sizes.csv"

@@ -307,7 +307,7 @@ def whatif(found: WhatIf) -> Table:
     table = Table(
         found.spec,
         (
-            *numbers(*found.paths),
+            *numbers(*(path.replace(" (", "\n(") for path in found.paths)),
             Column("class", "name"),
             Column("SLO", "state"),
             Column("SLI", "name"),
@@ -316,10 +316,12 @@ def whatif(found: WhatIf) -> Table:
         ),
     )
     for point in found.points:
-        for each in point.classes:
-            for sli in each.slis:
-                at = (f"{number:g}" for number in point.at)
-                table.add(*at, each.name, outcome(each), *_cells(sli))
+        at = tuple(f"{number:g}" for number in point.at)
+        rows = [(each, i, sli) for each in point.classes for i, sli in enumerate(each.slis)]
+        for row, (each, i, sli) in enumerate(rows):
+            whose = (each.name, outcome(each)) if i == 0 else ("", "")
+            place = at if row == 0 else ("",) * len(at)
+            table.add(*place, *whose, *_cells(sli), ends=row == len(rows) - 1)
     return table
 
 
