@@ -155,7 +155,7 @@ fn of_scheme(scenario: &Scenario, settings: &Settings) -> Result<Control, SpecEr
                 let message = "is missing: dctcp-rate without marks never slows down";
                 SpecError::new("scheme.port.ecn_threshold", message)
             })?;
-            shared.thresh = Bytes::new(threshold.bytes(scale));
+            shared.thresh = threshold;
             Law::Dctcp(laws::dctcp::Spec {
                 gain: rule.g,
                 rise: Some(Bytes::new(rule.increase.bytes_per_rtt(scale))),

@@ -1,8 +1,9 @@
 //! Parts of a scenario that do not meet: each is fine by itself, and its input is what no other
 //! part gives. One line each, with the path of the part; a run goes on.
 
-use fctlab_core::SpecError;
+use fctlab_core::{SpecError, Time};
 
+use crate::disciplines::{QueueSpec, published};
 use crate::network::Fabric;
 use crate::scenario::{EngineSpec, Scenario};
 use crate::scheme::{EcnAt, PortSpec};
@@ -12,18 +13,21 @@ use crate::taggers::remaining_time::Bandwidth;
 use crate::transports::sender::Rto;
 use crate::{model, offered};
 
-/// What to say about a scenario: parts whose input nobody gives, and a load that is high.
+/// What to say about a scenario whose last flow starts at `last_start`: parts whose input nobody gives, and a load
+/// that is high.
 pub(crate) fn warnings(
     scenario: &Scenario,
     fabric: &Fabric,
     settings: &Settings,
     tiers: &[offered::Tier],
+    last_start: Time,
 ) -> Vec<String> {
     let mut found: Vec<SpecError> = offered::warning(scenario, tiers).into_iter().collect();
     match scenario.engine {
         EngineSpec::Packet(_) => {
             found.extend(of_ports(scenario, settings, fabric));
             found.extend(of_tags(scenario, settings));
+            found.extend(of_thresholds(scenario, last_start));
             found.extend(of_timers(scenario, settings, fabric));
         }
         // It has neither buffers nor timers nor tags.
@@ -39,6 +43,9 @@ pub(crate) fn warnings(
     }
     found.iter().map(SpecError::to_string).collect()
 }
+
+/// Packets up to which a queue may be the burst with which one flow starts (RFC 6928).
+const LEAST_MARKED: u64 = 10;
 
 fn at(path: &str, message: String) -> SpecError {
     SpecError::new(path, message).under("scheme")
@@ -57,12 +64,12 @@ fn of_ports(scenario: &Scenario, settings: &Settings, fabric: &Fabric) -> Vec<Sp
     let of_port = |key: &str, port: &PortSpec| {
         let mut found = Vec::new();
         if let Some(threshold) = port.ecn_threshold {
-            let key = format!("{key}.ecn_threshold");
+            let (of_nic, key) = (key == "nic", format!("{key}.ecn_threshold"));
             if !reacts {
                 let message = format!("{threshold}: {transport} does not react to marks");
                 found.push(at(&key, message));
             } else if port.ecn_at != EcnAt::Departures
-                && let Some(rate) = rates(key == "nic").find(|rate| {
+                && let Some(rate) = rates(of_nic).find(|rate| {
                     threshold.bytes_at(*rate, scale) >= port.buffer.bytes_at(*rate, scale)
                 })
             {
@@ -70,6 +77,14 @@ fn of_ports(scenario: &Scenario, settings: &Settings, fabric: &Fabric) -> Vec<Sp
                     "{threshold} is not below the buffer ({}) of a port of {rate}: no packet is ever \
                      marked there",
                     port.buffer
+                );
+                found.push(at(&key, message));
+            } else if let Some(rate) = rates(of_nic)
+                .find(|rate| threshold.bytes_at(*rate, scale) < LEAST_MARKED * scale.packet_bytes)
+            {
+                let message = format!(
+                    "{threshold} is less than {LEAST_MARKED} packets at a port of {rate}: bursts of single flows are \
+                     marked"
                 );
                 found.push(at(&key, message));
             }
@@ -95,6 +110,36 @@ fn of_ports(scenario: &Scenario, settings: &Settings, fabric: &Fabric) -> Vec<Sp
         found.push(at("port.ecn_threshold", message));
     }
     found
+}
+
+/// Thresholds that belong to other traffic, or that would have to follow it for longer.
+fn of_thresholds(scenario: &Scenario, last_start: Time) -> Option<SpecError> {
+    let discipline = &scenario.scheme.port.discipline;
+    let said = |key: &str, message: String| {
+        let key = format!("port.discipline.{key}");
+        Some(at(&key, message))
+    };
+    if let QueueSpec::Priority(spec) = discipline
+        && let Some(of) = spec.thresholds.numbers()
+        && let Some(of) = published::workload_of(&of)
+        && scenario.traffic.only_workload() != Some(of)
+    {
+        let message = format!(
+            "are those that PIAS published for {of}, which is not the traffic; \"workload\" gives its own"
+        );
+        return said("thresholds", message);
+    }
+    if let Some((key, interval)) = discipline.learns_every()
+        && Time::ZERO + interval >= last_start
+    {
+        let message = format!(
+            "{}: flows arrive for {} only, so nothing is learned from them",
+            interval.rounded(),
+            last_start.since(Time::ZERO).rounded()
+        );
+        return said(key, message);
+    }
+    None
 }
 
 /// Who reads tags, and what the tag is made of.
@@ -148,11 +193,11 @@ mod tests {
 
     use crate::scheme::PRESETS;
 
-    fn said(scheme: Value, topology: Option<Value>) -> Vec<String> {
+    fn said(scheme: Value, topology: Option<Value>, flows: u64) -> Vec<String> {
         let usual = json!({"kind": "leaf-spine", "leaves": 3, "spines": 2, "hosts_per_leaf": 2,
             "host_rate": "10Gbps", "fabric_rate": "40Gbps", "base_rtt": "25us"});
         let value = json!({"topology": topology.unwrap_or(usual), "scheme": scheme,
-            "traffic": {"workload": "websearch", "load": 0.5, "flows": 10}});
+            "traffic": {"workload": "websearch", "load": 0.5, "flows": flows}});
         crate::prepare::prepare(value, &[], std::path::Path::new(""))
             .unwrap()
             .warnings
@@ -161,7 +206,11 @@ mod tests {
     #[test]
     fn presets_meet() {
         for preset in PRESETS {
-            assert_eq!(said(json!(preset), None), Vec::<String>::new(), "{preset}");
+            assert_eq!(
+                said(json!(preset), None, 100_000),
+                Vec::<String>::new(),
+                "{preset}"
+            );
         }
     }
 
@@ -174,7 +223,7 @@ mod tests {
                 port(json!({"ecn_threshold": "10MB"})),
                 None,
                 vec![
-                    "scheme.port.ecn_threshold: 10MB is not below the buffer (500KB) of a port of 10Gbps: no packet is \
+                    "scheme.port.ecn_threshold: 10MB is not below the buffer (240pkt + 2rtt) of a port of 10Gbps: no packet is \
                       ever marked there",
                 ],
             ),
@@ -206,6 +255,30 @@ mod tests {
                 ],
             ),
             (
+                port(json!({"ecn_threshold": "7pkt"})),
+                None,
+                vec![
+                    "scheme.port.ecn_threshold: 7pkt is less than 10 packets at a port of 10Gbps: bursts of single \
+                      flows are marked",
+                ],
+            ),
+            (
+                json!({"preset": "pias", "port": {"discipline": {"thresholds": "datamining@0.6"}}}),
+                None,
+                vec![
+                    "scheme.port.discipline.thresholds: are those that PIAS published for datamining, which is not \
+                      the traffic; \"workload\" gives its own",
+                ],
+            ),
+            (
+                json!({"preset": "awafs", "port": {"discipline": {"window": "1000s", "interval": "900s"}}}),
+                None,
+                vec![
+                    "scheme.port.discipline.interval: 900 s: flows arrive for 4.57 s only, so nothing is learned \
+                      from them",
+                ],
+            ),
+            (
                 json!({"preset": "pias", "tagger": "none"}),
                 None,
                 vec![
@@ -231,7 +304,7 @@ mod tests {
                 ],
             ),
             (
-                json!({"preset": "pfabric", "port": {"buffer": "2MB"}}),
+                json!({"preset": "pfabric-paper", "port": {"buffer": "2MB"}}),
                 Some(slow),
                 vec![
                     "scheme.transport.min_rto: 45 us is the fixed timeout, and an ACK takes a base \
@@ -239,7 +312,7 @@ mod tests {
                 ],
             ),
         ] {
-            assert_eq!(said(scheme, topology), words);
+            assert_eq!(said(scheme, topology, 10_000), words);
         }
     }
 }

@@ -4,10 +4,12 @@ use std::borrow::Cow;
 
 use fctlab_core::parts::{PartInfo, schema_of};
 use fctlab_core::spec::{hint, keys, read, unknown_key};
+use fctlab_core::units::{DataLength, PathScale};
 use fctlab_core::{Bytes, Rate, SpecError, WindowCounts, presets};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
+use crate::Link;
 use crate::laws::{Law, table};
 
 /// The parameters of table 1, named as in figure 4: a law, and what all laws share. All are written into one
@@ -28,8 +30,9 @@ pub struct Control {
 pub struct Shared {
     /// r_init: the rate of a flow during its first round trip; `"line"`, or a rate.
     pub r_init: InitialRate,
-    /// T: the queue that is not reacted to; what leaves while more waits is marked.
-    pub thresh: Bytes,
+    /// T: the queue that is not reacted to; what leaves while more waits is marked. A time is what the link sends
+    /// in it.
+    pub thresh: DataLength,
     /// Payload of a full packet; at least 1B.
     pub payload: Bytes,
     /// What every packet has on the wire beside its payload. Not in the paper.
@@ -206,6 +209,19 @@ impl Control {
         }
     }
 
+    /// T in bytes on a `link`.
+    pub fn threshold_on(&self, link: &Link) -> f64 {
+        let payload_bytes = self.shared.payload.get();
+        let packet_bytes = payload_bytes + self.shared.header.get();
+        let scale = PathScale {
+            packet_bytes,
+            payload_bytes,
+            host_rate: link.rate,
+            base_rtt: link.rtt + link.rate.transmission_time(packet_bytes) * 2,
+        };
+        self.shared.thresh.bytes(&scale) as f64
+    }
+
     /// r_init in bytes per second on a link of `capacity` bytes per second.
     pub fn initial_rate_on(&self, capacity: f64) -> f64 {
         match self.shared.r_init {
@@ -253,7 +269,7 @@ mod tests {
         let expected = Control {
             shared: Shared {
                 r_init: InitialRate::Line,
-                thresh: Bytes::new(100_000),
+                thresh: "8us".parse().unwrap(),
                 payload: Bytes::new(1000),
                 header: Bytes::new(0),
                 scheme: "dctcp-rate".into(),
@@ -270,7 +286,7 @@ mod tests {
         let h = Control::preset("swp-h").unwrap();
         let expected = Control {
             shared: Shared {
-                thresh: Bytes::new(0),
+                thresh: "0B".parse().unwrap(),
                 scheme: "hpcc".into(),
                 ..expected.shared
             },

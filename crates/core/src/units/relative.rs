@@ -8,7 +8,8 @@ use super::text::factor;
 use super::{Bytes, Duration, Rate};
 
 /// A length of data that may be relative to the scenario: a sum of bytes, full packets, bandwidth-delay
-/// products of a host link over the base RTT, and what a link sends in a time (`"8pkt + 0.143bdp"`).
+/// products of a host link over the base RTT, and what a link sends in a time or in base RTTs
+/// (`"8pkt + 0.143rtt"`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DataLength {
     fixed: Bytes,
@@ -16,6 +17,8 @@ pub struct DataLength {
     bdps: f64,
     /// What a link sends in it: that of the port in question, a host's where there is none.
     time: Duration,
+    /// The same in so many base RTTs.
+    rtts: f64,
 }
 
 /// By how much a rate grows at a time.
@@ -76,6 +79,7 @@ impl DataLength {
         packets: 0.0,
         bdps: 0.0,
         time: Duration::ZERO,
+        rtts: 0.0,
     };
 
     /// So many bytes on the wire.
@@ -102,7 +106,8 @@ impl DataLength {
 
     /// The length in full packets, at a host's link.
     pub fn packets(self, scale: &PathScale) -> f64 {
-        self.in_bytes(scale.host_rate) as f64 / scale.packet_bytes as f64 + self.in_packets(scale)
+        self.in_bytes(scale.host_rate, scale) as f64 / scale.packet_bytes as f64
+            + self.in_packets(scale)
     }
     /// The length in bytes on the wire, at a host's link.
     pub fn bytes(self, scale: &PathScale) -> u64 {
@@ -111,13 +116,13 @@ impl DataLength {
     /// The length in bytes on the wire, at a link of `rate`.
     pub fn bytes_at(self, rate: Rate, scale: &PathScale) -> u64 {
         let whole = (self.in_packets(scale) * scale.packet_bytes as f64).round() as u64;
-        self.in_bytes(rate).saturating_add(whole)
+        self.in_bytes(rate, scale).saturating_add(whole)
     }
     /// The terms that count bytes, at a link of `rate`.
-    fn in_bytes(self, rate: Rate) -> u64 {
-        self.fixed
-            .get()
-            .saturating_add(rate.bytes_in(self.time).get())
+    fn in_bytes(self, rate: Rate, scale: &PathScale) -> u64 {
+        let rtts = RttTime::Rtts(self.rtts).resolve(scale);
+        let time = Duration::from_ps(self.time.ps().saturating_add(rtts.ps()));
+        self.fixed.get().saturating_add(rate.bytes_in(time).get())
     }
     /// The terms that count packets.
     fn in_packets(self, scale: &PathScale) -> f64 {
@@ -163,6 +168,8 @@ impl std::str::FromStr for DataLength {
                 length.packets += packets;
             } else if let Some(bdps) = factor(term, "bdp") {
                 length.bdps += bdps;
+            } else if let Some(rtts) = factor(term, "rtt") {
+                length.rtts += rtts;
             } else if let Ok(bytes) = term.parse::<Bytes>() {
                 length.fixed = Bytes::new(length.fixed.get().saturating_add(bytes.get()));
             } else if let Ok(time) = term.parse::<Duration>() {
@@ -182,6 +189,7 @@ impl fmt::Display for DataLength {
             relative(self.packets, "pkt"),
             relative(self.bdps, "bdp"),
             (self.time > Duration::ZERO).then(|| self.time.to_string()),
+            relative(self.rtts, "rtt"),
         ];
         let terms: Vec<String> = terms.into_iter().flatten().collect();
         if terms.is_empty() {
@@ -224,8 +232,8 @@ impl fmt::Display for RttTime {
     }
 }
 
-const DATA_LENGTH: &str = "a length of data: write a number with pkt, bdp, B, KB or MB, such as \"14pkt\", or a time at the \
-    link's rate, such as \"24us\"; or a sum of them, such as \"8pkt + 0.143bdp\"";
+const DATA_LENGTH: &str = "a length of data: write a number with pkt, bdp, B, KB or MB, such as \"14pkt\", or a time or \
+    base RTTs at the link's rate, such as \"24us\" or \"2rtt\"; or a sum of them, such as \"8pkt + 0.143rtt\"";
 const INCREASE: &str = "an increase: write a rate, such as \"800Mbps\", or data per base RTT \
     with pkt, bdp, B, KB or MB, such as \"1pkt\"";
 const RTT_TIME: &str = "a time: write a number with rtt, ps, ns, us, ms or s, such as \"3rtt\"";
@@ -233,7 +241,7 @@ const RTT_TIME: &str = "a time: write a number with rtt, ps, ns, us, ms or s, su
 written_as_text!(
     DataLength,
     DATA_LENGTH,
-    "^ *[0-9.]+ ?(pkt|bdp|B|KB|MB|GB|ps|ns|us|ms|s)( *\\+ *[0-9.]+ ?(pkt|bdp|B|KB|MB|GB|ps|ns|us|ms|s))* *$"
+    "^ *[0-9.]+ ?(pkt|bdp|rtt|B|KB|MB|GB|ps|ns|us|ms|s)( *\\+ *[0-9.]+ ?(pkt|bdp|rtt|B|KB|MB|GB|ps|ns|us|ms|s))* *$"
 );
 written_as_text!(
     Increase,
@@ -280,14 +288,16 @@ mod tests {
         assert_eq!(time.bytes(&scale), 30_000);
         assert_eq!(time.packets(&scale), 20.0);
         assert_eq!(time.bytes_at(fabric, &scale), 120_000);
-        // BDPs are those of hosts everywhere.
+        // BDPs are those of hosts everywhere, RTTs at the link's rate.
         assert_eq!(length("1bdp").bytes_at(fabric, &scale), 14 * 1500);
-        for text in ["0B", "24us", "500KB + 8pkt + 0.143bdp + 1us"] {
+        assert_eq!(length("1rtt").bytes(&scale), 20_000);
+        assert_eq!(length("1us + 0.5rtt").bytes_at(fabric, &scale), 45_000);
+        for text in ["0B", "24us", "500KB + 8pkt + 0.143bdp + 1us + 0.5rtt"] {
             assert_eq!(length(text).to_string(), text);
         }
         let most = length("18446744073709551615B + 1B + 10ms");
         assert_eq!(most.bytes(&scale), u64::MAX);
-        for text in ["", "8pkt +", "8pkt - 1pkt", "3rtt"] {
+        for text in ["", "8pkt +", "8pkt - 1pkt", "3rt"] {
             assert!(text.parse::<DataLength>().is_err(), "{text:?}");
         }
     }

@@ -68,6 +68,11 @@ pub struct Completed {
 
 impl DisciplineSpec for Spec {
     type State = Adaptive<Completed>;
+
+    fn learns_every(&self) -> Option<(&'static str, Duration)> {
+        Some(("interval", self.interval))
+    }
+
     fn build(&self, _: &Site<'_>) -> Result<Adaptive<Completed>, SpecError> {
         let cuts = &self.thresholds;
         self.percentiles.check(cuts.len())?;

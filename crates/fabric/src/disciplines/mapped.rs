@@ -13,7 +13,7 @@
 //! At the start of a dynamic table every value but 0 maps to the last queue,
 //! so the port is a FIFO.
 
-use fctlab_core::{SpecError, Time};
+use fctlab_core::{Duration, SpecError, Time};
 use serde::{Deserialize, Serialize};
 
 use super::adaptive::{Adaptive, Source};
@@ -59,6 +59,13 @@ impl DisciplineSpec for Spec {
         }
     }
 
+    fn learns_every(&self) -> Option<(&'static str, Duration)> {
+        match &self.mapping {
+            Mapping::Dynamic(spec) => Some(("mapping.interval", spec.interval)),
+            Mapping::Static(_) => None,
+        }
+    }
+
     fn build(&self, site: &Site<'_>) -> Result<Adaptive<Table>, SpecError> {
         let queues = self.queues()?;
         let (cuts, learning) = match &self.mapping {
@@ -99,7 +106,7 @@ mod tests {
     use super::super::TEST_SITE;
     use super::*;
     use crate::disciplines::Discipline;
-    use crate::disciplines::thresholds::Thresholds;
+    use crate::disciplines::thresholds::{Cut, Thresholds};
     use fctlab_core::spec;
     use proptest::prelude::*;
     use serde_json::json;
@@ -159,7 +166,7 @@ mod tests {
         ) {
             let mut mapped = table(cuts.len() as u32 + 1, &cuts);
             let priority = super::super::priority::Spec {
-                thresholds: Thresholds::Written(cuts),
+                thresholds: Thresholds::Written(cuts.into_iter().map(Cut::Number).collect()),
                 queues: None,
             };
             let mut priority = priority.build(&TEST_SITE).unwrap();

@@ -6,12 +6,13 @@
 
 use std::path::Path;
 
-use fctlab_core::{Rate, SpecError, Time};
+use fctlab_core::{Duration, Rate, SpecError, Time};
 use fctlab_workload::Traffic;
 use serde::{Deserialize, Serialize};
 
 use crate::network::Fabric;
 use crate::packet::Packet;
+use crate::taggers::Tagger;
 
 pub mod adaptive;
 pub mod classes;
@@ -121,6 +122,8 @@ pub struct Surroundings<'a> {
     pub workload: Option<&'a str>,
     /// The flows.
     pub traffic: &'a Traffic,
+    /// What the tags are.
+    pub tagger: &'a Tagger,
 }
 
 /// How a discipline's specification becomes the data structure.
@@ -138,6 +141,11 @@ pub trait DisciplineSpec {
 
     /// How many traffic classes it tells apart, where it does.
     fn classes(&self) -> Option<usize> {
+        None
+    }
+
+    /// Where it learns from its traffic: the key of the interval after which it does so again, and that interval.
+    fn learns_every(&self) -> Option<(&'static str, Duration)> {
         None
     }
 
@@ -178,6 +186,10 @@ macro_rules! disciplines {
             /// See [`DisciplineSpec::classes`].
             pub fn classes(&self) -> Option<usize> {
                 match self { $( QueueSpec::$variant(spec) => spec.classes() ),+ }
+            }
+            /// See [`DisciplineSpec::learns_every`].
+            pub fn learns_every(&self) -> Option<(&'static str, Duration)> {
+                match self { $( QueueSpec::$variant(spec) => spec.learns_every() ),+ }
             }
             /// See [`Discipline::EVICTS`].
             pub fn evicts(&self) -> Option<DropPolicy> {

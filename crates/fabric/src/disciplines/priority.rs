@@ -9,7 +9,7 @@ use fctlab_core::{SpecError, Time, spec};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::fifo::Fifo;
-use super::thresholds::Thresholds;
+use super::thresholds::{Cut, Thresholds};
 use super::{Discipline, DisciplineSpec, DropPolicy, Site, Surroundings, is_control};
 use crate::packet::Packet;
 
@@ -21,7 +21,8 @@ const QUEUES: usize = 8;
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// The thresholds between queues, increasing, in the tag's unit (bytes, or
-    /// nanoseconds where the tag is a time), or with a unit of their own (`"10KB"`, `"120us"`);
+    /// nanoseconds where the tag is a time), or with a unit of their own (`"10KB"`, `"120us"`; where
+    /// the tag is a time, a size is the time that a host's link takes for it);
     /// there is one queue more than thresholds. Or the name of a set that PIAS
     /// published: `"websearch@0.6"`, `"datamining@0.8"`. Or `"workload"`: those published for the workload
     /// at hand at the nearest load, where there are some, and else, as `"solve"` says always, those
@@ -54,22 +55,18 @@ impl DisciplineSpec for Spec {
 
     fn resolve(&mut self, around: &Surroundings<'_>) -> Result<(), SpecError> {
         let queues = self.queues.take();
-        match (&self.thresholds, queues) {
-            (Thresholds::Written(_), Some(_)) => {
-                let message = "follows from the thresholds, of which there is one less";
-                Err(SpecError::new("queues", message))
-            }
-            (Thresholds::Written(_), None) => Ok(()),
-            (Thresholds::Asked(asked), _) => {
-                let found = asked.answer(around, queues.unwrap_or(QUEUES));
-                self.thresholds = Thresholds::Written(found.map_err(|e| e.under("thresholds"))?);
-                Ok(())
-            }
+        if let (Thresholds::Written(_), Some(_)) = (&self.thresholds, queues) {
+            let message = "follows from the thresholds, of which there is one less";
+            return Err(SpecError::new("queues", message));
         }
+        let found = self.thresholds.resolve(around, queues.unwrap_or(QUEUES));
+        let found = found.map_err(|e| e.under("thresholds"))?;
+        self.thresholds = Thresholds::Written(found.into_iter().map(Cut::Number).collect());
+        Ok(())
     }
 
     fn build(&self, _: &Site<'_>) -> Result<Priority, SpecError> {
-        let Thresholds::Written(thresholds) = &self.thresholds else {
+        let Some(thresholds) = self.thresholds.numbers() else {
             let message = "are asked for, and were not resolved";
             return Err(SpecError::new("thresholds", message));
         };
@@ -86,7 +83,7 @@ impl DisciplineSpec for Spec {
                 return Err(SpecError::new(format!("thresholds[{}]", i + 1), message));
             }
         }
-        Ok(Priority::with_thresholds(thresholds.clone()))
+        Ok(Priority::with_thresholds(thresholds))
     }
 }
 
@@ -172,7 +169,7 @@ mod tests {
 
     fn spec(thresholds: Vec<u32>) -> Spec {
         Spec {
-            thresholds: Thresholds::Written(thresholds),
+            thresholds: Thresholds::Written(thresholds.into_iter().map(Cut::Number).collect()),
             queues: None,
         }
     }

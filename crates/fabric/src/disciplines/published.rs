@@ -58,6 +58,12 @@ pub fn nearest(workload: &str, load: f64) -> Option<Vec<u32>> {
     named(name)
 }
 
+/// The workload whose published set at some load these are.
+pub fn workload_of(thresholds: &[u32]) -> Option<&'static str> {
+    let name = names().find(|name| named(name).as_deref() == Some(thresholds))?;
+    name.split_once('@').map(|(workload, _)| workload)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,5 +75,8 @@ mod tests {
         assert_eq!(nearest("datamining", 0.99), named("datamining@0.9"));
         assert_eq!(named("websearch@0.5").unwrap()[0], 1059 * 1460);
         assert_eq!(nearest("hadoop", 0.5), None);
+        let found = named("datamining@0.8").unwrap();
+        assert_eq!(workload_of(&found), Some("datamining"));
+        assert_eq!(workload_of(&found[1..]), None);
     }
 }

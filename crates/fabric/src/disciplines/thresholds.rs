@@ -2,6 +2,7 @@
 //! fit the traffic.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use fctlab_core::{Bytes, Duration, SpecError, spec};
 use fctlab_workload::{HostLayout, Traffic};
@@ -10,15 +11,98 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
 use super::{Surroundings, published, solved};
+use crate::taggers::Tagger;
 
 /// Thresholds, or what asks for them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Thresholds {
-    /// In the tag's unit.
-    Written(Vec<u32>),
+    /// One by one; numbers in a resolved scenario.
+    Written(Vec<Cut>),
     /// To be found from the traffic; not in a resolved scenario.
     Asked(Asked),
+}
+
+/// One threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Cut {
+    /// In the tag's unit.
+    Number(u32),
+    /// Data; where tags are times, the time in which a host's link sends it.
+    Size(Bytes),
+    /// A time.
+    Time(Duration),
+}
+
+impl Cut {
+    /// The largest tag that is not above it.
+    ///
+    /// # Errors
+    /// A unit that the tags do not have, or more than a tag holds.
+    fn number(self, around: &Surroundings<'_>) -> Result<u32, SpecError> {
+        let tagger = around.tagger;
+        let takes_time = matches!(tagger, Tagger::RemainingTime(_));
+        let number = match self {
+            Cut::Number(number) => return Ok(number),
+            Cut::Size(size) if takes_time => {
+                let rate = around.fabric.layout().host_rate;
+                rate.transmission_time(size.get()).ps() / 1_000
+            }
+            Cut::Size(size) if tagger.in_bytes() => size.get(),
+            Cut::Time(time) if takes_time => time.ps() / 1_000,
+            Cut::Size(_) | Cut::Time(_) => {
+                let unit = match tagger.in_bytes() {
+                    true => "sizes, such as \"10KB\"",
+                    false => "plain numbers",
+                };
+                let message = format!("{self}: the tags of {} are {unit}", tagger.kind());
+                return Err(SpecError::new("", message));
+            }
+        };
+        number.try_into().map_err(|_| {
+            let message = format!("{self} is more than a tag holds ({})", u32::MAX);
+            SpecError::new("", message)
+        })
+    }
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cut::Number(number) => number.fmt(f),
+            Cut::Size(size) => size.fmt(f),
+            Cut::Time(time) => time.fmt(f),
+        }
+    }
+}
+
+impl Thresholds {
+    /// The thresholds of `n` queues as numbers.
+    ///
+    /// # Errors
+    /// A unit that the tags do not have; traffic that has no load.
+    pub fn resolve(&self, around: &Surroundings<'_>, n: usize) -> Result<Vec<u32>, SpecError> {
+        let cuts = match self {
+            Thresholds::Written(cuts) => cuts.clone(),
+            Thresholds::Asked(asked) => asked.answer(around, n)?,
+        };
+        let each = cuts.iter().enumerate();
+        let each = each.map(|(i, cut)| cut.number(around).map_err(|e| e.under(&format!("[{i}]"))));
+        each.collect()
+    }
+
+    /// As numbers, if they are resolved.
+    pub fn numbers(&self) -> Option<Vec<u32>> {
+        let Thresholds::Written(cuts) = self else {
+            return None;
+        };
+        let number = |cut: &Cut| match cut {
+            Cut::Number(number) => Some(*number),
+            Cut::Size(_) | Cut::Time(_) => None,
+        };
+        cuts.iter().map(number).collect()
+    }
 }
 
 /// What asks for thresholds that fit the traffic.
@@ -35,11 +119,11 @@ pub enum Asked {
 const MOST_LOAD: f64 = 0.95;
 
 impl Asked {
-    /// The thresholds in bytes for `queues` queues, or fewer where some would stay empty.
+    /// The thresholds for `queues` queues, or fewer where some would stay empty.
     ///
     /// # Errors
     /// Traffic that has no load.
-    pub fn answer(self, around: &Surroundings<'_>, queues: usize) -> Result<Vec<u32>, SpecError> {
+    fn answer(self, around: &Surroundings<'_>, queues: usize) -> Result<Vec<Cut>, SpecError> {
         let traffic = around.traffic;
         let Some(load) = load(traffic, &around.fabric.layout()) else {
             let message = "the trace has too few flows to have a load, which thresholds follow \
@@ -51,20 +135,25 @@ impl Asked {
             && let Some(found) = published::nearest(workload, load)
             && found.len() + 1 == queues
         {
-            return Ok(found);
+            return Ok(sizes(found));
         }
-        let Some(sizes) = traffic.sizes()? else {
+        let Some(of_flows) = traffic.sizes()? else {
             return Err(SpecError::new(
                 "",
                 "there are no flows whose sizes they could follow",
             ));
         };
-        let found = solved::thresholds(&sizes, load.min(MOST_LOAD), queues);
+        let found = solved::thresholds(&of_flows, load.min(MOST_LOAD), queues);
         let largest = |cut: u64| u32::try_from(cut).unwrap_or(u32::MAX);
         let mut found: Vec<u32> = found.into_iter().map(largest).collect();
         found.dedup();
-        Ok(found)
+        Ok(sizes(found))
     }
+}
+
+fn sizes(bytes: Vec<u32>) -> Vec<Cut> {
+    let size = |n: u32| Cut::Size(Bytes::new(n.into()));
+    bytes.into_iter().map(size).collect()
 }
 
 /// The load of the busiest host's link, headers included, if all classes are active; of a trace, over the
@@ -83,67 +172,20 @@ fn load(traffic: &Traffic, layout: &HostLayout) -> Option<f64> {
     (most > 0.0).then(|| most * wire / layout.host_rate.bytes_per_s())
 }
 
-/// One threshold in the tag's unit: a number, or a size or a time with its unit.
-fn one(value: Value) -> Result<u32, SpecError> {
+/// A number, or a size or a time with its unit.
+fn one(value: Value) -> Result<Cut, SpecError> {
     let Value::String(text) = &value else {
-        return spec::read(value);
+        return spec::read(value).map(Cut::Number);
     };
-    let bytes = text.parse().map(Bytes::get);
-    let ns = || text.parse().map(|time: Duration| time.ps() / 1_000);
-    let number = bytes.or_else(|_: String| ns()).ok();
-    number.and_then(|n| n.try_into().ok()).ok_or_else(|| {
+    let time = || text.parse().map(Cut::Time).ok();
+    let cut = text.parse().map(Cut::Size).ok().or_else(time);
+    cut.ok_or_else(|| {
         let message = format!(
             "{text:?} is not a threshold: write a number, a size such as \"10KB\" or, for tags \
-             that are times, a time such as \"120us\"; at most {}",
-            u32::MAX
+             that are times, a time such as \"120us\""
         );
         SpecError::new("", message)
     })
-}
-
-/// Whether thresholds with units or by name, as `scheme` writes them, are in the unit of its tags.
-///
-/// # Errors
-/// A size, or a name, where tags are times, or the other way round.
-pub fn check_units(scheme: &Value) -> Result<(), SpecError> {
-    let tagger = &scheme["tagger"];
-    let kind = tagger["kind"]
-        .as_str()
-        .or(tagger.as_str())
-        .unwrap_or("none");
-    for port in ["port", "nic"] {
-        let discipline = &scheme[port]["discipline"];
-        if discipline["kind"] != "priority" {
-            continue;
-        }
-        let thresholds = &discipline["thresholds"];
-        let counts_bytes = !["remaining-time", "class", "complete", "outstanding"].contains(&kind);
-        if let Some(name) = thresholds.as_str()
-            && !counts_bytes
-        {
-            let message = format!("{name:?} stands for bytes, and the tags of {kind} are none");
-            return Err(SpecError::new(
-                format!("{port}.discipline.thresholds"),
-                message,
-            ));
-        }
-        let thresholds = thresholds.as_array();
-        for (i, value) in thresholds.into_iter().flatten().enumerate() {
-            let Some(text) = value.as_str() else { continue };
-            let (fits, unit) = match kind {
-                "remaining-time" => (text.parse::<Duration>().is_ok(), "times, such as \"120us\""),
-                "class" | "complete" => (false, "numbers"),
-                "outstanding" => (false, "numbers of packets"),
-                _ => (text.parse::<Bytes>().is_ok(), "sizes, such as \"10KB\""),
-            };
-            if !fits {
-                let message = format!("{text:?}: the tags of {kind} are {unit}");
-                let path = format!("{port}.discipline.thresholds[{i}]");
-                return Err(SpecError::new(path, message));
-            }
-        }
-    }
-    Ok(())
 }
 
 impl<'de> Deserialize<'de> for Thresholds {
@@ -160,10 +202,14 @@ fn read(value: Value) -> Result<Thresholds, SpecError> {
             let each = each.map(|(i, value)| one(value).map_err(|e| e.under(&format!("[{i}]"))));
             return Ok(Thresholds::Written(each.collect::<Result<_, _>>()?));
         }
-        other => return spec::read(other).map(Thresholds::Written),
+        other => {
+            let message =
+                format!("{other} is not a list of thresholds, nor the name of a published set");
+            return Err(SpecError::new("", message));
+        }
     };
     if let Some(found) = published::named(&name) {
-        return Ok(Thresholds::Written(found));
+        return Ok(Thresholds::Written(sizes(found)));
     }
     match name.as_str() {
         "workload" => Ok(Thresholds::Asked(Asked::Workload)),

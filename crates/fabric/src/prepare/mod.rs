@@ -10,7 +10,7 @@ use fctlab_workload::sizes::MAX_SIZE;
 use fctlab_workload::{Rows, TraceSource, Traffic};
 use serde_json::{Map, Value};
 
-use crate::disciplines::{QueueSpec, Surroundings, thresholds};
+use crate::disciplines::{QueueSpec, Surroundings};
 use crate::engine::port;
 use crate::network::Fabric;
 use crate::prepared::Prepared;
@@ -79,9 +79,9 @@ fn complete(
     offered::check(&scenario, &offered)?;
     let classes = traffic.class_names().to_vec();
     check_classes(&scenario, &classes)?;
-    let expected_flows = traffic.expected_flows();
+    let (expected_flows, last_start) = (traffic.expected_flows(), traffic.span());
     trace::check(&scenario, &fabric, traffic)?;
-    let warnings = warnings(&scenario, &fabric, &settings, &offered);
+    let warnings = warnings(&scenario, &fabric, &settings, &offered, last_start);
     Ok(Prepared {
         scenario,
         fabric,
@@ -100,11 +100,15 @@ fn resolve_disciplines(
     traffic: &Traffic,
     folder: &Path,
 ) -> Result<(), SpecError> {
+    let SchemeSpec {
+        port, nic, tagger, ..
+    } = &mut scenario.scheme;
     let around = Surroundings {
         base_dir: folder,
         fabric,
         workload: scenario.traffic.only_workload(),
         traffic,
+        tagger,
     };
     let resolved = |discipline: &QueueSpec, key: &str| {
         let mut discipline = discipline.clone();
@@ -112,7 +116,6 @@ fn resolve_disciplines(
         let resolved = resolved.map_err(|e| e.under("discipline").under(key));
         resolved.map(|()| discipline)
     };
-    let SchemeSpec { port, nic, .. } = &mut scenario.scheme;
     let written = port.discipline.clone();
     port.discipline = resolved(&written, "scheme.port")?;
     // What a NIC has from the port is found once.
@@ -150,9 +153,7 @@ fn read(
         );
         SpecError::new("scheme", message)
     })?;
-    map["scheme"] = scheme::expand(given)
-        .and_then(|scheme| thresholds::check_units(&scheme).map(|()| scheme))
-        .map_err(|e| e.under("scheme"))?;
+    map["scheme"] = scheme::expand(given).map_err(|e| e.under("scheme"))?;
     let cc = map.get_mut("engine").and_then(model::take_cc);
     let scenario: Scenario = spec::read(value)?;
     check_format(&scenario.packet)?;

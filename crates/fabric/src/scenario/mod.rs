@@ -106,7 +106,7 @@ impl Scenario {
 
 /// The scenario `value` under the scheme `name`: a table of the scenario
 /// (`[schemes.NAME]`), its own `[scheme]` if that is called so, or a preset.
-/// Those of the `sets` that are about `schemes` apply first.
+/// Those of the `sets` that are about `schemes` apply first, to a preset as well.
 ///
 /// # Errors
 /// When there is no such scheme, or a set is wrong.
@@ -115,33 +115,30 @@ pub fn with_scheme(
     sets: &[(String, String)],
     name: &str,
 ) -> Result<Value, SpecError> {
-    for (path, text) in sets.iter().filter(|(path, _)| path.starts_with("schemes.")) {
+    let Value::Object(map) = &mut value else {
+        return Err(not_a_table(&value));
+    };
+    let sets = sets.iter().filter(|(path, _)| path.starts_with("schemes."));
+    let inside = format!("schemes.{name}.");
+    if sets.clone().any(|(path, _)| path.starts_with(&inside)) {
+        // What is changed there is what goes by the name, written or not.
+        let own = called(map.get("scheme"), name);
+        let tables = map.entry("schemes").or_insert_with(|| json!({}));
+        if let (Some(tables), Some(scheme)) = (tables.as_object_mut(), own) {
+            tables.entry(name).or_insert(scheme);
+        }
+    }
+    for (path, text) in sets {
         edit::set(&mut value, path, text)?;
     }
     let Value::Object(map) = &value else {
         return Err(not_a_table(&value));
     };
-    let own = map.get("scheme");
-    let named = |scheme: &Value| {
-        let given = scheme
-            .get("name")
-            .or(scheme.get("preset"))
-            .unwrap_or(scheme);
-        given.as_str() == Some(name)
-    };
     let tables = map.get("schemes").and_then(Value::as_object);
-    let mut scheme = if let Some(table) = tables.and_then(|t| t.get(name)) {
-        table.clone()
-    } else if let Some(own) = own.filter(|own| named(own)) {
-        own.clone()
-    } else if scheme::PRESETS.contains(&name) {
-        json!(name)
-    } else {
-        let mut known: Vec<&str> = tables
-            .into_iter()
-            .flatten()
-            .map(|(k, _)| k.as_str())
-            .collect();
+    let table = tables.and_then(|t| t.get(name)).cloned();
+    let Some(mut scheme) = table.or_else(|| called(map.get("scheme"), name)) else {
+        let tables = tables.into_iter().flatten();
+        let mut known: Vec<&str> = tables.map(|(k, _)| k.as_str()).collect();
         known.extend(scheme::PRESETS);
         let hint = spec::hint(name, &known);
         let message = format!(
@@ -159,4 +156,20 @@ pub fn with_scheme(
     let mut map = map.clone();
     map.insert("scheme".into(), scheme);
     Ok(Value::Object(map))
+}
+
+/// The scheme that goes by `name` without a table of its own, as a table: the scenario's `own`, or a preset.
+fn called(own: Option<&Value>, name: &str) -> Option<Value> {
+    let given = |scheme: &Value| {
+        let named = scheme.get("name").or(scheme.get("preset"));
+        named.unwrap_or(scheme).as_str() == Some(name)
+    };
+    match own.filter(|own| given(own)) {
+        Some(own) if own.is_object() => Some(own.clone()),
+        Some(_) => Some(json!({ "preset": name })),
+        None => {
+            let known = scheme::PRESETS.contains(&name);
+            known.then(|| json!({ "preset": name }))
+        }
+    }
 }

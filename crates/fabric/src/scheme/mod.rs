@@ -45,7 +45,9 @@ pub struct SchemeSpec {
 fctlab_core::presets! {
     "tcp",
     "dctcp",
+    "dctcp-paper",
     "pfabric",
+    "pfabric-paper",
     "pfabric-pias",
     "fq",
     "sjf",
@@ -59,16 +61,25 @@ fctlab_core::presets! {
     "hpcc",
     "d-srtf",
     "d-srtf-ia",
+    "d-srtf-paper",
     "awafs",
+    "awafs-ns2",
     "awafs-equal-bytes",
     "ascc",
     "ascc-deployable",
 }
 
-/// The preset `name` as a scheme's table.
+/// The preset `name` as a scheme's table, merged into the preset that it changes if it names one.
 fn preset(name: &str) -> Option<Map<String, Value>> {
     let table = toml::from_str(preset_text(name)?);
-    Some(table.unwrap_or_else(|e| unreachable!("presets/{name}.toml is checked by a test: {e}")))
+    let mut table: Map<String, Value> =
+        table.unwrap_or_else(|e| unreachable!("presets/{name}.toml is checked by a test: {e}"));
+    let Some(changed) = table.shift_remove("preset") else {
+        return Some(table);
+    };
+    let mut whole = changed.as_str().and_then(preset)?;
+    merge(&mut whole, table);
+    Some(whole)
 }
 
 /// The presets with the first sentence of their descriptions.

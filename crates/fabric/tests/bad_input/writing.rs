@@ -149,7 +149,7 @@ fn units() {
     let time = "is not a time: write a number with ps, ns, us, ms or s, such as \"85.2us\"";
     let rate = "is not a rate above zero and at most 8Tbps: write a number with bps, Kbps, Mbps, Gbps or Tbps, such as \"10Gbps\"";
     let length = "is not a length of data: write a number with pkt, bdp, B, KB or MB, such as \"14pkt\", or a \
-        time at the link's rate, such as \"24us\"; or a sum of them, such as \"8pkt + 0.143bdp\"";
+        time or base RTTs at the link's rate, such as \"24us\" or \"2rtt\"; or a sum of them, such as \"8pkt + 0.143rtt\"";
     let size =
         "is not a size: write a number with B, KB, MB or GB (KB = 1000 bytes), such as \"500KB\"";
     assert_eq!(
@@ -177,8 +177,8 @@ fn units() {
         format!("topology.host_rate: \"0Gbps\" {rate}")
     );
     assert_eq!(
-        scheme(json!({"port": {"buffer": "9rtt"}})),
-        format!("scheme.port.buffer: \"9rtt\" {length}")
+        scheme(json!({"port": {"buffer": "9rt"}})),
+        format!("scheme.port.buffer: \"9rt\" {length}")
     );
     assert_eq!(
         scheme(json!({"port": {"ecn_threshold": 65}})),

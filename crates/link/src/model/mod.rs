@@ -175,7 +175,7 @@ impl<'a, F: FnMut(&Done) -> ControlFlow<()>> Model<'a, F> {
             relax,
             shortest: SHORTEST_STEP * round_trip / 2.0,
             // A switch that says what waits does not count the packet that leaves.
-            threshold: control.shared.thresh.get() as f64 + packet,
+            threshold: control.threshold_on(&setup.link) + packet,
             marks: control.law.marks(),
             queues: (0..queues).map(queue).collect(),
             port: Seen::default(),

@@ -159,7 +159,7 @@ pub(crate) fn naive(setup: &Setup, arrivals: &[Arrival]) -> Vec<f64> {
     };
     let tau = setup.link.rtt.as_secs_f64() / 2.0 + packet / capacity;
     let r_init = control.initial_rate_on(capacity);
-    let threshold = control.shared.thresh.get() as f64 + packet;
+    let threshold = control.threshold_on(&setup.link) + packet;
     let bdp = capacity * 2.0 * tau;
     let one = setup.discipline.sharing == Sharing::One;
     let classes = if one { 1 } else { setup.classes };

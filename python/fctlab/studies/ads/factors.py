@@ -272,7 +272,7 @@ def _in_pfabric(lab: Lab, name: str) -> Cell:
     scenario = lab.main.scenario("mintcp", scheme) | {
         "scheme": {
             "name": f"pfabric-{name}",
-            "preset": "pfabric",
+            "preset": "pfabric-paper",
             "tagger": scheme.tagger,
             "port": {"discipline": scheme.port["discipline"]},
             "nic": HOSTS,

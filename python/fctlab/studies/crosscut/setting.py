@@ -103,6 +103,12 @@ def _over_dctcp(
     }
 
 
+def _d_srtf(preset: str) -> dict[str, Any]:
+    """With the paper's T0 = 120 us and E = 3; a time of T0 or more belongs to the next queue."""
+    thresholds = [120_000 * 3**i - 1 for i in range(7)]
+    return _over_dctcp(preset, {"kind": "priority", "thresholds": thresholds})
+
+
 def _same(scheme: dict[str, Any]) -> Callable[[str, float, Scale], dict[str, Any]]:
     return lambda workload, load, scale: scheme
 
@@ -153,8 +159,8 @@ SCHEMES = (
     Scheme("LAS", False, EXACT, "nothing", _same(_over_dctcp("las"))),
     Scheme("PIAS", False, QUEUES, _THRESHOLDS, _pias(matched=True)),
     Scheme("PIAS, mismatched", False, QUEUES, _THRESHOLDS, _pias(matched=False)),
-    Scheme("D-SRTF", False, QUEUES, "nothing", _same(_over_dctcp("d-srtf"))),
-    Scheme("D-SRTF-IA", True, QUEUES, "nothing", _same(_over_dctcp("d-srtf-ia"))),
+    Scheme("D-SRTF", False, QUEUES, "nothing", _same(_d_srtf("d-srtf"))),
+    Scheme("D-SRTF-IA", True, QUEUES, "nothing", _same(_d_srtf("d-srtf-ia"))),
     Scheme("AWAFS", False, PROGRAMMABLE, "percentiles", _awafs),
     Scheme("ASCC", False, EXACT, _AT_ONCE, _same(_over_dctcp("ascc"))),
     Scheme("ADS-2", False, PROGRAMMABLE, "nothing", _same(_ads(2))),

@@ -108,8 +108,9 @@ TRANSPORT: dict[str, Any] = {
     "initial_rto": "5ms",
 }
 """Section 5.1, for every scheme."""
-PORT: dict[str, Any] = {"buffer": "200pkt"}
-"""Table 1; K = 65 packets is the presets' own."""
+BUFFER = "200pkt"
+PORT: dict[str, Any] = {"buffer": BUFFER, "ecn_threshold": "65pkt"}
+"""Table 1."""
 NIC: dict[str, Any] = {"per_flow_limit": "none"}
 """As in ns-2, a flow puts its whole window into the port of its host."""
 
@@ -181,7 +182,7 @@ PFABRIC = _pfabric(
     "pfabric",
     {
         "transport": {"initial_window": "10pkt", "max_window": "199pkt", "min_rto": "5ms"},
-        "port": PORT,
+        "port": {"buffer": BUFFER},
     },
 )
 PFABRIC_OWN = _pfabric("pFabric, own setting", "pfabric-pias", {})
