@@ -61,6 +61,16 @@ def test_zeek_is_known(tmp_path: Path) -> None:
     assert starts(read(tmp_path, lines, "conn.log")) == [0.0, 0.5]
 
 
+def test_nfdump_is_known(tmp_path: Path) -> None:
+    head = "ts,te,td,sa,da,stos,ibyt\n"
+    rows = [f"2026-01-01 00:00:0{i}.25,x,0.5,10.0.0.1,10.0.0.2,40,{100 + i}\n" for i in range(3)]
+    summary = "Summary\nflows,bytes,packets,avg_bps,avg_pps,avg_bpp\n3,303,3,1,1,1\n"
+    log = read(tmp_path, head + "".join(rows) + summary)
+    assert log.flows["bytes"].to_list() == [100, 101, 102] and starts(log) == [0.0, 1.0, 2.0]
+    assert log.flows["duration_s"].to_list() == [0.5] * 3 and log.packets
+    assert log.flows["class"].to_list() == ["dscp-10"] * 3
+
+
 @pytest.mark.parametrize(
     ("cells", "unit", "seconds"),
     [
@@ -105,6 +115,14 @@ def test_two_codes_of_one_name_are_one_class(tmp_path: Path) -> None:
     text = "start_s,size,dscp\n0,1,8\n1,1,10\n2,1,46\n"
     log = read(tmp_path, text, names={"8": "bulk", "10": "bulk"})
     assert log.flows["class"].to_list() == ["bulk", "bulk", "dscp-46"]
+
+
+def test_classes_may_have_names_and_codes(tmp_path: Path) -> None:
+    log = read(tmp_path, "start_s,size,class,tos\n0,1,web,0\n1,1,web,32\n2,1,rpc,184\n")
+    assert log.flows["class"].to_list() == ["web", "web", "rpc"]
+    assert log.flows["dscp"].to_list() == [0, 8, 46]
+    told = read(tmp_path, "start_s,size,mark\n0,1,184\n", columns={"traffic_class": "mark:tos"})
+    assert told.flows["class"].to_list() == ["dscp-46"]
 
 
 @pytest.mark.parametrize(

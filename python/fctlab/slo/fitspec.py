@@ -137,6 +137,8 @@ class _Writer:
         self.few = [each.name for each in found.replayed]
         of: list[FittedClass | ReplayedClass] = [*found.classes, *found.replayed]
         self.names = _names([each.name for each in of])
+        codes = [code for each in of for code in each.dscp]
+        self.shared = {code for code in codes if codes.count(code) > 1}
 
     def look(self, network: Mapping[str, str]) -> None:
         """Makes of the log's durations, if it has any, what was measured on a link."""
@@ -208,8 +210,8 @@ class _Writer:
         )
         yield "[[classes]]"
         yield f'name = "{self.names[each.name]}"'
-        if each.dscp:
-            yield f"dscp = {list(each.dscp)}"
+        if codes := [code for code in each.dscp if code not in self.shared]:
+            yield f"dscp = {codes}"
         if self.seen is not None:
             yield f'measured = "{self._flows(each.name)}"'
 

@@ -22,7 +22,9 @@ from fctlab.slo import logfile
 if TYPE_CHECKING:
     import polars as pl
 
-Role: TypeAlias = Literal["time", "end", "duration", "size", "class", "source", "destination"]
+Role: TypeAlias = Literal[
+    "time", "end", "duration", "size", "class", "dscp", "source", "destination"
+]
 
 TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 SIZES = {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9}
@@ -63,8 +65,9 @@ KNOWN: dict[Role, dict[str, str]] = {
         ),
         "B",
     ),
-    "class": {
-        **{"traffic_class": "name", "class": "name", "dscp": "dscp", "ipdiffservcodepoint": "dscp"},
+    "class": {"traffic_class": "name", "class": "name"},
+    "dscp": {
+        **{"dscp": "dscp", "ipdiffservcodepoint": "dscp"},
         **dict.fromkeys(("ipclassofservice", "src_tos", "tos", "stos", "srctos"), "tos"),
     },
     "source": dict.fromkeys(
@@ -170,13 +173,14 @@ class _Reader:
                 chosen[role] = found
         self._need(chosen)
         self.table.load([name for name, _ in chosen.values()])
+        self._above_summary(chosen["time"][0])
         self._transfers(chosen["size"][0])
         if not len(self.table.rows):
             raise SpecError(str(self.file), "has no flows")
         begin, unit = self._time(*chosen["time"], "starts")
         flows = {"start_s": (begin - begin.min()).cast(pl.Float64) * TIMES[unit]}
         flows["bytes"] = self._bytes(*chosen["size"])
-        flows |= self._classes(chosen.get("class"), names)
+        flows |= self._classes(chosen, names)
         for role in ("source", "destination"):
             if role in chosen:
                 flows[role] = self.table.rows[chosen[role][0]].cast(pl.String)
@@ -209,6 +213,16 @@ class _Reader:
                 known, have = ", ".join(KNOWN[role]), ", ".join(self.table.names)  # type: ignore[index]
                 message = f"has no column of {what} ({known}); it has {have}: --{role} names one"
                 raise SpecError(str(self.file), message)
+
+    def _above_summary(self, times: str) -> None:
+        """Leaves out what nfdump writes below the flows."""
+        import polars as pl
+
+        column = self.table.rows[times]
+        if column.dtype == pl.String:
+            below = (column == "Summary").fill_null(False).cum_max()
+            if below.any():
+                self.table.keep(~below)
 
     def _transfers(self, sizes: str) -> None:
         """Leaves out the connections of Zeek's without a byte, which are no flows."""
@@ -297,23 +311,21 @@ class _Reader:
         return sizes.round().cast(pl.Int64)
 
     def _classes(
-        self, column: tuple[str, str] | None, names: Mapping[str, str]
+        self, chosen: Mapping[Role, tuple[str, str]], names: Mapping[str, str]
     ) -> dict[str, pl.Series]:
         """``class`` and perhaps ``dscp``."""
         import polars as pl
 
-        if column is None:
+        found: dict[str, pl.Series] = {}
+        name, unit = chosen.get("class", chosen.get("dscp", ("", "")))
+        if not name:
             if names:
                 raise SpecError("--names", f"{self.file} has no classes; --class names a column")
             return {"class": pl.repeat("all", len(self.table.rows), eager=True)}
-        name, unit = column
-        found = {}
+        for column, coded in ((name, unit), *([chosen["dscp"]] if "dscp" in chosen else [])):
+            if coded in ("dscp", "tos") and not found:
+                found["dscp"] = self._codes(column, coded)
         if unit in ("dscp", "tos"):
-            codes = self._numbers(name)
-            most = 63 if unit == "dscp" else 255
-            bad = (codes < 0) | (codes > most) | codes.dtype.is_float()
-            self._wrong(name, bad, f"is not in [0, {most}]")
-            found["dscp"] = codes // 4 if unit == "tos" else codes
             text, plain = found["dscp"].cast(pl.String), "dscp-"
         else:
             text, plain = self.table.rows[name].cast(pl.String).str.strip_chars(), ""
@@ -325,6 +337,14 @@ class _Reader:
         called = {each: names.get(each, plain + each) for each in there}
         self.notes.append(f"classes: {name}, {CLASSES[unit or 'name']}")
         return {"class": text.replace_strict(called, return_dtype=pl.String), **found}
+
+    def _codes(self, name: str, unit: str) -> pl.Series:
+        """A column of DSCPs, or of ToS bytes, as DSCPs."""
+        codes = self._numbers(name)
+        most = 63 if unit == "dscp" else 255
+        bad = (codes < 0) | (codes > most) | codes.dtype.is_float()
+        self._wrong(name, bad, f"is not in [0, {most}]")
+        return codes // 4 if unit == "tos" else codes
 
     def _durations(
         self, chosen: Mapping[Role, tuple[str, str]], begin: pl.Series, unit: str

@@ -276,7 +276,7 @@ def plan(spec: Spec, *, most_flows: int | None = None, told: Told | None = None)
         told: called again and again meanwhile; what it raises ends it.
 
     Raises:
-        SpecError: a mistake, a class without an SLO, or a queue without weights.
+        SpecError: a mistake, no class with an SLO, or a queue without weights.
     """
     found = ask("plan", told, spec=load(spec), limit=memory.limit(most_flows))
     found["warnings"] += found.pop("inaccurate")

@@ -344,13 +344,13 @@ def _compared(found: Prediction) -> Iterator[str]:
                 "shorter than the link allows: its clock is coarse, or the link is another"
             )
         far = [
-            f"{sli.name} {_of_log(seen, sli)}, {value(sli)}"
+            f"{sli.name} {_of_log(seen, sli)}, predicted {value(sli)}"
             for sli, known in zip(slis, seen.values, strict=True)
             if known and _of_log(seen, sli) != "-" and abs(sli.value / known - 1) > ALIKE
         ]
         if far:
             yield (
-                f"{seen.name}: the log and the model differ ({'; '.join(far)}): find out why "
+                f"{seen.name}: log and prediction differ ({'; '.join(far)}): find out why "
                 "before you believe either"
             )
 
