@@ -160,10 +160,10 @@ def test_verdicts_are_told_the_worst_first() -> None:
         ("violated", "1 of 2 SLOs is violated: violated."),
         (
             "violated",
-            "violated violated by 25%: a 5.00 (99%: 4.90 to 5.10), target < 4.00; "
+            "violated, by 25%: a 5.00 (99%: 4.90 to 5.10), target < 4.00; "
             "b 3.00 (99%: 2.90 to 3.10), target < 4.00",
         ),
-        ("met", "met met by 75%: a 1.00 (99%: 0.90 to 1.10), target < 4.00"),
+        ("met", "met, by 75%: a 1.00 (99%: 0.90 to 1.10), target < 4.00"),
     ]
     assert words.verdicts([judged("met", a=1.0)])[0].text == "Every SLO is met: met."
     assert (

@@ -22,10 +22,12 @@ def register(app: typer.Typer) -> None:
 def fit(
     trace: Annotated[
         Path,
-        typer.Argument(metavar="LOG", help="CSV, TSV, Parquet, JSON lines or Zeek's; also .gz."),
+        typer.Argument(
+            metavar="LOG", help="A flow log: CSV, TSV, Parquet, JSON lines, Zeek; or .gz."
+        ),
     ],
     link: Annotated[
-        str | None, typer.Option(metavar="RATE", help="That its flows share: 100Gbps.")
+        str | None, typer.Option(metavar="RATE", help="The link that its flows share: 100Gbps.")
     ] = None,
     rtt: Annotated[str | None, typer.Option(metavar="TIME", help="Its round trip: 10us.")] = None,
     slo: Annotated[
@@ -53,14 +55,14 @@ def fit(
     ] = None,
     names: Annotated[
         str | None,
-        typer.Option(metavar="A=NAME,B=NAME", help="Of classes: 0=rpc,10=storage; same: merged."),
+        typer.Option(metavar="A=NAME,B=NAME", help="0=rpc,10=storage; two of one name are one."),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
             parser=output,
             help="Directory of the specification.",
-            show_default="with --link LOG-fit, else none",
+            show_default="LOG-fit, with --link",
         ),
     ] = None,
     force: Force = False,

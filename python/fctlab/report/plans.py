@@ -63,7 +63,8 @@ def of_plan(directory: Path) -> Page:
             Section("Weights", [_weights(made)]),
             Section("How close", charts=_standing(made.classes)),
             *([Section("If a forecast is off", charts=[_off(made)])] if made.off_forecast else []),
-            Section("SLOs with these weights", words.plan(found)),
+            Section("SLOs with these weights", words.plan(found, verbose=False)),
+            Section("How the weights were found", words.search(found)),
         ],
     )
 

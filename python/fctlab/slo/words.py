@@ -82,9 +82,10 @@ def verdicts(classes: Sequence[ClassPrediction]) -> list[Told]:
 
 
 def _class(each: ClassPrediction) -> str:
-    """What became of a class, and the SLIs that its SLO names."""
+    """By how much a verdict holds of a class, and the SLIs that its SLO names."""
+    far = outcome(each).removeprefix(each.verdict or "").strip()
     slis = "; ".join(standing(sli) for sli in each.slis if sli.targets)
-    return f"{each.name} {outcome(each)}: {slis}"
+    return f"{each.name}{', ' if far else ''}{far}: {slis}"
 
 
 def standing(sli: Sli) -> str:
@@ -179,12 +180,12 @@ def plan(found: Plan, *, verbose: bool = True) -> list[Part]:
         slos(found.spec["name"] or "plan", made.classes, made.weights),
         Line(word),
         *_load(found.load),
-        *(_search(found) if verbose else []),
+        *(search(found) if verbose else []),
         Line(_cost(found.cost), soft=True),
     ]
 
 
-def _search(found: Plan) -> list[Part]:
+def search(found: Plan) -> list[Part]:
     """How weights were found, and what would break them."""
     made = found.plan
     names = [c.name for c in made.classes]
