@@ -10,6 +10,7 @@ from fctlab import _native
 from fctlab.formats import count, plain, seconds
 from fctlab.results.comparison import Comparison
 from fctlab.results.result import Result
+from fctlab.results.unlike import unlike
 from fctlab.tables import Column, Line, Part, Table, numbers
 
 LARGEST_BYTES = dict(_native.size_classes())
@@ -80,6 +81,7 @@ def comparison(found: Comparison) -> list[Part]:
         cuts = [run.extras["cut"]["flows_not_started"] for run in runs if "cut" in run.extras]
         words = scheme if len(runs) == 1 else f"{scheme}, {len(runs)} runs"
         parts.append(_counters(words, runs[0].engine, total, sum(cuts)))
+    parts += _unlike(found)
     if len(found.cells) == len(found.schemes):
         for run in found.results:
             parts += _extras(run.scheme, run.extras)
@@ -195,6 +197,16 @@ def _counters(scheme: str, engine: str, counters: dict[str, int], not_started: i
     parts += [f"{unfinished:,} flows unfinished"] if unfinished else []
     parts += [f"{not_started:,} never started"] if not_started else []
     return Line(f"{scheme}: {', '.join(parts) or f'flows of {engine}'}")
+
+
+def _unlike(found: Comparison) -> list[Line]:
+    """In what the schemes differ that is no part of what they are."""
+    if found.results[0].engine != "packet":
+        return []
+    keys = unlike({cell.scheme: cell.scenario["scheme"] for cell in found.cells})
+    lines = [Line(f"  {key}; {key.option}") for key in keys]
+    head = "beyond their mechanisms the schemes differ in (and what makes them alike):"
+    return [Line(head), *lines] if lines else []
 
 
 def _extras(scheme: str, extras: dict[str, Any]) -> list[Line]:
