@@ -250,7 +250,7 @@ def test_a_trace_is_one_sample(tmp_path: Path) -> None:
     assert several.one_trace and several.draws == "3 path draws"
     row = several.summary.row(0, named=True)
     assert (row["seeds"], row["flows"]) == (3, 200) and row["avg_fct_s_ci95"] > 0
-    assert "3 path draws pooled" in several.plot_fct_cdf().axes[0].get_ylabel()
+    assert "One trace, means of 3 path draws" in several.plot_fct_cdf().caption
     to_one = "".join(f"{i * 1e-5},{i % 4},4,{1000 * (i % 90 + 1)}\n" for i in range(200))
     (tmp_path / "trace.csv").write_text("start_s,src,dst,size_bytes\n" + to_one)
     star = fctlab.compare(STAR | traffic, ["dctcp", "tcp"], seeds=3)

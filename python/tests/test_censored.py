@@ -89,16 +89,15 @@ def test_ratios_of_bounds_are_not_known(program: Program, tmp_path: Path) -> Non
 def test_the_plots_say_so(tmp_path: Path) -> None:
     result = fctlab.run(fctlab.load_scenario(WEB).with_sets(list(CUT[1::2])))
     unfinished = result.summary["unfinished"][0]
-    legend = result.plot_fct_cdf().axes[0].get_legend()
-    assert legend is not None
+    (legend,) = result.plot_fct_cdf().legends
     (label,) = [t.get_text() for t in legend.get_texts()]
     assert label == f"dctcp ({unfinished} unfinished)"
     figure = result.plot_slowdown()
-    assert "hollow: at least" in figure.get_suptitle()
+    assert f"{unfinished} flows had not finished; hollow: at least" in figure.caption
     hollow = [line for line in figure.axes[0].lines if line.get_markerfacecolor() == "white"]
     assert hollow
     whole = fctlab.run(SMALL).plot_slowdown()
-    assert "hollow" not in whole.get_suptitle() and len(whole.axes[0].lines) == 1
+    assert "hollow" not in whole.caption and len(whole.axes[0].lines) == 1
 
 
 def test_queries_that_are_cut_are_not_left_out(program: Program) -> None:

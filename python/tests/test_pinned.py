@@ -62,6 +62,7 @@ CASES: dict[str, tuple[str | Path, ...]] = {
         "--most-flows",
         "20000",
     ),
+    "trace": ("trace", "theirs.csv", "--rate", "10Gbps", "--out", "trace.parquet"),
     "fit": ("fit", "log.csv"),
     "calibrate": (
         *("calibrate", SCENARIOS / "slo-calibrate.toml"),

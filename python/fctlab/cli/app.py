@@ -28,6 +28,7 @@ from fctlab.cli import (
     summary,
     sweep,
     theory,
+    trace,
     tuning,
 )
 from fctlab.cli.terminal import say, say_warnings
@@ -81,6 +82,7 @@ app = typer.Typer(
 for group in (
     run,
     sweep,
+    trace,
     slo,
     fit,
     tuning,

@@ -159,6 +159,16 @@ class Result:
         assert self.directory is not None
         return pl.scan_parquet(self.directory / kinds.FLOWS)
 
+    def with_trace(self) -> pl.DataFrame:
+        """`flows`, and beside each what else its row of the trace has, such as an id.
+
+        Raises:
+            SpecError: there is no trace, or its file was changed since the run.
+        """
+        from fctlab.results import traces
+
+        return traces.joined(self)
+
     def measured(self, *columns: str) -> dict[str, NDArray[Any]]:
         """Columns of the measured flows as arrays.
 

@@ -8,6 +8,7 @@ import polars as pl
 
 from fctlab import _native
 from fctlab.formats import count, plain, seconds
+from fctlab.results import traces
 from fctlab.results.comparison import Comparison
 from fctlab.results.result import Result
 from fctlab.results.unlike import unlike
@@ -53,6 +54,7 @@ def result(found: Result) -> list[Part]:
     parts += _window(found.extras["measured"])
     parts += _cut(found.extras, found.scenario)
     parts += _offered("", found.report)
+    parts += _trace(found)
     parts += _base_rtt(found.scenario)
     parts.append(_counters(found.scheme, found.engine, found.counters))
     parts += _extras(found.scheme, found.extras)
@@ -71,6 +73,7 @@ def comparison(found: Comparison) -> list[Part]:
         parts.append(_compared(found, load))
         first = next(r for c, r in zip(found.cells, found.results, strict=True) if c.load == load)
         parts += _offered("" if load is None else f" at load {load:g}", first.report)
+    parts += _trace(found.results[0])
     parts += _base_rtt(found.results[0].scenario)
     parts += _bounds(found.summary)
     if len(found.seeds) == 1:
@@ -220,6 +223,14 @@ def _offered(when: str, report: dict[str, Any]) -> list[Line]:
     tiers = report.get("offered") or []  # results saved before it was computed do not have it
     loads = ", ".join(f"{tier['tier']} {tier['load']:.1%}" for tier in tiers)
     return [Line(f"offered to the busiest links{when}: {loads}", soft=True)] if loads else []
+
+
+def _trace(found: Result) -> list[Line]:
+    """What traffic a trace is, in all and on the links of hosts."""
+    if "trace" not in found.scenario["traffic"]:
+        return []
+    rate = found.scenario["topology"].get("host_rate")
+    return [Line(line, soft=True) for line in traces.lines(found.scan_flows(), rate)]
 
 
 def _base_rtt(scenario: dict[str, Any]) -> list[Line]:
