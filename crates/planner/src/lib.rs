@@ -8,7 +8,7 @@
 //! 3. [`predict`]: simulates until every interval is tight, or says that it is not.
 //! 4. [`optimize`]: weights: baselines, algorithm 1, and a search that balances
 //!    the classes' losses on common random numbers, over the device's grid too.
-//! 5. [`plan`] and [`provision`]: what the commands print.
+//! 5. [`plan`] and [`provision`] (whose search is [`capacity`]): what the commands print.
 //! 6. [`packets`]: the same flows packet by packet, judged likewise.
 //! 7. [`api`]: all of it with JSON on both sides, for the binding; [`tables`]: single flows.
 //!
@@ -17,6 +17,7 @@
 
 pub mod accuracy;
 pub mod api;
+pub mod capacity;
 pub mod evaluate;
 pub mod flows;
 pub mod limit;

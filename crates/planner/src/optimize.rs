@@ -36,6 +36,16 @@ impl Trial {
             .fold(f64::NEG_INFINITY, f64::max)
     }
 
+    /// The same with losses as distances from their mean.
+    pub fn about_mean(&self) -> Trial {
+        let losses = finite(&self.losses);
+        let mean = losses.iter().sum::<f64>() / losses.len() as f64;
+        Trial {
+            weights: self.weights.clone(),
+            losses: losses.iter().map(|loss| loss - mean).collect(),
+        }
+    }
+
     /// The class with the largest loss.
     pub fn binding(&self) -> usize {
         let losses = self.losses.iter().enumerate();
@@ -238,6 +248,20 @@ impl Balance {
 
     /// The weights with which losses should be equal, or a share `care` of the way there.
     pub fn step(&self, from: &Trial, care: f64) -> Vec<f64> {
+        normalized(&self.moved(from, care))
+    }
+
+    /// The loss that all classes should have with those weights.
+    pub fn level(&self, from: &Trial) -> f64 {
+        let losses = finite(&from.losses);
+        let classes = losses.len() as f64;
+        // What all are given beyond what there is, all give back.
+        let beyond = self.moved(from, 1.0).iter().sum::<f64>().ln();
+        (losses.iter().sum::<f64>() - beyond * self.slopes.iter().sum::<f64>()) / classes
+    }
+
+    /// The weights with which each loss should be the mean of all, before they share what there is.
+    fn moved(&self, from: &Trial, care: f64) -> Vec<f64> {
         let losses = finite(&from.losses);
         let mean = losses.iter().sum::<f64>() / losses.len() as f64;
         let each = from.weights.iter().zip(&losses).zip(&self.slopes);
@@ -245,10 +269,11 @@ impl Balance {
             let step = (care * (mean - loss) / slope).clamp(-0.7, 0.7);
             weight * step.exp()
         });
-        normalized(&moved.collect::<Vec<_>>())
+        moved.collect()
     }
 
-    fn learn(&mut self, last: &Trial, trial: &Trial) {
+    /// Learns the slopes from two trials.
+    pub fn learn(&mut self, last: &Trial, trial: &Trial) {
         for (k, known) in self.slopes.iter_mut().enumerate() {
             let moved = (trial.weights[k] / last.weights[k]).ln();
             let slope = (trial.losses[k] - last.losses[k]) / moved;

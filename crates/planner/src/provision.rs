@@ -9,9 +9,10 @@ use fctlab_link::queues::{Discipline, Sharing};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::capacity::{Range, Search};
 use crate::evaluate::{Candidate, Meter};
 use crate::flows::{Flows, horizon};
-use crate::optimize::{Balance, Until, baselines, normalized};
+use crate::optimize::normalized;
 use crate::sli::ONCE;
 use crate::spec::load::Load;
 use crate::spec::{Class, Spec};
@@ -20,8 +21,10 @@ use crate::spec::{Class, Spec};
 pub const TOLERANCE: f64 = 0.01;
 /// Capacities beyond so many times the offered load are not tried.
 const MOST: f64 = 64.0;
-/// Rounds of weights per capacity.
-const ROUNDS: usize = 10;
+/// The search begins with so many of the flows.
+const FEW: f64 = 0.2;
+/// With them, it ends where steps become as small as this share.
+const NEAR: f64 = 0.04;
 
 /// How classes share the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -96,67 +99,179 @@ pub fn provision(
             "capacity is searched for drawn classes only; `fctlab fit` turns a trace into one";
         return Err(SpecError::new(format!("classes[{i}].trace"), message));
     }
-    let flows = Flows::behind_slis(&classes, spec.seed, precision, most_flows)?;
+    let flows = Stages::of(precision, |precision| {
+        Flows::behind_slis(&classes, spec.seed, precision, most_flows)
+    })?;
     let alone = |s: &Strategy| *s != Strategy::Fifo && *s != Strategy::Priority;
     let own = if strategies.iter().any(alone) {
-        Flows::of_each(&classes, spec.seed, precision, most_flows)?
+        Stages::of(precision, |precision| {
+            Flows::of_each(&classes, spec.seed, precision, most_flows)
+        })?
     } else {
-        Vec::new()
+        Stages {
+            few: Vec::new(),
+            all: Vec::new(),
+        }
     };
-    if let Some(why) = own.iter().chain([&flows]).find_map(Flows::cut_short) {
+    let cut_short = own.all.iter().chain([&flows.all]);
+    if let Some(why) = cut_short.into_iter().find_map(Flows::cut_short) {
         return Err(SpecError::new("classes", why));
     }
-    let fewer = fewer(&classes, &flows, precision)?;
-    let offered: f64 = classes.iter().map(|c| c.rate_bps).sum();
-    let needed = Load::of(spec, &classes).used * spec.network.link.bps() as f64;
-    let base = Candidate::of(spec, &classes);
-    let each = strategies.par_iter().map(|&strategy| {
-        if strategy == Strategy::Static {
-            return each_alone(&base, &own, intervals, meter);
+    let fewer = fewer(&classes, &flows.all, precision)?;
+    let alone = own.few.into_iter().zip(own.all).enumerate();
+    let alone = alone.map(|(k, (few, all))| {
+        let mut candidate = Candidate::of(spec, &classes);
+        candidate.classes = &classes[k..=k];
+        Asked {
+            needed: classes[k].rate_bps * classes[k].wire.per_byte,
+            candidate,
+            flows: Stages { few, all },
+            intervals,
+            meter,
         }
-        let mut warm: Option<Vec<f64>> = None;
-        let mut balance = Balance::of(classes.len());
-        let mut meets = |bps: f64| -> Option<Option<Vec<f64>>> {
-            let candidate = base.at_rate(bps);
-            let simple = |sharing| {
-                let losses = shared(&candidate, sharing).losses(&flows, meter);
-                losses.iter().all(|l| *l < 0.0).then_some(None)
-            };
-            match strategy {
-                Strategy::Fifo => simple(Sharing::One),
-                Strategy::Priority => simple(Sharing::Priority),
-                Strategy::Static => unreachable!("each class by itself"),
-                Strategy::Weights | Strategy::WeightsFq => {
-                    let inside = match strategy {
-                        Strategy::Weights => Inside::Fifo,
-                        _ => Inside::Fq,
-                    };
-                    let start = warm.take().unwrap_or_else(|| {
-                        let shares =
-                            baselines(&candidate.with_weights(&[1.0], inside), &own, meter);
-                        shares.into_iter().map(|s| s.unwrap_or(1.0)).collect()
-                    });
-                    let best = balance.search(&start, ROUNDS, Until::Met, |w| {
-                        candidate.with_weights(w, inside).losses(&flows, meter)
-                    });
-                    warm = Some(best.weights.clone());
-                    (best.worst() < 0.0).then_some(Some(best.weights))
-                }
-            }
-        };
-        let mut found = least(strategy, (offered, needed), &mut meets, meter);
-        let served = match (strategy, &found.weights) {
-            (Strategy::WeightsFq, Some(weights)) => base.with_weights(weights, Inside::Fq),
-            (_, Some(weights)) => base.with_weights(weights, Inside::Fifo),
-            (Strategy::Priority, _) => shared(&base, Sharing::Priority),
-            _ => shared(&base, Sharing::One),
-        };
-        if intervals {
-            found.find_interval(&served, needed, &flows, meter);
+    });
+    let alone: Vec<Asked> = alone.collect();
+    let together = Asked {
+        needed: Load::of(spec, &classes).used * spec.network.link.bps() as f64,
+        candidate: Candidate::of(spec, &classes),
+        flows,
+        intervals,
+        meter,
+    };
+    // What each class needs by itself is where weights begin.
+    let shares = alone
+        .par_iter()
+        .map(Asked::roughly_alone)
+        .collect::<Vec<_>>();
+    let each = strategies.par_iter().map(|&strategy| match strategy {
+        Strategy::Static => {
+            let each = alone.par_iter().zip(&shares);
+            let each = each.map(|(asked, share)| asked.least(strategy, asked.search(*share)));
+            sum(each.collect())
         }
-        found
+        Strategy::Weights | Strategy::WeightsFq => {
+            let search = Search::of_weights(together.range(), &shares);
+            together.least(strategy, search)
+        }
+        Strategy::Fifo | Strategy::Priority => {
+            let first = 2.0 * together.offered();
+            together.least(strategy, together.search(first))
+        }
     });
     Ok((each.collect(), fewer))
+}
+
+/// Flows to begin with, and all of them.
+struct Stages<T> {
+    few: T,
+    all: T,
+}
+
+impl<T> Stages<T> {
+    fn of(precision: f64, make: impl Fn(f64) -> Result<T, SpecError>) -> Result<Self, SpecError> {
+        Ok(Stages {
+            few: make(FEW * precision)?,
+            all: make(precision)?,
+        })
+    }
+}
+
+/// Classes that share a link.
+struct Asked<'a> {
+    candidate: Candidate<'a>,
+    /// The rate at which they overload it.
+    needed: f64,
+    flows: Stages<Flows>,
+    intervals: bool,
+    meter: &'a Meter,
+}
+
+impl Asked<'_> {
+    fn offered(&self) -> f64 {
+        self.candidate.classes.iter().map(|c| c.rate_bps).sum()
+    }
+
+    fn range(&self) -> Range {
+        Range {
+            overloaded: self.needed,
+            most: MOST * self.offered(),
+        }
+    }
+
+    fn search(&self, first: f64) -> Search {
+        Search::of_capacity(self.range(), first)
+    }
+
+    /// About what they need in one queue.
+    fn roughly_alone(&self) -> f64 {
+        let mut search = self.search(2.0 * self.offered());
+        self.approach(Strategy::Fifo, &mut search)
+    }
+
+    fn approach(&self, strategy: Strategy, search: &mut Search) -> f64 {
+        search.approach(NEAR, self.meter, |bps, weights| {
+            let served = strategy.serve(&self.candidate.at_rate(bps), weights);
+            served.losses(&self.flows.few, self.meter)
+        })
+    }
+
+    fn least(&self, strategy: Strategy, mut search: Search) -> Provision {
+        self.approach(strategy, &mut search);
+        let found = search.least(TOLERANCE, self.meter, |bps, weights| {
+            let served = strategy.serve(&self.candidate.at_rate(bps), weights);
+            served.losses(&self.flows.all, self.meter)
+        });
+        let mut provision = Provision {
+            strategy,
+            capacity_bps: found.as_ref().map(|met| met.capacity),
+            capacity_ci95: [None, None],
+            load: found.as_ref().map(|met| self.offered() / met.capacity),
+            weights: found.map(|met| met.weights).filter(|w| !w.is_empty()),
+            tried: search.tried,
+        };
+        if self.intervals {
+            let weights = provision.weights.as_deref().unwrap_or_default();
+            let served = strategy.serve(&self.candidate, weights);
+            provision.find_interval(&served, self.needed, &self.flows.all, self.meter);
+        }
+        provision
+    }
+}
+
+impl Strategy {
+    /// A link that serves classes so.
+    fn serve<'a>(self, candidate: &Candidate<'a>, weights: &[f64]) -> Candidate<'a> {
+        let sharing = match self {
+            Strategy::Weights => return candidate.with_weights(weights, Inside::Fifo),
+            Strategy::WeightsFq => return candidate.with_weights(weights, Inside::Fq),
+            Strategy::Priority => Sharing::Priority,
+            Strategy::Fifo | Strategy::Static => Sharing::One,
+        };
+        let mut served = candidate.clone();
+        served.discipline = Discipline {
+            sharing,
+            inside: Inside::Fifo,
+            always_backlogged: 0.0,
+        };
+        served
+    }
+}
+
+/// Links of their own, as one.
+fn sum(each: Vec<Provision>) -> Provision {
+    let capacities: Option<Vec<f64>> = each.iter().map(|p| p.capacity_bps).collect();
+    let total = capacities.as_ref().map(|c| c.iter().sum::<f64>());
+    let offered = each.iter().map(|p| Some(p.load? * p.capacity_bps?));
+    let offered: Option<f64> = offered.sum();
+    Provision {
+        strategy: Strategy::Static,
+        capacity_bps: total,
+        // As if all were at the same end at once: wider than it has to be.
+        capacity_ci95: [0, 1].map(|end| each.iter().map(|p| p.capacity_ci95[end]).sum()),
+        load: offered.zip(total).map(|(offered, total)| offered / total),
+        weights: capacities.map(|c| normalized(&c)),
+        tried: each.iter().map(|p| p.tried).sum(),
+    }
 }
 
 /// What to say of flows that are fewer than `precision` asks for.
@@ -170,17 +285,6 @@ fn fewer(classes: &[Class], flows: &Flows, precision: f64) -> Result<Option<Stri
             share * precision
         )
     }))
-}
-
-/// A candidate whose link serves classes so, without weights.
-fn shared<'a>(candidate: &Candidate<'a>, sharing: Sharing) -> Candidate<'a> {
-    let mut candidate = candidate.clone();
-    candidate.discipline = Discipline {
-        sharing,
-        inside: Inside::Fifo,
-        always_backlogged: 0.0,
-    };
-    candidate
 }
 
 /// Where between `near` and `far` something begins that is so at `far`, to [`TOLERANCE`].
@@ -231,84 +335,5 @@ impl Provision {
         let high = met.then(|| bisect(capacity, beyond, meter, |bps| decided(bps).1));
         self.capacity_ci95 = [Some(low), high];
         self.tried += tried;
-    }
-}
-
-/// The sum of what each class needs on a link of its own.
-fn each_alone(base: &Candidate, own: &[Flows], intervals: bool, meter: &Meter) -> Provision {
-    let alone = |(k, flows): (usize, &Flows)| {
-        let mut candidate = shared(base, Sharing::One);
-        candidate.classes = &base.classes[k..=k];
-        let mut meets = |bps: f64| {
-            let losses = candidate.at_rate(bps).losses(flows, meter);
-            (losses[0] < 0.0).then_some(None)
-        };
-        let class = &candidate.classes[0];
-        let offered = class.rate_bps;
-        let needed = offered * class.wire.per_byte;
-        let mut found = least(Strategy::Static, (offered, needed), &mut meets, meter);
-        if intervals {
-            found.find_interval(&candidate, needed, flows, meter);
-        }
-        found
-    };
-    let found: Vec<Provision> = own.par_iter().enumerate().map(alone).collect();
-    let capacities: Option<Vec<f64>> = found.iter().map(|p| p.capacity_bps).collect();
-    let total = capacities.as_ref().map(|c| c.iter().sum::<f64>());
-    let offered: f64 = base.classes.iter().map(|c| c.rate_bps).sum();
-    Provision {
-        strategy: Strategy::Static,
-        capacity_bps: total,
-        // As if all were at the same end at once: wider than it has to be.
-        capacity_ci95: [0, 1].map(|end| found.iter().map(|p| p.capacity_ci95[end]).sum()),
-        load: total.map(|t| offered / t),
-        weights: capacities.map(|c| normalized(&c)),
-        tried: found.iter().map(|p| p.tried).sum(),
-    }
-}
-
-/// Bisection; a strategy that meets every SLO at some capacity is taken to do so at every larger one.
-fn least(
-    strategy: Strategy,
-    (offered, needed): (f64, f64),
-    meets: &mut impl FnMut(f64) -> Option<Option<Vec<f64>>>,
-    meter: &Meter,
-) -> Provision {
-    let mut tried = 0;
-    // At `needed` the link is overloaded, whatever the flows at hand say.
-    let (mut low, mut high) = (needed, offered / 0.4);
-    let mut found = None;
-    while !meter.stopped() {
-        tried += 1;
-        match meets(high) {
-            Some(weights) => {
-                found = Some(weights);
-                break;
-            }
-            None if high > MOST * offered => break,
-            None => {
-                low = high;
-                high *= 1.6;
-            }
-        }
-    }
-    while found.is_some() && high / low > 1.0 + TOLERANCE && !meter.stopped() {
-        let middle = (low * high).sqrt();
-        tried += 1;
-        match meets(middle) {
-            Some(weights) => {
-                high = middle;
-                found = Some(weights);
-            }
-            None => low = middle,
-        }
-    }
-    Provision {
-        strategy,
-        capacity_bps: found.as_ref().map(|_| high),
-        capacity_ci95: [None, None],
-        load: found.as_ref().map(|_| offered / high),
-        weights: found.flatten(),
-        tried,
     }
 }
