@@ -139,7 +139,7 @@ def test_readings_are_other_specifications(monkeypatch: pytest.MonkeyPatch) -> N
     text, one_way, ideal, both = asked
     assert text == capacity.draw_spec(3, 1)
     assert one_way == {**text, "network": {**text["network"], "fct_ends": "delivery"}}
-    assert ideal == {**text, "cc": {"preset": "swp-d", "start": "ideal"}}
+    assert ideal == {**text, "cc": {**text["cc"], "start": "ideal"}}
     assert both == {**ideal, "network": one_way["network"]}
 
 

@@ -31,14 +31,15 @@ def block(report: dict[str, Any]) -> str:
         "",
     ]
     header = ("id", "claim", "paper", "here [95%]", "verdict", FLOWS)
-    lines += markdown_table(header, map(_row, claims))
+    lines += markdown_table(header, map(row, claims))
     for table in report["tables"][:1]:
         lines += [f"{table['title']}:", "", *markdown_table(table["header"], table["rows"])]
     lines += [*(f"- {sentence}" for sentence in report["advice"]), ""]
     return "\n".join(lines).rstrip()
 
 
-def _row(claim: dict[str, Any]) -> tuple[str, ...]:
+def row(claim: dict[str, Any]) -> tuple[str, ...]:
+    """A claim of a report as it stands in its table."""
     decided = claim["decided_by"]
     counting = [part for part in claim["parts"] if part["counts"]]
     found = f"{claim['here']}"
@@ -52,17 +53,22 @@ def _row(claim: dict[str, Any]) -> tuple[str, ...]:
 
 
 def put(text: str, report: dict[str, Any]) -> str:
-    """The text with the report's block in its place.
+    """The text with the report's block in its place; as `between`."""
+    return between(text, report["study"], block(report))
+
+
+def between(text: str, name: str, made: str) -> str:
+    """The text with `made` between the two lines of a name.
 
     Raises:
         ValueError: the text has no such place.
     """
-    begin, end = (f"<!-- {word} {report['study']} -->" for word in ("begin", "end"))
+    begin, end = (f"<!-- {word} {name} -->" for word in ("begin", "end"))
     before, found, rest = text.partition(begin + "\n")
     _, closed, after = rest.partition(end)
     if not found or not closed:
         raise ValueError(f"no lines {begin} and {end}")
-    return f"{before}{begin}\n\n{block(report)}\n\n{end}{after}"
+    return f"{before}{begin}\n\n{made}\n\n{end}{after}"
 
 
 def main(arguments: Sequence[str]) -> None:

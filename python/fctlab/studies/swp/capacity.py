@@ -34,6 +34,8 @@ RATES = {3: (5.0, 10.0), 5: (3.0, 6.0)}
 """Gbps per class, by number of classes."""
 STRATEGIES: tuple[Strategy, ...] = ("fifo", "static", "weights", "weights-fq")
 CC = "swp-d"
+THRESH = "100KB"
+"""T of table 2; it stays at every capacity that is tried."""
 COUNT: dict[Mode, int] = {"quick": 15, "full": 150}
 PRECISION: dict[Mode, float] = {"quick": 0.5, "full": 2.0}
 """Flows behind each SLI, in multiples of 1,000."""
@@ -106,9 +108,13 @@ def draw(classes: int, number: int) -> Drawn:
                 "slo": f"small < {threshold:.6f} and large < {2 * threshold:.6f}",
             }
         )
-    network = Settings().network("400Gbps")
-    spec = {"network": network, "seed": number, "queue": "wfq", "cc": CC, "classes": rows}
+    spec = {**_link(Settings()), "seed": number, "queue": "wfq", "classes": rows}
     return Drawn(spec, tuple(thresholds), tuple(sigmas), tuple(rates))
+
+
+def _link(settings: Settings) -> dict[str, Any]:
+    """What a specification has of a reading."""
+    return {"network": settings.network("400Gbps"), "cc": settings.cc(CC, thresh=THRESH)}
 
 
 def draw_spec(classes: int, number: int) -> dict[str, Any]:
@@ -118,8 +124,8 @@ def draw_spec(classes: int, number: int) -> dict[str, Any]:
 
 def scenario(lab: Lab, classes: int, number: int) -> Scenario | None:
     """A scenario with its least capacities; nothing where a strategy has none."""
-    drawn, settings = draw(classes, number), lab.settings
-    spec = {**drawn.spec, "cc": settings.cc(CC), "network": settings.network("400Gbps")}
+    drawn = draw(classes, number)
+    spec = {**drawn.spec, **_link(lab.settings)}
     least = least_links(spec, PRECISION[lab.mode])
     if least is None:
         return None
@@ -138,9 +144,14 @@ def least_links(
     return least if len(least) == len(found.strategies) else None
 
 
+def count(lab: Lab, classes: int) -> int:
+    """How many scenarios are asked for."""
+    return lab.scenarios.get(classes, COUNT[lab.mode])
+
+
 def scenarios(lab: Lab, classes: int) -> list[Scenario]:
-    """All scenarios of a mode that every strategy can meet."""
-    found = of_each(partial(scenario, lab, classes), range(1, COUNT[lab.mode] + 1))
+    """All of these that every strategy can meet."""
+    found = of_each(partial(scenario, lab, classes), range(1, count(lab, classes) + 1))
     return [one for one in found if one is not None]
 
 
@@ -329,7 +340,7 @@ def checks(lab: Lab) -> list[Check]:
     def row(classes: int, reading: Reading) -> Check:
         def text(_: Results) -> str:
             found = scenarios(lab.read(reading), classes)
-            dropped = COUNT[lab.mode] - len(found)
+            dropped = count(lab, classes) - len(found)
             parts = [
                 f"{len(found)} scenarios, {sum(s.hard for s in found)} hard; {dropped} more left "
                 "out: no capacity up to 64 times the load meets their SLOs under some strategy"

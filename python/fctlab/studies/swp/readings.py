@@ -7,6 +7,7 @@ by the same rules. That flows go on at R(t) was chosen after the fact: it fits p
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fctlab.studies.framework import lab
@@ -28,16 +29,22 @@ class Settings:
         table = {"link": link, "rtt": "10us"}
         return table if self.ends == "ack" else {**table, "fct_ends": self.ends}
 
-    def cc(self, preset: str) -> str | dict[str, str]:
-        """A specification's congestion control."""
-        return preset if self.start == "initial" else {"preset": preset, "start": self.start}
+    def cc(self, preset: str, **keys: str) -> str | dict[str, str]:
+        """A specification's congestion control, with `keys` in place of the preset's."""
+        start = {} if self.start == "initial" else {"start": self.start}
+        return {"preset": preset, **start, **keys} if start or keys else preset
 
 
 class Lab(lab.Lab[Settings]):
-    """What the study's claims are functions of."""
+    """What the study's claims are functions of.
 
-    def __init__(self, mode: Mode) -> None:
+    Attributes:
+        scenarios: how many of figures 8 to 10, by number of classes; the mode's unless given.
+    """
+
+    def __init__(self, mode: Mode, scenarios: Mapping[int, int] | None = None) -> None:
         super().__init__(mode, Settings())
+        self.scenarios = scenarios or {}
 
 
 DELIVERY = Reading(

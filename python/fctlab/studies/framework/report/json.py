@@ -28,7 +28,7 @@ def plain(report: Report) -> dict[str, Any]:
         "command": report.command,
         "engine": engine(),
         "runs": _runs(report.runs),
-        "claims": [_claim(judged) for judged in report.judged],
+        "claims": [claim(judged) for judged in report.judged],
         "checks": [
             {"check": check.text, "paper": check.paper, "here": check.measure(results)}
             for check in plan.checks
@@ -70,7 +70,8 @@ def _runs(results: Results) -> dict[str, float]:
     }
 
 
-def _claim(judged: Judged) -> dict[str, Any]:
+def claim(judged: Judged) -> dict[str, Any]:
+    """A row of ``claims``."""
     claim = judged.claim
     return {
         "id": claim.id,

@@ -1,0 +1,130 @@
+"""Figures 8 to 10 at the paper's scale, some scenarios at a time.
+
+``python -m fctlab.studies.swp.evidence docs/evidence/swp-capacity.jsonl --cpu-hours 1`` finds the
+least capacities of scenarios that the file has no line of, three classes before five, in order of
+their numbers, each to the ACK and one way, and goes on there when it is started again.
+``... --docs docs/studies.md`` writes what all scenarios up to the first that is missing say:
+claims swp-9 to swp-13 by the study's own rules, at both ends of flows.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from fctlab.studies.framework import docs
+from fctlab.studies.framework.evidence import Evidence
+from fctlab.studies.framework.lab import TEXT
+from fctlab.studies.framework.report import json as report
+from fctlab.studies.framework.report.markdown import table
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.swp import capacity
+from fctlab.studies.swp.readings import DELIVERY, ENDS, Lab
+
+WORDS = {TEXT.name: "to the ACK", DELIVERY.name: "one way"}
+ALL = {classes: capacity.COUNT["full"] for classes in capacity.RATES}
+"""Scenarios by number of classes."""
+
+
+def asking() -> Iterator[tuple[str, Callable[[], object]]]:
+    """Every scenario at both ends: a name, and what asks for its least capacities."""
+    for classes, most in ALL.items():
+        for number in range(1, most + 1):
+            yield from _at_both_ends(classes, number)
+
+
+def _at_both_ends(classes: int, number: int) -> Iterator[tuple[str, Callable[[], object]]]:
+    for end in ENDS:
+        lab = Lab("full").read(end)
+        name = f"{classes} classes, scenario {number}, {WORDS[end.name]}"
+        yield name, partial(capacity.scenario, lab, classes, number)
+
+
+def there(evidence: Evidence) -> dict[int, int]:
+    """How many scenarios come before the first that is missing at an end, by number of classes."""
+
+    def whole(classes: int, number: int) -> bool:
+        return all(evidence.has(ask) for _, ask in _at_both_ends(classes, number))
+
+    return {
+        classes: next((n for n in range(most) if not whole(classes, n + 1)), most)
+        for classes, most in ALL.items()
+    }
+
+
+def block(evidence: Evidence, file: str) -> str:
+    """What the lines say, for a text: each claim with a verdict at either end."""
+    counts = there(evidence)
+    lab = Lab("full", counts)
+    with evidence.given():
+        judged = {
+            (each.id, end.name): report.claim(each.under(end).of(lab).judge(Results(())))
+            for each in capacity.INFLATIONS
+            for end in ENDS
+        }
+        checks = [
+            (check.text, check.measure(Results(())))
+            for check in capacity.checks(lab)
+            if "swp-15" not in check.claims
+        ]
+    rows = []
+    for each in capacity.INFLATIONS:
+        row = [each.id, each.text, each.paper]
+        for end in ENDS:
+            _, _, _, found, verdict, _ = docs.row(judged[each.id, end.name])
+            row += [found, verdict]
+        rows.append(row)
+    header = ["id", "claim", "paper"]
+    for end in ENDS:
+        header += [f"{WORDS[end.name]} [95%]", "verdict"]
+    return "\n".join(
+        [
+            f"`python -m fctlab.studies.swp.evidence {file}`: {_cost(evidence, counts)}",
+            "",
+            *table(header, rows),
+            *(f"- {what}: {found}." for what, found in checks),
+        ]
+    ).rstrip()
+
+
+def _cost(evidence: Evidence, counts: dict[int, int]) -> str:
+    """How much is there, what it took, and what the rest would take."""
+    lines = evidence.lines()
+    parts, rest = [], []
+    for classes, most in ALL.items():
+        cost = [line.cpu_s for line in lines if line.name.startswith(f"{classes} classes")]
+        parts.append(f"{counts[classes]} of {most} scenarios with {classes} classes")
+        if cost and (missing := most * len(ENDS) - len(cost)):
+            hours = missing * sum(cost) / len(cost) / 3600
+            rest.append(f"{hours:.1f} CPU hours with {classes} classes")
+    left = f"The rest takes about {' and '.join(rest)}. " if rest else ""
+    spent = sum(line.cpu_s for line in lines) / 3600
+    engines = Counter(line.engine for line in lines)
+    by = ", ".join(f"{engine} ({count})" for engine, count in engines.items())
+    return (
+        f"{', '.join(parts)}, each at both ends, in order of their numbers; {spent:.1f} CPU hours. "
+        f"{left}Engines (lines): {by}."
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m fctlab.studies.swp.evidence")
+    parser.add_argument("file", help="of lines")
+    parser.add_argument("--cpu-hours", type=float, default=0.0, help="begin none after so many")
+    parser.add_argument("--docs", type=Path, help="text into which to write what they say")
+    given = parser.parse_args(arguments)
+    evidence = Evidence(Path(given.file))
+    for line in evidence.fill(asking(), given.cpu_hours):
+        print(f"{line.name}: {line.cpu_s:.1f} CPU s", flush=True)
+    if given.docs:
+        text = given.docs.read_text(encoding="utf-8")
+        made = docs.between(text, "swp-capacity", block(evidence, given.file))
+        given.docs.write_text(made, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
