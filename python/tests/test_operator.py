@@ -74,6 +74,9 @@ def test_three_commands_and_no_editor(fitted: Path) -> None:
     assert codes == {name: [code] for name, (code, _, _) in CLASSES.items()}
     made = run("plan", file, "--json")["plan"]
     assert made["success"] and made["verdict"] == "met"
+    # Forecasts of every load are asked, that of the class without an SLO too.
+    asked = {each["class"]: each for each in made["off_forecast"] if each["change"] == "+20%"}
+    assert asked.keys() == CLASSES.keys() and asked["backup"]["worst_loss"] is not None
 
 
 def test_the_rare_classs_flows_are_there_for_as_long_as_a_run_lasts(fitted: Path) -> None:

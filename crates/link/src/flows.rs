@@ -33,7 +33,7 @@ pub enum Source {
     Trace {
         /// The file.
         file: std::path::PathBuf,
-        /// After how long it starts again, if it does: later than its last flow.
+        /// After how long it starts again, if it does; not zero.
         repeat: Option<Duration>,
     },
 }
@@ -102,9 +102,8 @@ impl ClassTraffic {
         };
         if let Some(period) = self.repeat() {
             let rows = self.rows()?;
-            let again = (0..)
-                .map(|i| period * i)
-                .take_while(|at| Time::ZERO + *at < until);
+            let times = until.since(Time::ZERO).ps() / period.ps() + 1;
+            let again = (0..times).map(|i| period * i);
             let flows =
                 again.flat_map(|at| rows.iter().map(move |&(start, size)| (start + at, size)));
             let flows = flows.take_while(|(start, _)| *start < until).take(most);
@@ -132,36 +131,31 @@ impl ClassTraffic {
         }
     }
 
-    /// Start and bytes of the flows of its trace, once through; none of a drawn class.
+    /// Start and bytes of the flows of its trace, once through; none of a drawn class. What starts after
+    /// the trace begins again is laid over what started before.
     ///
     /// # Errors
-    /// A trace that cannot be read, names classes and not this one, or is not over when it should
-    /// start again.
+    /// A trace that cannot be read, or names classes and not this one.
     pub fn rows(&self) -> Result<Vec<(Time, u64)>, SpecError> {
-        let Source::Trace { file, repeat } = &self.source else {
+        if let Source::Drawn { .. } = self.source {
             return Ok(Vec::new());
-        };
+        }
         let mut stream = self.stream(0, Time::NEVER)?;
         let own = self.own_rows(&stream)?;
         let flows = stream.by_ref();
         let flows = flows.filter(|flow| own.is_none_or(|own| flow.class == own));
-        let rows = collected(flows.map(|flow| (flow.start, flow.size.get())))?;
+        let mut rows = collected(flows.map(|flow| (flow.start, flow.size.get())))?;
         if let Some(error) = stream.error() {
             return Err(error.clone());
         }
-        let last = rows
-            .last()
-            .map_or(Time::ZERO, |row| row.0)
-            .since(Time::ZERO);
-        match repeat {
-            Some(period) if *period <= last => {
-                let (file, last_s) = (file.display(), last.as_secs_f64());
-                let message =
-                    format!("{period} is not after the last flow of {file}, at {last_s} s");
-                Err(SpecError::new("repeat", message))
+        if let Some(period) = self.repeat() {
+            for (start, _) in &mut rows {
+                let ps = start.since(Time::ZERO).ps() % period.ps();
+                *start = Time::ZERO + Duration::from_ps(ps);
             }
-            _ => Ok(rows),
+            rows.sort_by_key(|row| row.0);
         }
+        Ok(rows)
     }
 }
 

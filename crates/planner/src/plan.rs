@@ -291,6 +291,8 @@ fn scale(value: &mut Value, class: &ClassSpec, what: &str, factor: f64) -> bool 
                 value["rate"] = json!(scaled);
             } else if let Some(mu) = mu {
                 value["interarrivals"]["mu"] = json!(mu - factor.ln());
+            } else if let Some(period) = class.repeat {
+                value["repeat"] = json!(seconds(period.as_secs_f64() / factor));
             } else {
                 return false;
             }

@@ -36,7 +36,8 @@ pub struct ClassSpec {
     /// Flows to replay instead: CSV or Parquet with start_s, src, dst, size_bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<PathBuf>,
-    /// After how long the trace starts again, for as long as a run lasts. Default: it does not.
+    /// After how long the trace starts again, for as long as a run lasts; flows of the trace that start later
+    /// are laid over the first, so half as long is twice the load. Default: it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Duration>,
     /// Its flows as they were measured, for who compares: CSV with start_s, size_bytes, duration_s.
@@ -206,6 +207,9 @@ impl ClassSpec {
             };
             let mut replayed = class(source, 0.0, Wire::UNKNOWN, shares, (0.0, 0.0));
             if let Some(period) = self.repeat {
+                if period == Duration::ZERO {
+                    return Err(SpecError::new("repeat", "0s is not above 0"));
+                }
                 replayed.offers(period, link, control)?;
             }
             return Ok(replayed);

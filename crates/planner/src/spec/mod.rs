@@ -248,12 +248,21 @@ pub(crate) mod tests {
         let starts: Vec<f64> = list.slice(0..9).map(|flow| flow.start_s).collect();
         assert_eq!(starts, [0.001, 0.003, 0.006, 0.008, 0.011]);
 
-        value["classes"][0]["repeat"] = json!("3ms");
-        let error = read(&value).unwrap_err().to_string();
+        // Half as long is twice the load: the second flow is laid over the first.
+        value["classes"][0]["repeat"] = json!("2.5ms");
+        let classes = read(&value).unwrap().classes().unwrap();
         assert!(
-            error.starts_with("classes.rare.repeat: 3ms is not after the last flow of"),
-            "{error}"
+            (classes[0].rate_bps - 4e9).abs() < 1.0,
+            "{}",
+            classes[0].rate_bps
         );
+        let again = classes[0].traffic.clone();
+        let list = fctlab_link::FlowList::generate(&[again], 1, until, 100).unwrap();
+        let starts: Vec<f64> = list.slice(0..4).map(|flow| flow.start_s).collect();
+        assert_eq!(starts, [0.0005, 0.001, 0.003, 0.0035]);
+        value["classes"][0]["repeat"] = json!("0s");
+        let error = read(&value).unwrap_err().to_string();
+        assert_eq!(error, "classes.rare.repeat: 0s is not above 0");
         std::fs::remove_dir_all(&folder).unwrap();
         for (change, expected) in [
             (
