@@ -382,7 +382,7 @@ mod tests {
         );
         assert_eq!(
             (threshold(&preset), preset.packet.header.get()),
-            (json!("300KB"), 48)
+            (json!("24us"), 48)
         );
         assert_eq!(
             prepared(Some("hpcc")).scenario.scheme.transport.rule.kind(),
