@@ -61,6 +61,9 @@ enum Question {
     Bdp {
         spec: Value,
     },
+    Thresh {
+        spec: Value,
+    },
     Schemes {},
     Catalog {},
     Schema {},
@@ -226,6 +229,10 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
             Ok(json!({"flows": flows.len(), "cost": cost()}))
         }
         Question::Bdp { spec } => Ok(json!(read(&spec)?.link().bdp_bytes())),
+        Question::Thresh { spec } => {
+            let spec = read(&spec)?;
+            Ok(json!(spec.cc.threshold_on(&spec.link())))
+        }
         Question::Schemes {} => Ok(packets::schemes()),
         Question::Catalog {} => Ok(json!({
             "congestion controls": Control::catalog(),

@@ -38,7 +38,7 @@ class Unlike:
     @property
     def option(self) -> str:
         """What makes the others as the first is."""
-        (base, value), *others = self.values.items()
+        (_, value), *others = self.values.items()
         if self.everywhere:
             return f"--set scheme.{self.key}={_quoted(value)}"
         unlike = (name for name, other in others if other != value)

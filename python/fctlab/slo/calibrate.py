@@ -157,7 +157,8 @@ def _fit(samples: Sequence[Sample], facts: Mapping[str, Any]) -> dict[str, Any]:
         return float(np.mean(losses) + max(losses) / 2)
 
     names = PARAMETERS[facts["law"]]
-    values = {**facts, "thresh": planning.size_bytes(facts["thresh"]) / bdp}
+    thresh = planning.thresh_bytes({**samples[0].spec, "cc": dict(facts)})
+    values = {**facts, "thresh": thresh / bdp}
     start = np.array([math.log(values[k]) if k in LOGARITHMIC else values[k] for k in names])
     steps = np.array([STEPS[k] for k in names])
     simplex = np.vstack([start, *(start + np.diag(steps))])

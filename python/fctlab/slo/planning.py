@@ -229,6 +229,11 @@ def bdp_bytes(spec: Spec) -> float:
     return float(ask("bdp", spec=load(spec)))
 
 
+def thresh_bytes(spec: Spec) -> float:
+    """T of its congestion control (swp, table 1), in bytes at its link."""
+    return float(ask("thresh", spec=load(spec)))
+
+
 def mean_bytes(sizes: Mapping[str, Any]) -> float:
     """The mean of a resolved distribution of flow sizes, in bytes."""
     found = json.loads(_native.size_distribution(json.dumps(sizes), ""))

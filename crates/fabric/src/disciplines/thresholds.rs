@@ -52,9 +52,10 @@ impl Cut {
             Cut::Size(size) if tagger.in_bytes() => size.get(),
             Cut::Time(time) if takes_time => time.ps() / 1_000,
             Cut::Size(_) | Cut::Time(_) => {
-                let unit = match tagger.in_bytes() {
-                    true => "sizes, such as \"10KB\"",
-                    false => "plain numbers",
+                let unit = if tagger.in_bytes() {
+                    "sizes, such as \"10KB\""
+                } else {
+                    "plain numbers"
                 };
                 let message = format!("{self}: the tags of {} are {unit}", tagger.kind());
                 return Err(SpecError::new("", message));
