@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from matplotlib.collections import LineCollection, PolyCollection
 
 import fctlab
-from fctlab.results import figures, kinds, plots
+from fctlab.results import drawing, figures, kinds, plots
 from fctlab.results.drawing import COLUMN_INCHES, Drawing
 from tests.conftest import SMALL, Program
 from tests.test_plots import flows
@@ -153,10 +154,11 @@ def test_a_scheme_looks_the_same_in_every_figure(field: Path) -> None:
     assert all(look == looks[0] for look in looks) and len(set(looks[0])) == len(SCHEMES)
 
 
-def test_nothing_is_drawn_over_the_legend_or_outside(field: Path) -> None:
-    found = fctlab.load(field)
-    assert isinstance(found, fctlab.Comparison)
-    for draw in figures.of_comparison(found).values():
+def test_nothing_is_drawn_over_the_legend_or_outside(field: Path, tmp_path: Path) -> None:
+    cut = SMALL | {"measure": {"max_time": "1ms"}}
+    fctlab.compare(cut, ["dctcp", "tcp", "pfabric"], seeds=3, out=tmp_path / "cut")
+    both = (figures.saved(place).values() for place in (field, tmp_path / "cut"))
+    for draw in chain.from_iterable(both):
         figure = draw()
         assert isinstance(figure, Drawing)
         figure.draw_without_rendering()
@@ -215,3 +217,13 @@ def test_loads_may_be_a_range(program: Program, small: Path) -> None:
     for wrong in ("0.3:0.6", "0.3:0.6:1", "a:b:3", "0.3:0.6:x"):
         done = program("compare", small, "--schemes", "dctcp", "--loads", wrong)
         assert done.returncode == 2 and "no FROM:TO:COUNT" in done.stderr
+
+
+def test_many_schemes_look_different_and_many_loads_have_room() -> None:
+    looks = {tuple(sorted(drawing.points(number).items())) for number in range(28)}
+    assert len(looks) == 28
+    eight = [drawing.points(number) for number in (0, 7)]
+    assert eight[0]["color"] == eight[1]["color"] and eight[0]["marker"] != eight[1]["marker"]
+    loads = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
+    found = fctlab.compare(SMALL, ["dctcp"], loads=loads).plot_by_load()
+    assert list(found.axes[-1].get_xticks()) == loads[::2]

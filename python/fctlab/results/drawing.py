@@ -30,7 +30,7 @@ COLUMN_INCHES = 3.3
 """The width of every figure."""
 SHOWN_DPI = 170
 """Of a notebook."""
-LETTERS = 68
+LETTERS = 75
 """Of a caption, in a line of that width."""
 LINE_INCHES = 0.108
 LEGEND_LETTERS = 58
@@ -159,7 +159,8 @@ def line(number: int) -> dict[str, Any]:
 
 def points(number: int) -> dict[str, Any]:
     """The look of a scheme's line with a marker at each point."""
-    return line(number) | {"marker": MARKERS[number % len(MARKERS)]}
+    # The eighth has the first one's colour, and not its marker.
+    return line(number) | {"marker": MARKERS[(number + number // len(COLOURS)) % len(MARKERS)]}
 
 
 THIN = "\N{THIN SPACE}"

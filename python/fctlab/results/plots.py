@@ -37,6 +37,8 @@ FLOWS_PER_BIN = 200
 """Flows behind one point of `slowdown_by_size`, at least: a p99 needs them."""
 MOST_STEPS = 500
 """Of a line: more than a column of 300 dots per inch shows."""
+SHARES = ((0, 0.25, 0.5, 0.75, 1), ("0", "", "0.5", "", "1"))
+"""Where an axis of shares has lines, and which of them have numbers."""
 MOST_BINS = 20
 MOST_PORTS = 4
 
@@ -84,6 +86,7 @@ def fct_cdf(curves: Sequence[Curve], caption: str) -> Drawing:
                     ax.fill_between(times, low, high, step="post", **shade)
             drawing.log_sizes(ax, "s")
             ax.set(ylim=(0, 1.02), title=_load_title(load))
+            ax.set_yticks(*SHARES)  # chosen ones change when the layout is done
         for ax in axes.ravel()[len(loads) :]:
             ax.set_axis_off()
         for row in axes:
