@@ -49,6 +49,7 @@ def test_what_came_out_has_the_ids_of_the_trace(
     done = program("trace", trace, "--out", "replayed.parquet", "--rate", "10Gbps")
     assert done.returncode == 0, done.stderr
     assert "times are from 1700000000.0000015 s on" in done.stdout
+    assert program("trace", trace, "--out", "replayed.parquet").returncode == 0, "its own"
     scenario = {**SMALL, "traffic": {"trace": str(tmp_path / "replayed.parquet")}}
     result = fctlab.run(scenario)
     joined = result.with_trace()

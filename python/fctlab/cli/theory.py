@@ -254,7 +254,10 @@ def draw(
     """Draw schedules slot by slot; the policy opt is an optimal one."""
     if out.suffix not in (".png", ".svg", ".pdf"):
         raise SpecError("--out", f"{out} is no .png, .svg or .pdf file")
-    place = store.FileOutput(out, lambda old: b"atplotlib" in old, force=force)
+    from fctlab.results.drawing import is_ours
+
+    # Older ones do not name fctlab.
+    place = store.FileOutput(out, lambda old: is_ours(old) or b"atplotlib" in old, force=force)
     chosen = policy or _OF_FIGURES.get(instance, [*DEFAULT, "opt"])
     figure = draw_schedules(instance, chosen, _metric(weighted), title)
     drawn = io.BytesIO()

@@ -11,6 +11,9 @@ from fctlab.cli.terminal import Force, output, say, show_json
 from fctlab.errors import SpecError
 from fctlab.formats import RATES, rate_bps
 
+MARK = "fctlab_trace"
+"""In the metadata of a file that was written here."""
+
 
 def register(app: typer.Typer) -> None:
     """Adds the command to the program."""
@@ -31,6 +34,8 @@ def trace(
     """Make a trace that can be replayed from flows of your own: times from the first, in order."""
     import io
 
+    import pyarrow.parquet as pq
+
     from fctlab.results import store, traces
 
     if rate is not None:
@@ -40,10 +45,10 @@ def trace(
             raise SpecError("--rate", f"{rate!r} is no rate in {', '.join(RATES)}") from None
     if out.suffix != ".parquet":
         raise SpecError("--out", f"{out} is no .parquet file")
-    place = store.FileOutput(out, lambda _: False, reads=[file], force=force)
+    place = store.FileOutput(out, lambda old: MARK.encode() in old, reads=[file], force=force)
     found = traces.read(file)
     table = io.BytesIO()
-    found.flows.write_parquet(table)
+    pq.write_table(found.flows.to_arrow().replace_schema_metadata({MARK: "1"}), table)
     place.write(table.getvalue())
     told = traces.lines(found.flows.lazy(), rate)
     if as_json:
