@@ -16,7 +16,7 @@ from tests.conftest import SCENARIOS, SMALL, Program
 
 DEEP = {"preset": "dctcp", "port": {"ecn_threshold": "10MB"}}
 SAID = (
-    "scheme.port.ecn_threshold: 10MB is not below the buffer (500KB) of a port of 10Gbps: "
+    "scheme.port.ecn_threshold: 10MB is not below the buffer (240pkt + 2rtt) of a port of 10Gbps: "
     "no packet is ever marked there"
 )
 
