@@ -89,7 +89,7 @@ def test_d_srtfs_thresholds_are_the_presets() -> None:
         found: list[int] = discipline["thresholds"]
         return found
 
-    assert cuts({"name": "x", **dsrtf.D_SRTF.at(0.5)}) == cuts("d-srtf")
+    assert cuts({"name": "x", **dsrtf.D_SRTF.at(0.5)}) == cuts("d-srtf-paper")
     assert len(cuts({"name": "x", **dsrtf.WITH_QUEUES[2].at(0.5)})) == 1
     # 16 queues: the tenth threshold, 2.4 s, is the last that a tag of 4.29 s can reach.
     sixteen = cuts({"name": "x", **dsrtf.WITH_QUEUES[16].at(0.5)})

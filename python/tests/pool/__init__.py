@@ -29,7 +29,7 @@ CELLS: Mapping[str, tuple[float, str, str]] = {
 
 def ratios(seeds: int) -> dict[str, list[float]]:
     """Logarithms of ratios, by cell, under the seeds 1, 2, ...."""
-    schemes = ["dctcp", "pfabric"]
+    schemes = ["dctcp-paper", "pfabric-paper"]
     with tempfile.TemporaryDirectory() as folder:
         scenario = Path(folder) / "small.json"
         scenario.write_text(json.dumps(SMALL))
