@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -198,13 +199,8 @@ def test_a_comparison_says_in_what_schemes_differ_beside_their_mechanism() -> No
         name: loaded.with_scheme(name).resolve()["scheme"]
         for name in ("dctcp", "pfabric", "d-srtf")
     }
-    options = [one.option.replace("--set ", "").replace("'", "") for one in unlike(schemes)]
-    assignments = [each for one in options for each in _split(one)]
+    assignments = [
+        each for one in unlike(schemes) for each in shlex.split(one.option) if each != "--set"
+    ]
     alike = {n: loaded.with_sets(assignments).with_scheme(n).resolve()["scheme"] for n in schemes}
     assert unlike(alike) == []
-
-
-def _split(options: str) -> list[str]:
-    """Options without quotes: a new one begins with a path of a scheme."""
-    first, *rest = options.split(" scheme")
-    return [first, *(f"scheme{one}" for one in rest)]

@@ -88,10 +88,11 @@ def fit(
         say(f"saved in {out}: {', '.join(files)}")
     if as_json:
         return show_json(found.to_dict())
-    rate = None if shared is None or out is None else planning.load(out / kinds.CLASSES)
-    show(slo_tables.fit(found, None if rate is None else words.link_bps(rate)))
-    if out is not None and shared is not None:
-        say(f"next: fctlab predict {out / kinds.CLASSES}")
+    if out is None or shared is None:
+        return show(slo_tables.fit(found))
+    specification = out / kinds.FITTED_SPEC
+    show(slo_tables.fit(found, words.link_bps(planning.load(specification))))
+    say(f"next: fctlab predict {specification}")
 
 
 def _link(link: str | None, rtt: str | None, slos: list[str], cc: str) -> fitspec.Link | None:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from fctlab.cli.layout import frame, numbers, whole
 from fctlab.formats import count, rate
-from fctlab.slo.fitted import Calibration, Fit, FittedClass, ReplayedClass
+from fctlab.slo.fitted import Calibration, Fit, LogClass
 
 
 def calibration(found: Calibration) -> RenderableType:
@@ -98,6 +98,6 @@ def fit(found: Fit, link_bps: float | None = None) -> RenderableType:
     return Group(whole(table), whole(held), *lines)
 
 
-def _brings(each: FittedClass | ReplayedClass) -> tuple[str, str, str]:
+def _brings(each: LogClass) -> tuple[str, str, str]:
     """Flows, and shares of flows and of bytes."""
     return f"{each.flows:,}", f"{each.share_of_flows:.1%}", f"{each.share_of_bytes:.1%}"

@@ -44,9 +44,9 @@ SWEEP_FILE = "sweep.json"
 STORE = "store"
 STORE_FILE = "store.json"
 """Of a store of points, which format it has."""
-CLASSES = "specification.toml"
+FITTED_SPEC = "specification.toml"
 FITTED = "by fctlab fit"
-"""In the first line of `CLASSES`."""
+"""In the first line of `FITTED_SPEC`."""
 STUDY = ("report.json", "report.md", "report.html", "page.json", "figures", "store", "inputs")
 
 
@@ -117,7 +117,7 @@ def _is_study(directory: Path) -> bool:
 
 def _is_fit(directory: Path) -> bool:
     with suppress(OSError, UnicodeDecodeError):
-        return FITTED in (directory / CLASSES).read_text(encoding="utf-8").partition("\n")[0]
+        return FITTED in (directory / FITTED_SPEC).read_text(encoding="utf-8").partition("\n")[0]
     return False
 
 
@@ -158,7 +158,7 @@ def _answer(name: str, file: str) -> Kind:
 PREDICTION = _answer("prediction", PREDICTION_FILE)
 PLAN = _answer("plan", PLAN_FILE)
 PROVISION = _answer("provision", PROVISION_FILE)
-FIT = Kind("fit", (CLASSES, "sizes-*.csv", "flows-*.csv"), _is_fit, index=CLASSES)
+FIT = Kind("fit", (FITTED_SPEC, "sizes-*.csv", "flows-*.csv"), _is_fit, index=FITTED_SPEC)
 KINDS = (RUN, COMPARISON, KEPT, STUDIES, WHAT_IF, PREDICTION, PLAN, PROVISION, FIT)
 """Results that the next one in their place replaces."""
 SWEEP = Kind("sweep", (), lambda directory: (directory / SWEEP_FILE).is_file())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any
 
 KEYS = (
@@ -40,9 +41,9 @@ class Unlike:
         """What makes the others as the first is."""
         (_, value), *others = self.values.items()
         if self.everywhere:
-            return f"--set scheme.{self.key}={_quoted(value)}"
+            return f"--set scheme.{self.key}={quote(value)}"
         unlike = (name for name, other in others if other != value)
-        return " ".join(f"--set schemes.{name}.{self.key}={_quoted(value)}" for name in unlike)
+        return " ".join(f"--set schemes.{name}.{self.key}={quote(value)}" for name in unlike)
 
     def __str__(self) -> str:
         by_value: dict[str, list[str]] = {}
@@ -83,7 +84,3 @@ def _text(value: Any) -> str:
     if isinstance(value, Mapping):
         return str(value["kind"]) if len(value) == 1 else str(dict(value))
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _quoted(value: str) -> str:
-    return f"'{value}'" if " " in value else value

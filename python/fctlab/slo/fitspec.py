@@ -21,10 +21,7 @@ from fctlab import formats
 from fctlab.errors import SpecError
 from fctlab.results import kinds, store
 from fctlab.slo import fit, flowlog, measured, planning
-from fctlab.slo.fitted import Fit, FittedClass, Gaps, ReplayedClass
-
-if TYPE_CHECKING:
-    pass
+from fctlab.slo.fitted import Fit, FittedClass, Gaps, LogClass, ReplayedClass
 
 if TYPE_CHECKING:
     import polars as pl
@@ -119,11 +116,11 @@ def write(found: Fit, log: flowlog.FlowLog, folder: Path, link: Link | None = No
         writer.look(planning.load({"network": network, "classes": [alone]})["network"])
     each = [writer.fitted(one, short, slos.get(one.name)) for one in found.classes]
     each += [writer.replayed(one) for one in found.replayed]
-    file = folder / kinds.CLASSES
+    file = folder / kinds.FITTED_SPEC
     file.write_text(head + "\n" + "\n".join(each), encoding="utf-8")
     if link is not None:
         planning.load(file)
-    return [kinds.CLASSES, *writer.files]
+    return [kinds.FITTED_SPEC, *writer.files]
 
 
 class _Writer:
@@ -135,7 +132,7 @@ class _Writer:
         self.seen: pl.DataFrame | None = None
         """The log's flows as `measured.table` has them, where it has durations."""
         self.few = [each.name for each in found.replayed]
-        of: list[FittedClass | ReplayedClass] = [*found.classes, *found.replayed]
+        of: list[LogClass] = [*found.classes, *found.replayed]
         self.names = _names([each.name for each in of])
         codes = [code for each in of for code in each.dscp]
         self.shared = {code for code in codes if codes.count(code) > 1}
@@ -203,7 +200,7 @@ class _Writer:
         ]
         return "\n".join(lines) + "\n"
 
-    def _begin(self, each: FittedClass | ReplayedClass) -> Iterator[str]:
+    def _begin(self, each: LogClass) -> Iterator[str]:
         yield (
             f"# {each.flows:,} flows: {each.share_of_flows:.1%} of the log's, and "
             f"{each.share_of_bytes:.1%} of its bytes."

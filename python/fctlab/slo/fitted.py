@@ -96,7 +96,7 @@ class Tail(Answer, frozen=True, kw_only=True):
     draws: int
 
 
-class FittedClass(Answer, frozen=True, kw_only=True):
+class LogClass(Answer, frozen=True, kw_only=True):
     """A traffic class of a flow log.
 
     Attributes:
@@ -105,6 +105,19 @@ class FittedClass(Answer, frozen=True, kw_only=True):
         share_of_flows: of the log's.
         share_of_bytes: of the log's.
         dscp: its DSCPs, where the log has them.
+    """
+
+    name: str
+    flows: int
+    share_of_flows: float
+    share_of_bytes: float
+    dscp: tuple[int, ...]
+
+
+class FittedClass(LogClass, frozen=True, kw_only=True):
+    """A class whose flows can be drawn.
+
+    Attributes:
         span_s: from the first to the last.
         rate_bps: bytes of all but the first, over this time.
         sizes: of flows.
@@ -116,11 +129,6 @@ class FittedClass(Answer, frozen=True, kw_only=True):
         warnings: lines: what misleads, and what to use instead.
     """
 
-    name: str
-    flows: int
-    share_of_flows: float
-    share_of_bytes: float
-    dscp: tuple[int, ...]
     span_s: float
     rate_bps: float
     sizes: SizeTable
@@ -132,25 +140,15 @@ class FittedClass(Answer, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
 
 
-class ReplayedClass(Answer, frozen=True, kw_only=True):
-    """A traffic class with too few flows to fit, which are replayed as they are in the log.
+class ReplayedClass(LogClass, frozen=True, kw_only=True):
+    """A class with too few flows to fit, which are replayed as they are in the log.
 
     Attributes:
-        name: as the log calls it.
-        flows: how many.
-        share_of_flows: of the log's.
-        share_of_bytes: of the log's.
-        dscp: its DSCPs, where the log has them.
         rate_bps: bytes over the time of the log.
         mean_bytes: mean of its flows' sizes.
         largest_bytes: of them.
     """
 
-    name: str
-    flows: int
-    share_of_flows: float
-    share_of_bytes: float
-    dscp: tuple[int, ...]
     rate_bps: float
     mean_bytes: float
     largest_bytes: float

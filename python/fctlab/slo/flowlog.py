@@ -16,6 +16,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from fctlab import formats
 from fctlab.errors import SpecError
 from fctlab.slo import logfile
 
@@ -26,7 +27,7 @@ Role: TypeAlias = Literal[
     "time", "end", "duration", "size", "class", "dscp", "source", "destination"
 ]
 
-TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+TIMES = {unit: formats.TIMES[unit] for unit in ("s", "ms", "us", "ns")}
 SIZES = {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9}
 CLASSES = {
     "name": "names",

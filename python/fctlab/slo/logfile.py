@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,25 +38,32 @@ class Table:
             SpecError: there is no such file, or it cannot be read.
         """
         self.file, self.rows, self.kept = file, _nothing(), _nothing()
-        kind = file.with_suffix("") if file.suffix == ".gz" else file
-        self.kind = {
-            ".jsonl": "json",
-            ".ndjson": "json",
-            ".json": "json",
-            ".parquet": "parquet",
-        }.get(kind.suffix, "text")
-        if kind.suffix not in (".csv", ".tsv", ".log", ".parquet", ".jsonl", ".ndjson", ".json"):
-            known = ".csv, .tsv, .log, .parquet, .jsonl, .ndjson, .json, and with .gz behind it"
+        ending = (file.with_suffix("") if file.suffix == ".gz" else file).suffix
+        if ending not in KINDS:
+            known = f"{', '.join(KINDS)}, and with .gz behind it"
             raise SpecError(str(file), f"is not a flow log; its name ends in {known}")
-        self.separator = "\t" if kind.suffix in (".tsv", ".log") else ","
+        self.kind = KINDS[ending]
+        self.separator = "\t" if ending in (".tsv", ".log") else ","
         self.zeek: list[str] = []
-        with self._wrapped():
+        with self._one_error():
             if self.kind == "text":
                 self._sniff()
             self.names = self._names()
 
-    def _wrapped(self) -> _Errors:
-        return _Errors(self)
+    @contextmanager
+    def _one_error(self) -> Iterator[None]:
+        """Turns what can go wrong while the file is read into one error."""
+        from polars.exceptions import PolarsError
+
+        try:
+            yield
+        except FileNotFoundError:
+            raise SpecError(str(self.file), "no such file") from None
+        except (PolarsError, OSError, EOFError) as error:
+            said = (str(error).splitlines() or [type(error).__name__])[0]
+            if self.kind == "text" and isinstance(error, PolarsError):
+                said = self.ragged() or said
+            raise SpecError(str(self.file), said) from None
 
     def _sniff(self) -> None:
         """Zeek names its columns in a comment; its other form is JSON lines."""
@@ -94,7 +101,7 @@ class Table:
         import polars as pl
 
         names = list(dict.fromkeys(names))
-        with self._wrapped():
+        with self._one_error():
             if self.kind == "text":
                 self.rows = self._text().select(names)
             elif self.kind == "parquet":
@@ -145,28 +152,6 @@ class Table:
                 if here != count:
                     return f"line {number} has {here} columns, not {count}"
         return ""
-
-
-@dataclass
-class _Errors:
-    """Turns what can go wrong while a file is read into one error."""
-
-    table: Table
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
-        from polars.exceptions import PolarsError
-
-        file = str(self.table.file)
-        if isinstance(error, FileNotFoundError):
-            raise SpecError(file, "no such file") from None
-        if isinstance(error, PolarsError | OSError | EOFError):
-            said = str(error).splitlines() or [type(error).__name__]
-            if self.table.kind == "text" and not isinstance(error, OSError | EOFError):
-                said = [self.table.ragged() or said[0]]
-            raise SpecError(file, said[0]) from None
 
 
 def _nothing() -> pl.DataFrame:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fctlab.answers import Answer
-from fctlab.formats import count, rate_bps, seconds, sli_value
+from fctlab.formats import count, rate, rate_bps, seconds, sli_value
 from fctlab.slo.types import (
     Capacity,
     ClassPrediction,
@@ -261,7 +261,7 @@ def provision(found: Provision) -> list[Part]:
 
 def gbps(rate_bps: float | None) -> str:
     """A rate."""
-    return "?" if rate_bps is None else f"{rate_bps / 1e9:.4g} Gbps"
+    return "?" if rate_bps is None else rate(rate_bps)
 
 
 def _ends(ends: Interval) -> str:

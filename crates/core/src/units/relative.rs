@@ -9,7 +9,7 @@ use super::{Bytes, Duration, Rate};
 
 /// A length of data that may be relative to the scenario: a sum of bytes, full packets, bandwidth-delay
 /// products of a host link over the base RTT, and what a link sends in a time or in base RTTs
-/// (`"8pkt + 0.143rtt"`).
+/// (`"10pkt + 0.143rtt"`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DataLength {
     fixed: Bytes,
@@ -233,7 +233,7 @@ impl fmt::Display for RttTime {
 }
 
 const DATA_LENGTH: &str = "a length of data: write a number with pkt, bdp, B, KB or MB, such as \"14pkt\", or a time or \
-    base RTTs at the link's rate, such as \"24us\" or \"2rtt\"; or a sum of them, such as \"8pkt + 0.143rtt\"";
+    base RTTs at the link's rate, such as \"24us\" or \"2rtt\"; or a sum of them, such as \"10pkt + 0.143rtt\"";
 const INCREASE: &str = "an increase: write a rate, such as \"800Mbps\", or data per base RTT \
     with pkt, bdp, B, KB or MB, such as \"1pkt\"";
 const RTT_TIME: &str = "a time: write a number with rtt, ps, ns, us, ms or s, such as \"3rtt\"";
@@ -280,8 +280,8 @@ mod tests {
             base_rtt: Duration::from_us(16),
         };
         let length = |text: &str| text.parse::<DataLength>().unwrap();
-        // 8 packets and 2 of the 14 of a BDP.
-        assert_eq!(length("8pkt + 0.143bdp").packets(&scale), 11.0);
+        // 10 packets and 3 of the 14 of a BDP.
+        assert_eq!(length("10pkt + 0.143bdp").packets(&scale), 13.0);
         assert_eq!(length("0.5bdp+1KB").bytes(&scale), 7 * 1500 + 1000);
         // 3 KB per Gbps.
         let (time, fabric) = (length("24us"), Rate::from_gbps(40));
@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(length("1bdp").bytes_at(fabric, &scale), 14 * 1500);
         assert_eq!(length("1rtt").bytes(&scale), 20_000);
         assert_eq!(length("1us + 0.5rtt").bytes_at(fabric, &scale), 45_000);
-        for text in ["0B", "24us", "500KB + 8pkt + 0.143bdp + 1us + 0.5rtt"] {
+        for text in ["0B", "24us", "500KB + 10pkt + 0.143bdp + 1us + 0.5rtt"] {
             assert_eq!(length(text).to_string(), text);
         }
         let most = length("18446744073709551615B + 1B + 10ms");
