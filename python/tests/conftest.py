@@ -3,6 +3,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -83,3 +84,10 @@ def browser() -> Iterator[Any]:
         opened = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
         yield opened
         opened.close()
+
+
+def busy_s() -> float:
+    """What the machine takes to start and end a program: a second more is a second on any."""
+    begin = time.monotonic()
+    subprocess.run([PROGRAM, "--help"], capture_output=True, check=True)
+    return time.monotonic() - begin

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.conftest import PROGRAM, SCENARIOS
+from tests.conftest import PROGRAM, SCENARIOS, busy_s
 
 SPEC = str(SCENARIOS / "slo-two-classes.toml")
 CALIBRATION = str(SCENARIOS / "slo-calibrate.toml")
@@ -74,13 +74,6 @@ def interrupted(arguments: tuple[str, ...]) -> tuple[float, int, str]:
         return time.monotonic() - begin, process.returncode, said
     finally:
         process.kill()
-
-
-def busy_s() -> float:
-    """What the machine takes to start and end a program: a second more is a second on any."""
-    begin = time.monotonic()
-    subprocess.run([PROGRAM, "--help"], capture_output=True, check=True)
-    return time.monotonic() - begin
 
 
 @pytest.mark.parametrize("name", list(LONG))

@@ -12,8 +12,7 @@ import nbclient
 import nbformat
 import pytest
 
-from tests.conftest import SCENARIOS
-from tests.test_interrupt import busy_s
+from tests.conftest import SCENARIOS, busy_s
 
 ROOT = SCENARIOS.parent
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))

@@ -13,7 +13,7 @@ import pytest
 
 import fctlab
 from fctlab.results import kinds, store
-from tests.conftest import PROGRAM, SCENARIOS, SMALL, SMALL_TOML, Program
+from tests.conftest import PROGRAM, SCENARIOS, SMALL, SMALL_TOML, Program, busy_s
 
 # Ends when it is told to.
 ENDLESS_TOML = SMALL_TOML.replace("flows = 300", 'duration = "100000s"')
@@ -119,14 +119,15 @@ def wait_for(condition: Path, pattern: str) -> None:
 
 
 def interrupt(process: subprocess.Popen[str], number: int) -> str:
-    """Ends within a second, code 130; what it said."""
+    """Ends within a second beyond what any program takes here, code 130; what it said."""
     process.send_signal(number)
     start = time.monotonic()
     try:
         _, stderr = process.communicate(timeout=30)
     finally:
         process.kill()
-    assert time.monotonic() - start < 1
+    took_s = time.monotonic() - start
+    assert took_s < 1 + busy_s(), took_s
     assert process.returncode == 130
     return stderr
 
