@@ -35,7 +35,7 @@ def test_the_benchmark_measures(counted: bool, monkeypatch: pytest.MonkeyPatch) 
 
 
 INSTRUCTIONS_PER_HOP = {"dctcp": 256, "pfabric": 393}
-"""What `docs/performance.md` says."""
+"""What `docs/evidence/performance.md` says."""
 
 
 @pytest.mark.parametrize("scheme", INSTRUCTIONS_PER_HOP)

@@ -1,4 +1,4 @@
-"""What `docs/machines.md` hands to Slurm and Kubernetes."""
+"""What `docs/howto/machines.md` hands to Slurm and Kubernetes."""
 
 from __future__ import annotations
 

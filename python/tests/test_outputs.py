@@ -55,7 +55,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_columns_of_summaries_and_flows(tmp_path: Path) -> None:
     fctlab.compare(SMALL, ["dctcp", "tcp"], seeds=2, out=tmp_path / "out")
-    told = documented("definitions.md", "`summary.csv` and `--json`")
+    told = documented("explanation/definitions.md", "`summary.csv` and `--json`")
     ends = {"_lower_bound", "_ci95", "_ratio", "_ratio_ci95"}
     assert {f"...{end}" for end in ends} <= told
     for summary in (tmp_path / "out" / "summary.csv", *tmp_path.glob("out/runs/*/summary.csv")):
@@ -63,14 +63,14 @@ def test_columns_of_summaries_and_flows(tmp_path: Path) -> None:
             metric = METRIC.match(name)
             base, end = (metric[0], name[metric.end() :]) if metric else (name, "")
             assert base in told and end in ends | {""}, name
-    flows = documented("definitions.md", "`flows.parquet`") | {"scheme", "load", "seed"}
+    flows = documented("explanation/definitions.md", "`flows.parquet`") | {"scheme", "load", "seed"}
     assert {"scheme", "load", "seed"} <= told
     assert set(pl.read_parquet_schema(tmp_path / "out" / "flows.parquet")) <= flows
 
 
 def test_keys_of_reports(seen: Path, tmp_path: Path) -> None:
-    told = documented("outputs.md", "`report.json` and `--json`")
-    told |= documented("definitions.md", "`summary.csv` and `--json`")
+    told = documented("reference/outputs.md", "`report.json` and `--json`")
+    told |= documented("explanation/definitions.md", "`summary.csv` and `--json`")
     bound = {"..._lower_bound"} <= told
     incast = fctlab.load_scenario(SCENARIOS / "star-incast.toml").set("measure.max_time", "2ms")
     for result in (fctlab.load(seen), fctlab.run(incast), fctlab.run(SMALL)):
@@ -91,4 +91,4 @@ def test_columns_of_recordings(seen: Path) -> None:
             if file.suffix == ".csv"
             else list(pl.read_parquet_schema(file))
         )
-        assert set(columns) == table("outputs.md", file.name), file.name
+        assert set(columns) == table("reference/outputs.md", file.name), file.name

@@ -268,7 +268,7 @@ def test_tables_of_the_docs_come_from_reports(tmp_path: Path) -> None:
 
 
 def test_every_table_of_docs_studies_was_made_by_the_command_above_it() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "studies.md").read_text()
+    text = (Path(__file__).parents[2] / "docs" / "evidence" / "studies.md").read_text()
     for name in ("ads", "ascc", "awafs", "crosscut", "dsrtf"):
         _, _, block = text.partition(f"<!-- begin {name} -->\n\n")
         command, _, rest = block.partition("` (")

@@ -48,7 +48,7 @@ def contents(store: Path) -> dict[str, bytes]:
 
 
 def test_the_sweep_of_the_page_can_be_run(tmp_path: Path) -> None:
-    page = Path(__file__).parents[2] / "docs" / "sweeps.md"
+    page = Path(__file__).parents[2] / "docs" / "howto" / "sweeps.md"
     _, _, rest = page.read_text(encoding="utf-8").partition("```toml\n")
     text = rest.partition("```")[0].replace('"scenarios/', f'"{SCENARIOS}/')
     file = tmp_path / "marking.toml"

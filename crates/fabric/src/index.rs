@@ -2,7 +2,7 @@
 //!
 //! A number that is out of range is a bug of the engine's own; its panic names
 //! no numbers, which saves an instruction or two on each of the dozen accesses
-//! of a packet-hop (docs/performance.md).
+//! of a packet-hop (docs/evidence/performance.md).
 
 /// Entry `index` of `slice`, which must be there.
 #[inline(always)]

@@ -1,6 +1,6 @@
-"""The tables of ``docs/scale.md``, so that nobody types a number.
+"""The tables of ``docs/evidence/scale.md``, so that nobody types a number.
 
-``fctlab bench scale --write docs/scale.md`` measures and writes them.
+``fctlab bench scale --write docs/evidence/scale.md`` measures and writes them.
 """
 
 from __future__ import annotations

@@ -25,7 +25,8 @@ def bench(
     runs: Annotated[int, typer.Option(help="Runs of each, of which the median counts.")] = 3,
     quick: Annotated[bool, typer.Option(help="A short run of small fabrics (scale).")] = False,
     write: Annotated[
-        Path | None, typer.Option(help="Put the tables into this page (scale): docs/scale.md.")
+        Path | None,
+        typer.Option(help="Put the tables into this page (scale): docs/evidence/scale.md."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -27,7 +27,7 @@ COLUMNS = {
     *("traffic_class", "class", "query"),
     *("retransmissions", "timeouts", "source_delay_s"),
 }
-"""What the engine reads; ``docs/definitions.md`` says what each means."""
+"""What the engine reads; ``docs/explanation/definitions.md`` says what each means."""
 
 
 def as_arrow(flows: FlowsLike) -> bytes:

@@ -87,7 +87,7 @@ class Result:
                 exports Arrow. Columns, others being ignored: ``start_s``, ``src``, ``dst``,
                 ``size_bytes``, or ``flow`` alone, which numbers the flows of the scenario's
                 traffic; ``fct_s`` or ``finish_s``, seconds, empty where a flow did not finish;
-                and what ``docs/definitions.md`` says.
+                and what ``docs/explanation/definitions.md`` says.
             made_by: what made them, for people.
 
         Raises:

@@ -1,9 +1,9 @@
 """Traces of one's own: made into what the engine replays, and joined with what came out.
 
 The engine replays rows in order of start, hosts as numbers, times from the start of the run
-(`docs/definitions.md`). `read` makes that of a file whose times are seconds since 1970, whose rows
-are in another order or that is packed; `joined` puts the file's own columns beside what the flows
-took.
+(`docs/explanation/definitions.md`). `read` makes that of a file whose times are seconds since 1970,
+whose rows are in another order or that is packed; `joined` puts the file's own columns beside what
+the flows took.
 """
 
 from __future__ import annotations

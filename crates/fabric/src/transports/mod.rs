@@ -82,7 +82,7 @@ pub trait CongestionControl {
     /// Packets are spaced by [`pacing_rate`](Self::pacing_rate).
     const PACED: bool = false;
     /// Few runs have it: what it does on an ACK is kept out of the way of the
-    /// others, where it would cost instructions (docs/performance.md).
+    /// others, where it would cost instructions (docs/evidence/performance.md).
     const RARE: bool = false;
     /// An ACK has arrived.
     fn on_ack(&mut self, ack: &AckEvent);

@@ -1,8 +1,8 @@
 """Tables of ``docs/`` from reports, so that nobody types a number.
 
-``python -m fctlab.studies.framework.docs docs/studies.md results/ads-quick`` writes the table of
-each report between the lines ``<!-- begin NAME -->`` and ``<!-- end NAME -->`` of a text, NAME
-being the study's: the command that made it, what it cost, every claim, and its first table and
+``python -m fctlab.studies.framework.docs docs/evidence/studies.md results/ads-quick`` writes the
+table of each report between the lines ``<!-- begin NAME -->`` and ``<!-- end NAME -->`` of a text,
+NAME being the study's: the command that made it, what it cost, every claim, and its first table and
 advice where it has them.
 """
 

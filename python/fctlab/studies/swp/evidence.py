@@ -3,8 +3,8 @@
 ``python -m fctlab.studies.swp.evidence docs/evidence/swp-capacity.jsonl --cpu-hours 1`` finds the
 least capacities of scenarios that the file has no line of, three classes before five, in order of
 their numbers, each to the ACK and one way, and goes on there when it is started again.
-``... --docs docs/studies.md`` writes what all scenarios up to the first that is missing say:
-claims swp-9 to swp-13 by the study's own rules, at both ends of flows.
+``... --docs docs/evidence/studies.md`` writes what all scenarios up to the first that is missing
+say: claims swp-9 to swp-13 by the study's own rules, at both ends of flows.
 """
 
 from __future__ import annotations

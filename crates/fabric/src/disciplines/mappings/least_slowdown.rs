@@ -24,7 +24,7 @@
 //!
 //! B = 27 and e = 1.4 are for TCP in ADS's default setting. They put the best
 //! threshold where it was measured; how far the model is off elsewhere is in
-//! docs/decisions/0004-least-slowdown.md, and in a test below.
+//! docs/explanation/decisions/0004-least-slowdown.md, and in a test below.
 
 use fctlab_core::SpecError;
 use serde::{Deserialize, Serialize};
@@ -303,7 +303,7 @@ mod tests {
         let model = Model::new(&spec, &seen);
         let cuts = [14, 40, 134, 267, 734, 1183];
         let found = cuts.map(|cut| predicted(&model, cut));
-        // Measured: docs/decisions/0004-least-slowdown.md. Low thresholds come out
+        // Measured: docs/explanation/decisions/0004-least-slowdown.md. Low thresholds come out
         // within 20%, the best one is the best, and high ones look too bad.
         let measured = [2.13, 1.90, 1.68, 1.57, 1.76, 3.35];
         let off: Vec<f64> = found
