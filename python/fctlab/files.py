@@ -41,7 +41,8 @@ SCENARIO = _kind("a scenario", "topology traffic scheme schemes", "run", "compar
 SPECIFICATION = _kind("a specification of SLOs", "network classes", "predict", "plan", "provision")
 SWEEP = _kind("a sweep", "scenario specification seeds", "sweep")
 INSTANCE = _kind("an instance of the big switch", "ingress_ports egress_ports", "bigswitch run")
-KINDS = (SCENARIO, SPECIFICATION, SWEEP, INSTANCE)
+SITE = _kind("a site", "roles host taken marking", "export")
+KINDS = (SCENARIO, SPECIFICATION, SWEEP, INSTANCE, SITE)
 
 
 def read_tables(file: str | PathLike[str], kind: Kind) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import fctlab
 from fctlab.cli import (
     bench,
     catalog,
+    export,
     fit,
     plot,
     report,
@@ -85,6 +86,7 @@ for group in (
     trace,
     slo,
     fit,
+    export,
     tuning,
     study,
     theory,

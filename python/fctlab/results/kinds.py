@@ -44,6 +44,9 @@ SWEEP_FILE = "sweep.json"
 STORE = "store"
 STORE_FILE = "store.json"
 """Of a store of points, which format it has."""
+EXPORT_FILE = "export.json"
+"""Names the other files of an export."""
+EXPORT_WORDS = "export.txt"
 FITTED_SPEC = "specification.toml"
 FITTED = "by fctlab fit"
 """In the first line of `FITTED_SPEC`."""
@@ -159,7 +162,10 @@ PREDICTION = _answer("prediction", PREDICTION_FILE)
 PLAN = _answer("plan", PLAN_FILE)
 PROVISION = _answer("provision", PROVISION_FILE)
 FIT = Kind("fit", (FITTED_SPEC, "sizes-*.csv", "flows-*.csv"), _is_fit, index=FITTED_SPEC)
-KINDS = (RUN, COMPARISON, KEPT, STUDIES, WHAT_IF, PREDICTION, PLAN, PROVISION, FIT)
+EXPORT = Kind(
+    "export", ("*",), lambda directory: (directory / EXPORT_FILE).is_file(), index=EXPORT_FILE
+)
+KINDS = (RUN, COMPARISON, KEPT, STUDIES, WHAT_IF, PREDICTION, PLAN, PROVISION, FIT, EXPORT)
 """Results that the next one in their place replaces."""
 SWEEP = Kind("sweep", (), lambda directory: (directory / SWEEP_FILE).is_file())
 POINTS = Kind("store of points", (), _is_store)

@@ -1,0 +1,115 @@
+"""A SITE.toml to begin with: safe defaults, each with what it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fctlab.errors import SpecError
+from fctlab.export import results
+from fctlab.export.site import check_name
+from fctlab.export.targets import named
+from fctlab.export.types import Advice, Taken
+
+CODES = (10, 18, 26, 34, 12, 20, 28, 36, 14, 22, 30, 38, 2, 6, 1, 7)
+"""Assured forwarding (RFC 2597) first, then code points that no standard uses."""
+RATE = "100Gbps"
+
+HEAD = """\
+# What `fctlab export {target}` cannot know from {source}.
+# Every value is a proposal; look at each line before you export.
+"""
+ROLES = """
+# One output per role: leaf, spine, ... Ports as the device names them.
+[roles.leaf]
+ports = [{port}]
+rate = "{rate}"
+"""
+HOST = """
+# Sending hosts, which are part of every export: packets wait there before any switch sees them.
+[host]
+ports = ["eth0"]
+rate = "{rate}"
+# ets (Linux 5.6 and later), prio (strict only), or htb where a kernel has neither:
+scheduler = "{scheduler}"
+nodrop = false # true: red lets packets pass that are not ECN-capable
+"""
+TAKEN = """
+# What lossless and control traffic uses; nothing of the plan goes there.
+[taken]
+queues = {queues}
+tcs = {tcs}
+dscps = {dscps}
+"""
+MARKING = """
+# Length of a queue at which packets are marked, for classes with ecn = true.
+{off}[marking]
+{off}threshold = "{threshold}"
+"""
+CLASS = """
+[classes.{name}]
+{queue}dscp = {dscp} # code points of its packets{known}
+priority = {priority} # sk_priority in sending hosts (SO_PRIORITY), 0 to 15
+ecn = false # true where all of its packets are ECN-capable; others are dropped at the threshold
+"""
+
+
+def text(target: str, result: Path) -> str:
+    """The file for a result.
+
+    Args:
+        target: a kind of device.
+        result: what was found, see `results`.
+
+    Raises:
+        SpecError: there is no such target, or the result cannot be read.
+    """
+    kind, advice = named(target), results.read(result)
+    for share in advice.shares:
+        check_name(f"a class of {advice.source}", share.name)
+    taken, rate = kind.limits.taken, advice.link or RATE
+    parts = [HEAD.format(target=target, source=advice.source.replace("\n", " "))]
+    if not kind.hosts:
+        parts.append(ROLES.format(port=f'"{kind.port}"', rate=rate))
+    scheduler = "ets" if any(share.weight for share in advice.shares) else "prio"
+    parts.append(HOST.format(rate=rate, scheduler=scheduler))
+    if not kind.hosts:
+        lists = {key: list(getattr(taken, key)) for key in ("queues", "tcs", "dscps")}
+        parts.append(TAKEN.format(**lists))
+    threshold = f"{advice.mark_bytes}B" if advice.mark_bytes else "300KB"
+    parts.append(MARKING.format(off="" if advice.mark_bytes else "# ", threshold=threshold))
+    parts += _classes(advice, taken, kind.limits.queues, kind.hosts)
+    return "".join(parts)
+
+
+def _classes(advice: Advice, taken: Taken, queues: int, hosts: bool) -> list[str]:
+    free = [number for number in range(queues) if number not in taken.queues]
+    if free and 0 in free and len(free) > len(advice.shares):
+        free.remove(0)  # where packets of nobody go
+    strict = advice.cuts is not None
+    # Strict queues are served by number, the highest first.
+    numbers = sorted(free[: len(advice.shares)], reverse=strict)
+    known = {code for share in advice.shares for code in share.dscps}
+    codes = iter([c for c in CODES if c not in known and c not in taken.dscps])
+    parts = []
+    for place, share in enumerate(advice.shares):
+        queue = ""
+        if not hosts:
+            number = numbers[place] if place < len(numbers) else None
+            queue = f"queue = {number} # and traffic class, unless tc says another\n"
+            if number is None:
+                queue = (
+                    "# queue = # none is left: free one in [taken], or plan with fewer classes\n"
+                )
+        dscp = list(share.dscps) or [code for code in [next(codes, None)] if code is not None]
+        if not dscp:
+            raise SpecError(advice.source, f"has {len(advice.shares)} classes, more than fit")
+        parts.append(
+            CLASS.format(
+                name=share.name,
+                queue=queue,
+                dscp=dscp,
+                known=", as the plan has them" if share.dscps else "; the plan has none",
+                priority=place + 1,
+            )
+        )
+    return parts

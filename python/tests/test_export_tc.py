@@ -1,0 +1,233 @@
+"""Batch files for Linux hosts, read back by the kernel in a network namespace of its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fctlab.errors import SpecError
+from fctlab.export.targets import TARGETS
+from fctlab.export.targets.tc import TINY
+from fctlab.export.types import MTU_BYTES, Form
+from tests import exports
+
+TC = TARGETS["tc"]
+LINK = "ip link add eth0 type veth peer name eth9"
+"""Down: nothing is sent, and the kernel need not wait for who might."""
+
+
+def namespace(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """What a script does where there are no devices but one."""
+    file = folder / "script.sh"
+    file.write_text(f"set -e\ncd {folder}\n{LINK}\n{script}")
+    command = ["unshare", "--user", "--map-root-user", "--net", "sh", str(file)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+@cache
+def lacks(folder: Path) -> dict[str, str]:
+    """By feature, why the kernel cannot be asked; empty for those that it has."""
+    probes = {
+        "namespace": "true",
+        "htb": "tc qdisc add dev eth0 root handle 1: htb default 1",
+        "ets": "tc qdisc add dev eth0 root handle 1: ets bands 2",
+        "prio": "tc qdisc add dev eth0 root handle 1: prio bands 2",
+        "red": "tc qdisc add dev eth0 root handle 1: red limit 400000 min 30000 max 30001 "
+        "avpkt 1000 burst 31 probability 1 bandwidth 1gbit ecn",
+        "basic": "tc qdisc add dev eth0 root handle 1: htb default 1; tc filter add dev eth0 "
+        "parent 1: protocol all prio 12 basic match 'meta(priority eq 3)' flowid 1:1",
+    }
+    if not all(map(shutil.which, ("unshare", "ip", "tc"))):
+        return dict.fromkeys(probes, "unshare, ip and tc are not all here")
+    said = {}
+    for name, probe in probes.items():
+        ran = namespace(probe, folder)
+        said[name] = "" if ran.returncode == 0 else f"this kernel: {ran.stderr.strip()[:200]}"
+    return said
+
+
+@pytest.fixture(scope="module")
+def missing(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return lacks(tmp_path_factory.mktemp("probe"))
+
+
+def host(scheduler: str, ports: tuple[str, ...] = ("eth0",)) -> dict[str, Any]:
+    return {"ports": list(ports), "rate": "25Gbps", "scheduler": scheduler, "nodrop": True}
+
+
+def shown(forms: list[Form], folder: Path, *, drop: str = "") -> list[dict[str, Any]]:
+    """What the kernel says of each form: its disciplines, classes and filters."""
+    script = []
+    for number, form in enumerate(forms):
+        text = TC.fresh(form, TC.wanted(form, None, False))
+        kept = [line for line in text.splitlines() if not drop or f" {drop} " not in line]
+        (folder / f"{number}.tc").write_text("\n".join(kept) + "\n")
+        script += [
+            f"tc -batch {number}.tc",
+            f"tc -j qdisc show dev eth0 > {number}.qdisc",
+            f"tc -d class show dev eth0 > {number}.class",  # of htb, tc has no JSON
+            f"tc -j filter show dev eth0 > {number}.filter",
+            "tc qdisc del dev eth0 root",
+        ]
+    ran = namespace("\n".join(script), folder)
+    assert ran.returncode == 0, ran.stderr
+    found: list[dict[str, Any]] = []
+    for number in range(len(forms)):
+        qdiscs, filters = (
+            json.loads((folder / f"{number}.{what}").read_text() or "[]")
+            for what in ("qdisc", "filter")
+        )
+        lines = (folder / f"{number}.class").read_text().splitlines()
+        classes = {line.split()[2]: line.split()[3:] for line in lines}
+        found.append({"qdisc": qdiscs, "filter": filters, "class": classes})
+    return found
+
+
+def after(words: list[str], name: str) -> str:
+    return words[words.index(name) + 1]
+
+
+def codes(found: dict[str, Any]) -> dict[str, set[int]]:
+    """By class, the code points that filters lead to it; those of IPv4 and IPv6 are the same."""
+    seen: dict[str, dict[str, set[int]]] = {"ip": {}, "ipv6": {}}
+    for each in found["filter"]:
+        options = each.get("options", {})
+        if each["kind"] == "u32" and "flowid" in options:
+            value, mask = (int(options["match"][key], 16) for key in ("value", "mask"))
+            shift = (mask & -mask).bit_length() - 1
+            assert mask >> shift == 0x3F
+            seen[each["protocol"]].setdefault(options["flowid"], set()).add(value >> shift)
+    assert seen["ip"] == seen["ipv6"]
+    return seen["ip"]
+
+
+def expected_codes(form: Form) -> dict[str, set[int]]:
+    return {f"1:{band + 1:x}": set(each.dscps) for band, each in enumerate(form.queues)}
+
+
+def test_htb_is_what_the_kernel_has(missing: dict[str, str], tmp_path: Path) -> None:
+    if missing["htb"]:
+        pytest.skip(missing["htb"])
+    forms = [exports.forms(TC, seed, host=host("htb"), most=8)[1] for seed in range(exports.PLANS)]
+    forms = [_unmarked(form) for form in forms]
+    for form, found in zip(forms, shown(forms, tmp_path, drop="basic"), strict=True):
+        for band, each in enumerate(form.queues):
+            leaf = found["class"][f"1:{band + 1:x}"]
+            level = band if each.weight is None else len(form.strict)
+            assert after(leaf, "prio") == str(level)
+            assert after(leaf, "rate") == "8Kbit", TINY
+            assert after(leaf, "ceil") == "25Gbit"
+            assert after(leaf, "quantum") == str((each.weight or 1) * MTU_BYTES)
+        assert len(found["class"]) == len(form.queues) + 1
+        assert codes(found) == expected_codes(form)
+
+
+@pytest.mark.parametrize("scheduler", ["ets", "prio"])
+def test_bands_are_what_the_kernel_has(
+    missing: dict[str, str], tmp_path: Path, scheduler: str
+) -> None:
+    if missing[scheduler]:
+        pytest.skip(missing[scheduler])
+    strict = True if scheduler == "prio" else None
+    drawn = [
+        exports.forms(TC, seed, host=host(scheduler), strict=strict)
+        for seed in range(exports.PLANS)
+    ]
+    forms = [_unmarked(form) for _, form in drawn if len(form.queues) > 1]
+    for form, found in zip(forms, shown(forms, tmp_path), strict=True):
+        root = next(each for each in found["qdisc"] if each.get("root"))
+        options = root["options"]
+        assert (root["kind"], options["bands"]) == (scheduler, len(form.queues))
+        if scheduler == "ets":
+            assert options.get("strict", 0) == len(form.strict)
+            quanta = [weight * MTU_BYTES for _, weight in form.weighted]
+            assert options.get("quanta", []) == quanta
+        for band, each in enumerate(form.queues):
+            assert options["priomap"][each.priority] == band
+        assert codes(found) == expected_codes(form)
+
+
+def test_red_is_what_the_kernel_has(missing: dict[str, str], tmp_path: Path) -> None:
+    if missing["red"] or missing["htb"]:
+        pytest.skip(missing["red"] or missing["htb"])
+    forms = [exports.forms(TC, seed, host=host("htb"), most=8)[1] for seed in range(exports.PLANS)]
+    for form, found in zip(forms, shown(forms, tmp_path, drop="basic"), strict=True):
+        reds = {each["parent"]: each for each in found["qdisc"] if each["kind"] == "red"}
+        for band, each in enumerate(form.queues):
+            red = reds.get(f"1:{band + 1:x}")
+            assert (red is not None) == (each.mark_bytes is not None)
+            if red is not None:
+                assert red["options"]["min"] == each.mark_bytes
+                assert red["options"]["ecn"] and red["options"]["nodrop"]
+
+
+def test_filters_by_sk_priority(missing: dict[str, str], tmp_path: Path) -> None:
+    if missing["basic"]:
+        pytest.skip(missing["basic"])
+    form = _unmarked(exports.forms(TC, 1, host=host("htb"), most=8)[1])
+    found = shown([form], tmp_path)[0]
+    assert sum(each["kind"] == "basic" and "options" in each for each in found["filter"]) >= len(
+        form.queues
+    )
+
+
+def _unmarked(form: Form) -> Form:
+    from dataclasses import replace
+
+    return replace(form, queues=tuple(replace(each, mark_bytes=None) for each in form.queues))
+
+
+@pytest.mark.parametrize("scheduler", ["ets", "prio", "htb"])
+def test_changes_lead_there_and_back(scheduler: str) -> None:
+    for seed in range(exports.PLANS):
+        strict = True if scheduler == "prio" else None
+        most = 8 if scheduler == "htb" else 15
+        one, other = (
+            exports.forms(TC, seed + shift, host=host(scheduler, ports), strict=strict, most=most)[
+                1
+            ]
+            for shift, ports in ((0, ("eth0", "eth1")), (10_000, ("eth1", "eth2")))
+        )
+        if scheduler == "prio" and min(len(one.queues), len(other.queues)) < 2:
+            continue
+        before = TC.wanted(one, None, False)
+        assert TC.parse(TC.render(before)) == before
+        after = TC.wanted(other, before, False)
+        assert TC.apply(before, TC.change(before, after)) == after
+        assert TC.apply(after, TC.change(after, before)) == before
+        assert TC.change(after, after) == ""
+
+
+def test_new_weights_change_and_do_not_replace() -> None:
+    form = _unmarked(exports.forms(TC, 7, host=host("ets"), strict=False)[1])
+    from dataclasses import replace
+
+    other = replace(form, queues=tuple(replace(each, weight=100) for each in form.queues))
+    change = TC.change(TC.wanted(form, None, False), TC.wanted(other, None, False))
+    assert (
+        change.startswith("qdisc change dev eth0 root handle 1: ets ") and change.count("\n") == 1
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("link set eth0 down", "line 1: .* is no line such as"),
+        (
+            "qdisc add dev eth0 root handle 1: prio\nqdisc add dev eth0 root handle 1: prio",
+            "line 2: .* already",
+        ),
+        ("qdisc del dev eth0 root", "no root that could be deleted"),
+        ("qdisc add dev 'eth0", "line 1"),
+        ("class add dev eth0 parent 1: classid 1:1 htb rate 1mbit", "no root yet"),
+    ],
+)
+def test_a_batch_file_that_is_none_is_refused(text: str, wrong: str) -> None:
+    with pytest.raises(SpecError, match=wrong):
+        TC.parse(text)
