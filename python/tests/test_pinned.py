@@ -68,6 +68,7 @@ CASES: dict[str, tuple[str | Path, ...]] = {
         *("calibrate", SCENARIOS / "slo-calibrate.toml"),
         *("--scheme", "dctcp-rate", "--loads", "0.3", "--flows", "1000"),
     ),
+    "export": ("export", "sonic", "thresholds.json", "--site", "site.toml"),
     "mapping": ("mapping", "seen", "--queues", "4"),
     "thresholds": ("thresholds", "pias", "--workload", "cache", "--load", "0.7"),
     "study": ("study", "bigswitch", "--only", "ascc-t1,ascc-f1", "--out", "study"),
@@ -80,6 +81,23 @@ CASES: dict[str, tuple[str | Path, ...]] = {
     "bigswitch-worst-case": ("bigswitch", "worst-case", "las", "--steps", "500"),
     "bigswitch-policies": ("bigswitch", "policies"),
 }
+
+
+SITE = """\
+[roles.leaf]
+ports = ["Ethernet0"]
+rate = "100Gbps"
+[host]
+ports = ["eth0"]
+rate = "100Gbps"
+[taken]
+queues = [3, 4]
+tcs = [3, 4]
+dscps = [46, 48]
+""" + "".join(
+    f"[classes.band-{i}]\nqueue = {queue}\ndscp = [{8 + 2 * i}]\n"
+    for i, queue in enumerate((7, 5, 2, 1))
+)
 
 
 def flow_log() -> str:
@@ -116,6 +134,8 @@ def place(tmp_path: Path, seen: Path) -> Path:
     """Where commands run, with what they read that is not shipped."""
     (tmp_path / "log.csv").write_text(flow_log())
     (tmp_path / "theirs.csv").write_text(their_flows())
+    (tmp_path / "thresholds.json").write_text((PINNED / "thresholds.json").read_text())
+    (tmp_path / "site.toml").write_text(SITE)
     (tmp_path / "sweep.toml").write_text(
         f'scenario = "{SCENARIOS / "websearch-leafspine.toml"}"\n'
         'schemes = ["dctcp", "pfabric"]\nloads = [0.4, 0.6]\nseeds = 2\n'

@@ -22,12 +22,19 @@ class Limits:
         tcs: traffic classes.
         taken: what is taken where a site does not say.
         kept: code points that are never moved, whatever a site says.
+        common: traffic class and queue of code points that nobody has named.
     """
 
     queues: int
     tcs: int
     taken: Taken
     kept: tuple[int, ...] = ()
+    common: int = 0
+
+    def sharing(self, form: Form) -> list[str]:
+        """Who shares a queue with packets of no class, in a sentence; nothing if nobody does."""
+        shared = [each.name for each in form.queues if self.common in (each.queue, each.tc)]
+        return [f"Packets of no class share a queue with {name}." for name in shared]
 
 
 def of(advice: Advice, site: sites.Site, limits: Limits) -> list[Form]:

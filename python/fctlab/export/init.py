@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from fctlab.errors import SpecError
 from fctlab.export import results
 from fctlab.export.site import check_name
 from fctlab.export.targets import named
-from fctlab.export.types import Advice, Taken
+from fctlab.export.targets.base import Target
+from fctlab.export.types import Advice
 
 CODES = (10, 18, 26, 34, 12, 20, 28, 36, 14, 22, 30, 38, 2, 6, 1, 7)
 """Assured forwarding (RFC 2597) first, then code points that no standard uses."""
@@ -77,14 +79,16 @@ def text(target: str, result: Path) -> str:
         parts.append(TAKEN.format(**lists))
     threshold = f"{advice.mark_bytes}B" if advice.mark_bytes else "300KB"
     parts.append(MARKING.format(off="" if advice.mark_bytes else "# ", threshold=threshold))
-    parts += _classes(advice, taken, kind.limits.queues, kind.hosts)
+    parts += _classes(advice, kind)
     return "".join(parts)
 
 
-def _classes(advice: Advice, taken: Taken, queues: int, hosts: bool) -> list[str]:
-    free = [number for number in range(queues) if number not in taken.queues]
-    if free and 0 in free and len(free) > len(advice.shares):
-        free.remove(0)  # where packets of nobody go
+def _classes(advice: Advice, kind: Target[Any]) -> list[str]:
+    limits, hosts = kind.limits, kind.hosts
+    taken, common = limits.taken, limits.common
+    free = [number for number in range(limits.queues) if number not in (*taken.queues, common)]
+    if common not in taken.queues:
+        free.append(common)
     strict = advice.cuts is not None
     # Strict queues are served by number, the highest first.
     numbers = sorted(free[: len(advice.shares)], reverse=strict)

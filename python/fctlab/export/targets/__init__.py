@@ -6,9 +6,10 @@ from typing import Any
 
 from fctlab.errors import SpecError
 from fctlab.export.targets.base import Target
+from fctlab.export.targets.sonic import Sonic
 from fctlab.export.targets.tc import Tc
 
-TARGETS: dict[str, Target[Any]] = {each.name: each for each in (Tc(),)}
+TARGETS: dict[str, Target[Any]] = {each.name: each for each in (Sonic(), Tc())}
 HOST = TARGETS["tc"]
 """What sending hosts are told in, whatever the switches are."""
 

@@ -102,7 +102,7 @@ class Tc(Target[State]):
         back = " ; ".join(_remove(port) for port in form.ports)
         return [
             f"sudo tc -batch {change or file}",
-            "tc stops at the first line that the kernel refuses. If that is the first one, somebody "
+            "tc stops at the first line that the kernel refuses. If that is the first, somebody "
             f"has set a root and nothing was changed; after a later one go back: {back}",
             "Where the network card schedules by itself (dcb ets show dev DEVICE prints "
             f"something): sudo dcb -batch {_sibling(file, 'dcb')}",
