@@ -3,7 +3,8 @@
 #   make demo   build, then the main job: DCTCP against pFabric on a 144-host leaf-spine
 #   make test   every test
 #   make bench  the reference benchmarks on this machine
-#   make docs   API documentation      make wheel  a wheel in dist/      make clean
+#   make docs   the documentation, in target/site
+#   make wheel  a wheel in dist/      make rustdoc, make clean
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python3.10; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && echo $$p && break; done)
@@ -20,20 +21,20 @@ export RUSTUP_TOOLCHAIN := stable
 endif
 endif
 
-.PHONY: demo test bench docs wheel clean tools
+.PHONY: demo test bench docs rustdoc wheel clean tools
 
 demo: $(INSTALLED)
 	$(BIN)/fctlab compare scenarios/websearch-leafspine.toml --schemes dctcp,pfabric --out results/demo
 
 test: $(INSTALLED) tools
-	$(BIN)/ruff check python
-	$(BIN)/ruff format --check python
+	$(BIN)/ruff check python docs/conf.py docs/ext
+	$(BIN)/ruff format --check python docs/conf.py docs/ext
 	$(BIN)/mypy
 	$(BIN)/stubtest fctlab._native
 	$(BIN)/lint-imports --no-cache > /dev/null || $(BIN)/lint-imports --no-cache
 	cargo fmt --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	$(MAKE) --no-print-directory docs
+	$(MAKE) --no-print-directory docs rustdoc
 	cargo test --release --workspace
 	$(BIN)/pytest --numprocesses auto --dist loadgroup
 
@@ -41,7 +42,12 @@ bench: $(INSTALLED) tools
 	$(BIN)/fctlab bench packet
 	$(BIN)/fctlab bench model
 
-docs:
+# From nothing each time: pages hold what the code knows, whose changes Sphinx does not see.
+docs: $(INSTALLED)
+	$(BIN)/python -m sphinx --fail-on-warning --fresh-env --nitpicky --quiet docs target/site
+	@echo "the documentation is in target/site/index.html"
+
+rustdoc:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 wheel: $(VENV)/pyvenv.cfg

@@ -112,7 +112,7 @@ class Scenario:
         """Fill in every default, read every file that it names, and make every check there is.
 
         Returns:
-            The resolved scenario: running it again gives the same bytes, and nothing but the
+            The resolved scenario; running it again gives the same bytes, and nothing but the
             file system can fail.
 
         Raises:

@@ -12,6 +12,7 @@ from fctlab import studies
 from fctlab.cli.terminal import AsJson, show, show_json
 from fctlab.errors import SpecError
 from fctlab.slo import planning
+from fctlab.sweep.schema import SCHEMA as SWEEP
 from fctlab.theory import bigswitch
 
 PANEL = "Look up"
@@ -46,13 +47,14 @@ def list_parts(
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "scenario": fctlab.schema,
     "specification": planning.schema,
+    "sweep": lambda: SWEEP,
 }
 
 
 def schema(
     kind: Annotated[str, typer.Argument(help=f"Of what: {', '.join(SCHEMAS)}.")] = "scenario",
 ) -> None:
-    """Print the JSON Schema of a scenario, or of a specification of SLOs."""
+    """Print the JSON Schema of a scenario, a specification of SLOs, or a sweep."""
     if kind not in SCHEMAS:
         raise SpecError("kind", f"{kind!r} has no schema; known: {', '.join(SCHEMAS)}")
     show_json(SCHEMAS[kind]())

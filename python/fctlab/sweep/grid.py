@@ -35,20 +35,15 @@ import numpy as np
 from fctlab import files
 from fctlab.errors import SpecError
 from fctlab.sweep.looks import Decided, Narrow, Rule
+from fctlab.sweep.schema import MOST_SEEDS, MOST_STEPS, SCHEMA, UNTIL
 
 Kind: TypeAlias = Literal["scenario", "specification"]
 Settings: TypeAlias = tuple[tuple[str, Any], ...]
 """``(path, value)`` in the order of the axes."""
 
-KEYS = (
-    *("name", "scenario", "specification", "ask", "set"),
-    *("schemes", "loads", "workloads", "axes", "linked"),
-    *("seeds", "until", "max_seeds", "max_cpu_hours", "keep"),
-)
+KEYS = tuple(SCHEMA["properties"])
 SHORT = {"loads": "traffic.load", "workloads": "traffic.workload"}
 RANGE = {"from", "to", "steps"}
-MOST_STEPS = 10_000
-MOST_SEEDS = 10_000
 
 
 @dataclass(frozen=True)
@@ -279,7 +274,7 @@ def _until(value: object, schemes: Sequence[str | None], kind: Kind) -> Until:
         value = {"decided": True}
     if not isinstance(value, Mapping):
         raise SpecError("until", f'{value!r} is neither "decided" nor a table')
-    known = ("metric", "against", "ci", "decided", "margin", "alpha")
+    known = UNTIL["properties"]
     for key in value:
         if key not in known:
             raise SpecError(f"until.{key}", f"is not a key; known: {', '.join(known)}")
