@@ -49,6 +49,18 @@ fn bottleneck(fabric: &Fabric) -> Result<&network::Link, SpecError> {
     Ok(link)
 }
 
+/// The bottleneck as the model sees it.
+///
+/// # Errors
+/// There is none, or other links are slower or faster.
+pub(crate) fn link(fabric: &Fabric, settings: &Settings) -> Result<Link, SpecError> {
+    let rate = bottleneck(fabric)?.rate;
+    Ok(Link {
+        rate,
+        rtt: fabric.base_rtt - rate.transmission_time(settings.format.full()) * 2,
+    })
+}
+
 /// What is written at `engine.cc`, taken out: the default that it changes is that of the scheme.
 pub(crate) fn take_cc(engine: &mut Value) -> Option<Value> {
     let table = engine.as_object_mut()?;
@@ -381,16 +393,12 @@ fn setup(
     discipline: Discipline,
     classes: usize,
 ) -> Result<Setup, SpecError> {
-    let rate = bottleneck(fabric)?.rate;
     let classes = match &discipline.sharing {
         Sharing::Weights(weights) => weights.len(),
         Sharing::One | Sharing::Priority => classes,
     };
     Ok(Setup {
-        link: Link {
-            rate,
-            rtt: fabric.base_rtt - rate.transmission_time(settings.format.full()) * 2,
-        },
+        link: link(fabric, settings)?,
         control: spec.cc.clone().unwrap_or_else(|| unreachable!("resolved")),
         discipline,
         classes,

@@ -4,7 +4,7 @@
 //! payload, headers, telemetry, and the ACKs of what goes the other way. Equal paths share
 //! evenly, as ECMP and spraying do on average; retransmissions are not foreseen. A tier is the
 //! links between two layers in one direction (`leaf -> spine`), and its load that of its busiest
-//! link. Of classes that are active at different times those that load a link most count
+//! link. On the functional model's bottleneck, what `cc.u_target` leaves unused counts too. Of classes that are active at different times those that load a link most count
 //! together; of a link with a `[[capacity]]` its mean rate while flows start does.
 //!
 //! From a load of 1 on queues grow for as long as flows arrive, so that completion times say how
@@ -16,8 +16,9 @@ use fctlab_core::{Bytes, PacketFormat, SpecError, Time};
 use fctlab_workload::{Demand, Matrix, Traffic};
 use serde::Serialize;
 
+use crate::model;
 use crate::network::Fabric;
-use crate::scenario::{EngineSpec, Scenario};
+use crate::scenario::{EngineSpec, Model, Scenario};
 use crate::settings::Settings;
 
 /// Above this load a number depends on how long the run is.
@@ -40,6 +41,14 @@ pub struct Tier {
     pub telemetry: f64,
     /// ACKs of data that goes the other way.
     pub acks: f64,
+    /// What congestion control leaves unused beside all this: of the functional model's bottleneck.
+    #[serde(skip_serializing_if = "is_none")]
+    pub unused: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn is_none(share: &f64) -> bool {
+    *share == 0.0
 }
 
 /// Bytes per second of each kind on one link.
@@ -72,7 +81,32 @@ pub(crate) fn tiers(
     });
     let worst = |tiers: &Vec<Tier>| tiers.iter().map(|t| t.load).fold(0.0, f64::max);
     let most = together.max_by(|a, b| worst(a).total_cmp(&worst(b)));
-    most.unwrap_or_default()
+    let mut most = most.unwrap_or_default();
+    if let Some(busiest) = busiest(&most).map(|tier| tier.tier.clone()) {
+        for tier in most.iter_mut().filter(|tier| tier.tier == busiest) {
+            tier.unused = unused(scenario, fabric, settings, traffic, tier.load);
+            tier.load += tier.unused;
+        }
+    }
+    most
+}
+
+/// What the model's congestion control leaves unused of a link under a load of `wire`.
+fn unused(
+    scenario: &Scenario,
+    fabric: &Fabric,
+    settings: &Settings,
+    traffic: &Traffic,
+    wire: f64,
+) -> f64 {
+    let EngineSpec::Model(Model { cc: Some(cc) }) = &scenario.engine else {
+        return 0.0;
+    };
+    let (Ok(link), Ok(Some(sizes))) = (model::link(fabric, settings), traffic.sizes()) else {
+        return 0.0;
+    };
+    let first = sizes.work_up_to(cc.first_round_trip(&link)) / sizes.mean();
+    cc.used(wire, wire * first) - wire
 }
 
 /// What one class puts on each link.
@@ -163,6 +197,7 @@ fn by_tier(fabric: &Fabric, links: &[Parts], span: Time) -> Vec<Tier> {
             headers,
             telemetry,
             acks,
+            unused: 0.0,
         };
         match tiers.iter_mut().find(|known| known.tier == tier.tier) {
             Some(known) if known.load >= tier.load => {}
@@ -246,15 +281,20 @@ fn told(tier: &Tier) -> String {
         headers,
         telemetry,
         acks,
+        unused,
         ..
     } = tier;
     let telemetry = match telemetry {
         0.0 => String::new(),
         share => format!(", telemetry {share:.3}"),
     };
+    let unused = match unused {
+        0.0 => String::new(),
+        share => format!(", {share:.3} that cc.u_target leaves unused"),
+    };
     format!(
         "links {} {:.3} of their rate ({}: payload {data:.3}, headers {headers:.3}{telemetry}, \
-         ACKs {acks:.3})",
+         ACKs {acks:.3}{unused})",
         tier.tier, tier.load, tier.link
     )
 }
@@ -367,6 +407,33 @@ mod tests {
         assert!((load(&found, "edge -> aggregation") - all).abs() < 1e-12);
         assert!((load(&found, "aggregation -> core") - all * 12.0 / 14.0).abs() < 1e-12);
         assert!((load(&found, "core -> aggregation") - all * 12.0 / 14.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_model_counts_what_its_target_leaves_unused() {
+        let of = |cc: Value, load: f64| {
+            let star =
+                json!({"kind": "star", "senders": 4, "host_rate": "100Gbps", "base_rtt": "10us"});
+            let offered = json!({"workload": "websearch_bytes", "load": load, "flows": 100});
+            of(
+                star,
+                offered,
+                "dctcp-rate",
+                json!({"engine": {"kind": "model", "cc": cc}}),
+            )
+        };
+        let rate = |u: f64| json!({"preset": "swp-d", "beta": 1.0, "u_target": u});
+        let load = |cc: Value| busiest(&of(cc, 0.6).unwrap()).unwrap().load;
+        // With beta 1 controlled flows aim at U less all that is uncontrolled.
+        assert!((load(rate(0.8)) / load(rate(1.0)) - 1.25).abs() < 1e-12);
+        // With beta 0 what is uncontrolled may fill what U leaves.
+        let some = load(json!({"preset": "swp-d", "beta": 0.0, "u_target": 0.8}));
+        assert!(load(rate(1.0)) < some && some < load(rate(0.8)), "{some}");
+        let refused = of(rate(0.5), 0.6).unwrap_err();
+        assert!(
+            refused.contains("that cc.u_target leaves unused"),
+            "{refused}"
+        );
     }
 
     #[test]

@@ -222,6 +222,21 @@ impl Control {
         self.shared.thresh.bytes(&scale) as f64
     }
 
+    /// The load that counts, where `wire` is that of bytes on the wire and `uncontrolled` of it is
+    /// sent in flows' first round trips, all as shares of the link: overload from 1 on. Under the
+    /// paper's law controlled flows aim at U less beta times the uncontrolled (swp, equation 2).
+    pub fn used(&self, wire: f64, uncontrolled: f64) -> f64 {
+        match &self.law {
+            Law::Rate(law) => ((wire - (1.0 - law.beta) * uncontrolled) / law.u_target).max(wire),
+            _ => wire,
+        }
+    }
+
+    /// Bytes of a flow's first round trip on a `link`.
+    pub fn first_round_trip(&self, link: &Link) -> f64 {
+        self.initial_rate_on(link.bytes_per_s()) * link.rtt.as_secs_f64()
+    }
+
     /// r_init in bytes per second on a link of `capacity` bytes per second.
     pub fn initial_rate_on(&self, capacity: f64) -> f64 {
         match self.shared.r_init {

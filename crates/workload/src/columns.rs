@@ -65,8 +65,14 @@ impl Written {
         if self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
             return Ok(None);
         }
-        let text = || array_value_to_string(&self.column, row).unwrap_or_default();
-        value.map(Some).ok_or_else(|| wrong(self.name, &text()))
+        value
+            .map(Some)
+            .ok_or_else(|| wrong(self.name, &self.text(row)))
+    }
+
+    /// What is written in `row`.
+    fn text(&self, row: usize) -> String {
+        array_value_to_string(&self.column, row).unwrap_or_default()
     }
 }
 
@@ -100,9 +106,27 @@ impl Seconds {
     /// # Errors
     /// A value that is none.
     pub fn get(&self, row: usize) -> Result<Option<Duration>, String> {
-        let seconds = valid(&self.1, row, || self.1.value(row)).filter(|s| *s >= 0.0);
-        let time = seconds.and_then(Duration::from_secs_f64);
+        let time = self.seconds(row).and_then(Duration::from_secs_f64);
         self.0.get(row, time, not_seconds)
+    }
+
+    fn seconds(&self, row: usize) -> Option<f64> {
+        valid(&self.1, row, || self.1.value(row)).filter(|s| *s >= 0.0)
+    }
+
+    /// The picoseconds of a row that must have some, however many they are.
+    ///
+    /// # Errors
+    /// A value that is none, or none at all.
+    pub(crate) fn picoseconds(&self, row: usize) -> Result<u128, String> {
+        let seconds = self.0.get(row, self.seconds(row), not_seconds)?;
+        let seconds = seconds.ok_or_else(|| not_seconds(self.0.name, "null"))?;
+        Ok((seconds * 1e12).round() as u128)
+    }
+
+    /// What is written in a row.
+    pub(crate) fn text(&self, row: usize) -> String {
+        self.0.text(row)
     }
 
     /// The same of a row that must have one.

@@ -102,15 +102,10 @@ impl Load {
         let uncontrolled: f64 = uncontrolled
             .map(|(c, l)| c.wire.uncontrolled * l.wire)
             .sum();
-        // Under the paper's law controlled flows aim at U less beta times the uncontrolled.
-        let used = match &spec.cc.law {
-            Law::Rate(law) => (wire - (1.0 - law.beta) * uncontrolled) / law.u_target,
-            _ => wire,
-        };
         Load {
             payload: each.iter().map(|c| c.payload).sum(),
             wire,
-            used: used.max(wire),
+            used: spec.cc.used(wire, uncontrolled),
             classes: each,
         }
     }

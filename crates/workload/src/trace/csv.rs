@@ -1,35 +1,38 @@
 //! Rows of a trace in CSV, decimals read exactly.
 
 use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use csv::StringRecord;
-use fctlab_core::Time;
+use flate2::read::MultiGzDecoder;
 
 use crate::columns::{not_seconds, not_whole};
 use crate::lines::line_of;
 
+use super::origin::Origin;
 use super::{COLUMNS, Columns, Row, no_class};
 
 /// A CSV file of flows.
 #[derive(Debug)]
 pub(super) struct Reader {
-    reader: csv::Reader<File>,
+    reader: csv::Reader<Text>,
     record: StringRecord,
     file: PathBuf,
     columns: Columns,
+    origin: Origin,
     /// Columns that the first line names.
     fields: usize,
 }
 
 impl Reader {
     pub(crate) fn open(file: &Path) -> Result<Self, String> {
-        let open = File::open(file).map_err(|e| format!("cannot be read: {e}"))?;
+        let text = Text::open(file).map_err(|e| format!("cannot be read: {e}"))?;
         let mut reader = csv::ReaderBuilder::new()
             .comment(Some(b'#'))
             .trim(csv::Trim::All)
             .flexible(true)
-            .from_reader(open);
+            .from_reader(text);
         let header = reader
             .headers()
             .map_err(|e| format!("cannot be read: {e}"))?;
@@ -47,6 +50,7 @@ impl Reader {
             record: StringRecord::new(),
             file: file.to_owned(),
             columns,
+            origin: Origin::default(),
         })
     }
 
@@ -56,7 +60,7 @@ impl Reader {
 
     /// The line that was read last.
     pub(crate) fn line(&self) -> u64 {
-        File::open(&self.file).map_or(0, |file| line_of(file, self.reader.position().byte()))
+        Text::open(&self.file).map_or(0, |text| line_of(text, self.reader.position().byte()))
     }
 
     pub(crate) fn read(&mut self, row: &mut Row) -> Result<bool, String> {
@@ -80,14 +84,13 @@ impl Reader {
         };
         let whole = |i: usize| {
             let text = field(i)?;
-            match scaled(text, 0) {
-                Some((n, true)) => Ok(n),
-                _ => Err(not_whole(COLUMNS[i], text)),
-            }
+            let exact = scaled(text, 0).filter(|(_, exact)| *exact);
+            let number = exact.and_then(|(number, _)| u64::try_from(number).ok());
+            number.ok_or_else(|| not_whole(COLUMNS[i], text))
         };
         let start = field(0)?;
         let (ps, _) = scaled(start, 12).ok_or_else(|| not_seconds(COLUMNS[0], start))?;
-        row.start = Time::from_ps(ps);
+        row.start = self.origin.time(ps, || start.to_owned())?;
         (row.src, row.dst, row.size) = (whole(1)?, whole(2)?, whole(3)?);
         if let Some((name, place)) = self.columns.class {
             let class = self.record.get(place).filter(|c| !c.is_empty());
@@ -98,10 +101,36 @@ impl Reader {
     }
 }
 
+/// What a file says, which is packed where its name ends in `.gz`.
+#[derive(Debug)]
+enum Text {
+    Plain(File),
+    Packed(MultiGzDecoder<File>),
+}
+
+impl Text {
+    fn open(file: &Path) -> io::Result<Self> {
+        let open = File::open(file)?;
+        Ok(match file.extension() {
+            Some(e) if e.eq_ignore_ascii_case("gz") => Text::Packed(MultiGzDecoder::new(open)),
+            _ => Text::Plain(open),
+        })
+    }
+}
+
+impl Read for Text {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Text::Plain(file) => file.read(into),
+            Text::Packed(file) => file.read(into),
+        }
+    }
+}
+
 /// A decimal number of at least 0, such as `0.25` or `2.5e-1`, times
 /// 10^`power`: to the nearest whole number (halves up), and whether that is exact.
 /// `None` when it is no such number or too large.
-fn scaled(text: &str, power: i32) -> Option<(u64, bool)> {
+fn scaled(text: &str, power: i32) -> Option<(u128, bool)> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
         None => (text, 0),
@@ -118,12 +147,12 @@ fn scaled(text: &str, power: i32) -> Option<(u64, bool)> {
     }
     // The number is its digits, the first `kept` of them before the point.
     let kept = i64::from(exponent) + i64::from(power) + whole.len() as i64;
-    let mut value = 0u64;
+    let mut value = 0u128;
     let mut place = 0;
     let (mut up, mut exact) = (false, true);
     for digit in digits() {
         if place < kept {
-            value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
+            value = value.checked_mul(10)?.checked_add(u128::from(digit))?;
         } else {
             up |= place == kept && digit >= 5;
             exact &= digit == 0;
@@ -134,7 +163,7 @@ fn scaled(text: &str, power: i32) -> Option<(u64, bool)> {
         value = value.checked_mul(10)?;
         place += 1;
     }
-    Some((value.checked_add(u64::from(up))?, exact))
+    Some((value.checked_add(u128::from(up))?, exact))
 }
 
 #[cfg(test)]
@@ -160,8 +189,8 @@ mod tests {
             ("1460.5", 0, Some((1461, false))),
             // Not a whole number of picoseconds as f64: 9007.199254740993 s.
             ("9007.199254740993", 12, Some((9_007_199_254_740_993, true))),
-            ("18446744.073709551615", 12, Some((u64::MAX, true))),
-            ("18446744.073709551616", 12, None),
+            ("18446744.073709551615", 12, Some((u64::MAX.into(), true))),
+            ("1e27", 12, None),
             ("0e999999999", 12, Some((0, true))),
             ("1e-999999999", 12, Some((0, false))),
             (".5", 1, Some((5, true))),
@@ -180,7 +209,7 @@ mod tests {
         #[test]
         fn whole_picoseconds_read_back(ps: u64) {
             let text = format!("{}.{:012}", ps / 1_000_000_000_000, ps % 1_000_000_000_000);
-            prop_assert_eq!(scaled(&text, 12), Some((ps, true)));
+            prop_assert_eq!(scaled(&text, 12), Some((ps.into(), true)));
         }
 
         #[test]

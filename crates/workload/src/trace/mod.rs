@@ -1,10 +1,10 @@
-//! Traces: flows replayed exactly from a CSV or Parquet file (`trace = "flows.csv"`), or from memory.
+//! Traces: flows replayed exactly from a CSV (plain or gzip) or Parquet file (`trace = "flows.csv"`), or from memory.
 //!
 //! Columns, in any order; others are ignored:
 //!
 //! | column | |
 //! |---|---|
-//! | `start_s` | start in seconds, not decreasing; to the nearest picosecond |
+//! | `start_s` | start in seconds, not decreasing; to the nearest picosecond; from 10^9 on since 1970, and the first is 0 |
 //! | `src`, `dst` | hosts, counted from 0, different |
 //! | `size_bytes` | payload bytes, at least 1 |
 //! | `traffic_class` or `class` | name of the traffic class; optional (the first of the two that exists) |
@@ -17,6 +17,7 @@
 
 mod csv;
 mod memory;
+mod origin;
 mod parquet;
 mod rows;
 mod table;
@@ -49,7 +50,7 @@ const LEAST_FLOWS: u64 = 1_000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, from = "PathBuf")]
 pub enum TraceSource {
-    /// A CSV or Parquet file.
+    /// A CSV file, gzip where its name ends in `.gz`, or a Parquet file.
     File(PathBuf),
     /// In memory; it has no text.
     #[serde(skip_serializing)]
@@ -421,7 +422,8 @@ impl Trace {
         let mut flow = self.row.flow(self.hosts)?;
         if flow.start < self.last_start {
             return Err(format!(
-                "start_s {} is before the {} of the flow before it; starts must not decrease",
+                "start_s {} is before the {} of the flow before it; starts must not decrease (fctlab trace \
+                 puts rows in order)",
                 flow.start.as_secs_f64(),
                 self.last_start.as_secs_f64()
             ));

@@ -6,6 +6,7 @@ use std::path::Path;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 
+use super::origin::Origin;
 use super::rows::Rows;
 use super::{Columns, Row};
 
@@ -17,6 +18,7 @@ pub(super) struct Reader {
     batches: ParquetRecordBatchReader,
     class: Option<&'static str>,
     rows: Option<Rows>,
+    origin: Origin,
     /// The next row of the batch.
     next: usize,
     /// Rows read so far.
@@ -47,6 +49,7 @@ impl Reader {
             batches,
             class: class.map(|(name, _)| name),
             rows: None,
+            origin: Origin::default(),
             next: 0,
             row: 0,
         })
@@ -77,7 +80,7 @@ impl Reader {
         let i = self.next;
         self.next += 1;
         self.row += 1;
-        rows.read(i, row)?;
+        rows.read(i, &mut self.origin, row)?;
         Ok(true)
     }
 }

@@ -1,10 +1,10 @@
 //! Rows of a trace in a table: numbers may be integers or floats.
 
 use arrow::array::RecordBatch;
-use fctlab_core::Time;
 
 use crate::columns::{Seconds, Text, Whole};
 
+use super::origin::Origin;
 use super::{COLUMNS, Columns, Row, no_class};
 
 /// A batch of rows.
@@ -39,12 +39,12 @@ impl Rows {
         })
     }
 
-    /// Reads row `i`.
+    /// Reads row `i`, whose start is since `origin`.
     ///
     /// # Errors
     /// The first value that is missing, or is something else.
-    pub(super) fn read(&self, i: usize, row: &mut Row) -> Result<(), String> {
-        row.start = Time::ZERO + self.starts.need(i)?;
+    pub(super) fn read(&self, i: usize, origin: &mut Origin, row: &mut Row) -> Result<(), String> {
+        row.start = origin.time(self.starts.picoseconds(i)?, || self.starts.text(i))?;
         row.src = self.whole[0].need(i)?;
         row.dst = self.whole[1].need(i)?;
         row.size = self.whole[2].need(i)?;

@@ -4,6 +4,7 @@ use arrow::array::RecordBatch;
 
 use crate::Flow;
 
+use super::origin::Origin;
 use super::rows::Rows;
 use super::{CLASS_COLUMNS, Columns, Row};
 
@@ -26,7 +27,7 @@ pub fn flows_of(table: &RecordBatch, hosts: u32, classes: &[String]) -> Result<V
     let rows = Rows::of(table, class)?;
     let mut row = Row::default();
     let mut flow = |i: usize| {
-        rows.read(i, &mut row)?;
+        rows.read(i, &mut Origin::of_run(), &mut row)?;
         let mut flow = row.flow(hosts)?;
         flow.id = i as u64;
         if let Some(column) = class {

@@ -113,6 +113,69 @@ fn csv_is_replayed_exactly() {
 }
 
 #[test]
+fn gzip_is_read_as_what_it_packs() {
+    use std::io::Write;
+    let folder = Folder::new();
+    let text = format!("{HEADER}0.5,0,1,10\n# x\n\n0.75,3,2,20\n");
+    let packed = |text: &str| {
+        let file = folder.0.path().join("flows.csv.gz");
+        let out = fs::File::create(&file).unwrap();
+        let mut out = flate2::write::GzEncoder::new(out, flate2::Compression::default());
+        out.write_all(text.as_bytes()).unwrap();
+        out.finish().unwrap();
+        file
+    };
+    let plain = rows(&mut replay(of(&folder.csv(&text))).unwrap());
+    assert_eq!(rows(&mut replay(of(&packed(&text))).unwrap()), plain);
+    let error = replay(of(&packed(&text.replace("3,2,20", "3,9,20"))));
+    let error = error.unwrap_err().message;
+    assert!(
+        error.ends_with("flows.csv.gz: line 5: dst 9 is not a host; hosts are 0 to 7"),
+        "{error}"
+    );
+    let cut = packed(&text);
+    let bytes = fs::read(&cut).unwrap();
+    fs::write(&cut, &bytes[..bytes.len() - 12]).unwrap();
+    assert!(
+        replay(of(&cut))
+            .unwrap_err()
+            .message
+            .contains("cannot be read: ")
+    );
+}
+
+#[test]
+fn times_since_1970_are_from_the_first_flow_on() {
+    let folder = Folder::new();
+    let flows = [
+        (0, 0, 1, 10, 0),
+        (1, 1, 2, 10, 0),
+        (2_500_000_000_000, 0, 1, 10, 0),
+    ];
+    let file = folder.csv(&format!(
+        "{HEADER}1764172800.000000000001,0,1,10\n1764172800.000000000002,1,2,10\n\
+         1764172802.500000000001,0,1,10\n"
+    ));
+    assert_eq!(rows(&mut replay(of(&file)).unwrap()), flows);
+    // Floats hold a quarter of a microsecond of such times.
+    let column = |values: Vec<i64>| Arc::new(Int64Array::from(values)) as ArrayRef;
+    let starts = Arc::new(Float64Array::from(vec![1_764_172_800.25, 1_764_172_801.5]));
+    let file = folder.parquet(vec![
+        ("start_s", starts),
+        ("src", column(vec![0, 1])),
+        ("dst", column(vec![1, 2])),
+        ("size_bytes", column(vec![10, 10])),
+    ]);
+    let flows = [(0, 0, 1, 10, 0), (1_250_000_000_000, 1, 2, 10, 0)];
+    assert_eq!(rows(&mut replay(of(&file)).unwrap()), flows);
+    let earlier = csv_error(&format!("{HEADER}1764172800.5,0,1,10\n1764172800,0,1,10\n"));
+    assert_eq!(
+        earlier,
+        "line 3: start_s \"1764172800\" is not a number of seconds in [1764172801, 1782619544]"
+    );
+}
+
+#[test]
 fn limits_and_class_apply() {
     let folder = Folder::new();
     let file = folder.csv(&format!("{HEADER}0,0,1,10\n0.1,0,1,20\n0.2,0,1,30\n"));
@@ -334,7 +397,7 @@ fn csv_mistakes_name_line_value_and_what_is_allowed() {
         ),
         (
             "0.1,0,1,10",
-            "start_s 0.1 is before the 0.2 of the flow before it; starts must not decrease",
+            "start_s 0.1 is before the 0.2 of the flow before it; starts must not decrease (fctlab trace puts rows in order)",
         ),
         ("1,a,1,10", "src \"a\" is not a whole number of at least 0"),
         (
