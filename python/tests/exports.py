@@ -12,6 +12,8 @@ from fctlab.export.types import Advice, Form, Share
 
 PLANS = int(os.environ.get("FCTLAB_EXPORT_PLANS", "100"))
 """Per target; 1,000 take about ten times as long."""
+READ = PLANS if PLANS > 100 else 3
+"""Of these, how many go through a reader that takes a second each."""
 
 
 def advice(draw: random.Random, most: int, strict: bool | None = None) -> Advice:

@@ -71,7 +71,7 @@ def export(
         own = HOST if each.role == form.HOST else kind
         there = before if own is kind else None
         try:
-            made, told_ = _files(own, each, there, in_place)
+            made, told_ = files_of(own, each, there, in_place)
         except SpecError as error:
             raise SpecError(str(site), f"{each.role}: {error}") from None
         files += made
@@ -134,7 +134,9 @@ def _chosen(
     return [each for each in forms if each.role in (*chosen, *hosts)]
 
 
-def _files(kind: Target[Any], each: Form, before: Any, in_place: bool) -> tuple[list[File], Steps]:
+def files_of(
+    kind: Target[Any], each: Form, before: Any, in_place: bool
+) -> tuple[list[File], Steps]:
     """The files of a role, each read back, and what to do with them."""
     after = kind.wanted(each, before, in_place)
     main, fresh = f"{each.role}.{kind.suffix}", kind.fresh(each, after)

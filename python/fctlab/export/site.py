@@ -207,7 +207,8 @@ def _table(path: str, table: Any, kind: type[T]) -> T:
         value = table
         for step in re.findall(r"\w+", key):
             value = value[int(step) if step.isdigit() else step]
-        raise SpecError(f"{path}.{key}", f"{_short(value)}: {said[0].lower()}{said[1:]}") from None
+        said = f"{said[0].lower()}{said[1:]}".replace(" | null", "")
+        raise SpecError(f"{path}.{key}", f"{_short(value)}: {said}") from None
 
 
 def _required(kind: type[Table]) -> list[str]:

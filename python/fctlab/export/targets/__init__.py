@@ -6,10 +6,12 @@ from typing import Any
 
 from fctlab.errors import SpecError
 from fctlab.export.targets.base import Target
+from fctlab.export.targets.eos import Eos
+from fctlab.export.targets.openconfig import OpenConfig
 from fctlab.export.targets.sonic import Sonic
 from fctlab.export.targets.tc import Tc
 
-TARGETS: dict[str, Target[Any]] = {each.name: each for each in (Sonic(), Tc())}
+TARGETS: dict[str, Target[Any]] = {each.name: each for each in (Sonic(), OpenConfig(), Eos(), Tc())}
 HOST = TARGETS["tc"]
 """What sending hosts are told in, whatever the switches are."""
 
