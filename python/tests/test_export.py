@@ -182,6 +182,19 @@ def test_a_feature_that_is_lost_is_predicted(plan: Path) -> None:
     assert any(row.planned != row.written for row in rows)
 
 
+def test_another_threshold_is_predicted_and_queues_that_do_not_mark_are_told(
+    plan: Path, sites: dict[str, Path]
+) -> None:
+    advice = results.read(plan)
+    assert advice.spec is not None
+    spec = planning.load({**advice.spec, "cc": "dctcp-rate"})
+    marking = Advice(advice.source, advice.shares, spec=spec, mark_bytes=300_000)
+    assert effect.lost(marking, 300_000) == [] == effect.lost(marking, None)
+    ((words, tables),) = effect.lost(marking, 30_000)
+    assert words == "queues mark at 30,000 B, not at 300,000 B"
+    assert planning.thresh_bytes({**spec, **tables}) == 30_000
+
+
 # What is refused
 
 

@@ -17,15 +17,23 @@ Change = tuple[str, dict[str, Any]]
 """What differs from the plan, in words and as tables of a specification."""
 
 
-def lost(advice: Advice) -> list[Change]:
-    """What of a plan no device expresses, and what it does instead."""
+def lost(advice: Advice, marks: int | None = None) -> list[Change]:
+    """What of a plan devices do not express as it is, and what they do instead.
+
+    Args:
+        advice: a plan; nothing of anything else.
+        marks: length at which queues mark, as written; ``None`` if none does.
+    """
     if advice.spec is None:
         return []
-    queue = advice.spec["queue"]
+    queue, control = advice.spec["queue"], advice.spec["cc"]
     changes: list[Change] = []
     if queue.get("inside") == "fq":
         words = "queues are FIFO inside: flows of a class are not served in turn"
         changes.append((words, {"queue": {**queue, "inside": "fifo"}}))
+    if None not in (marks, advice.mark_bytes) and marks != advice.mark_bytes:
+        words = f"queues mark at {marks:,} B, not at {advice.mark_bytes:,} B"
+        changes.append((words, {"cc": {**control, "thresh": f"{marks}B"}}))
     return changes
 
 
@@ -33,6 +41,7 @@ def of(
     advice: Advice,
     written: Sequence[int],
     *,
+    marks: int | None = None,
     most_flows: int | None = None,
     told: Told | None = None,
 ) -> tuple[Effect, ...]:
@@ -41,6 +50,7 @@ def of(
     Args:
         advice: a plan; of anything else nothing is predicted.
         written: weights as devices are told.
+        marks: length at which queues mark, as written; ``None`` if none does.
         most_flows: of each prediction; `MOST_FLOWS` unless given.
         told: called again and again; what it raises ends it.
 
@@ -52,7 +62,7 @@ def of(
     if spec is None:
         return ()
     planned = [share.weight or 1 for share in advice.shares]
-    changes = list(lost(advice))
+    changes = lost(advice, marks)
     if not proportional(planned, written):
         weights = " : ".join(map(str, written))
         changes.insert(0, (f"weights are {weights}", {"classes": _weighted(spec, written)}))

@@ -23,6 +23,10 @@ MAPPER = (
     "No device reads a priority field of 12 bits: hosts write the code point of a packet's queue. "
     "Queues end at the priorities {cuts}."
 )
+UNMARKED = (
+    "The plan's congestion control needs marks at {marks:,} B, and queues of {classes} do not mark "
+    "(ecn = false)."
+)
 OVERLAY = "Code points must survive the overlay: tunnels have to copy DSCP to the outer header."
 NO_HOST = (
     "The sending host is part of every export, and SITE has no [host]: packets wait in the host "
@@ -76,18 +80,21 @@ def export(
             raise SpecError(str(site), f"{each.role}: {error}") from None
         files += made
         steps.append(told_)
-    weights = [share.weight for share in advice.shares if share.weight is not None]
-    written = kind.written(weights)
-    names = [share.name for share in advice.shares if share.weight is not None]
+    weights = {share.name: share.weight for share in advice.shares if share.weight is not None}
+    written = kind.written(list(weights.values()))
+    marks = _marks(forms)
+    effects = (
+        effect.of(advice, written, marks=marks, most_flows=most_flows, told=told) if predict else ()
+    )
     return Export(
         target=target,
         result=str(result),
-        weights=dict(zip(names, weights, strict=True)),
-        written=dict(zip(names, written, strict=True)),
+        weights=weights,
+        written=dict(zip(weights, written, strict=True)),
         files=tuple(files),
         steps=tuple(steps),
         lost=tuple(_lost(advice, forms)),
-        effects=(effect.of(advice, written, most_flows=most_flows, told=told) if predict else ()),
+        effects=effects,
     )
 
 
@@ -167,8 +174,16 @@ def _checked(kind: Target[Any], one: Any, other: Any, name: str, files: list[Fil
     return shlex.quote(name)
 
 
+def _marks(forms: list[Form]) -> int | None:
+    """Length at which queues mark; ``None`` if none does."""
+    return next((q.mark_bytes for q in forms[0].queues if q.mark_bytes is not None), None)
+
+
 def _lost(advice: Advice, forms: list[Form]) -> list[str]:
-    lines = [words for words, _ in effect.lost(advice)]
+    lines = [words for words, _ in effect.lost(advice, _marks(forms))]
+    unmarked = [each.name for each in forms[0].queues if each.mark_bytes is None]
+    if advice.mark_bytes is not None and unmarked:
+        lines.append(UNMARKED.format(marks=advice.mark_bytes, classes=", ".join(unmarked)))
     if advice.cuts is not None:
         cuts = ", ".join(f"{value:,}" for value in advice.cuts.values)
         words = TAGGER if advice.cuts.unit == "bytes sent" else MAPPER

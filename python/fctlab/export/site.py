@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import msgspec
-from msgspec import Meta, field
+from msgspec import Meta
 
 from fctlab import files
 from fctlab.errors import SpecError
@@ -94,10 +94,18 @@ class Marking(Table, frozen=True):
 
 
 class Site(Table, frozen=True):
-    """The whole file."""
+    """The whole file.
 
-    roles: dict[str, Role] = field(default_factory=dict)
-    classes: dict[str, Class] = field(default_factory=dict)
+    Attributes:
+        roles: by name, devices that are told the same.
+        classes: by name, where each class of the result goes; all of them.
+        taken: what others use; where it is absent, what is usual for the kind of device.
+        marking: where queues mark; where it is absent, what the plan says.
+        host: sending hosts.
+    """
+
+    roles: dict[str, Role]
+    classes: dict[str, Class]
     taken: Others | None = None
     marking: Marking | None = None
     host: Host | None = None

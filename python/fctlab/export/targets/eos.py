@@ -154,17 +154,18 @@ class Eos(Target[State]):
             "configure checkpoint save before-fctlab",
             "configure session fctlab",
             f"then type or paste {change or file}, and look at it: show session-config diffs",
-            "commit timer 00:10:00    # undone then, without: configure session fctlab commit",
-            "write memory    # when it has proved right",
+            "commit timer 00:10:00, and to keep it: configure session fctlab commit",
+            "write memory, when it has proved right",
         ]
 
     def look_words(self, form: Form) -> list[str]:
         """See `Target`."""
         port = shlex.quote(form.ports[0])
         return [
-            f"show qos interfaces {port}    # percent, strict, ECN of each queue",
+            f"show qos interfaces {port}",
             "show qos maps",
-            f"show interfaces {port} counters queue    # packets per queue, while each class sends",
+            f"show interfaces {port} counters queue",
+            "The first shows percent, strict and ECN; the last counts while classes send.",
         ]
 
     def back_words(self, form: Form, rollback: str | None) -> list[str]:
