@@ -11,10 +11,13 @@ who changes an answer removes its lines.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,7 @@ import msgspec
 from fctlab.errors import OutputError, SpecError
 from fctlab.jobs import deaf, engine
 from fctlab.results.points import Wanted
+from fctlab.studies.framework import docs
 from fctlab.studies.framework.asked import Answers, Missing
 
 
@@ -91,6 +95,14 @@ class Evidence(Answers):
         """All, in the order in which they were found."""
         return list(self._lines.values())
 
+    def cost(self) -> str:
+        """What all lines took, and which engines found them."""
+        lines = self.lines()
+        spent = sum(line.cpu_s for line in lines) / 3600
+        engines = Counter(line.engine for line in lines)
+        by = ", ".join(f"{engine} ({count})" for engine, count in engines.items())
+        return f"{spent:.1f} CPU hours. Engines (lines): {by}."
+
     def fill(
         self, asking: Iterable[tuple[str, Callable[[], object]]], cpu_hours: float
     ) -> Generator[Line, None, None]:
@@ -136,3 +148,36 @@ def _digest(wanted: Wanted) -> str:
     """Of a question, whatever the sources of the function and of the engine."""
     asked = [wanted.given["function"]["name"], wanted.given["given"]]
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A block of a page that the lines of a file make.
+
+    Attributes:
+        program: the command, as people type it.
+        name: of the block.
+        asking: all questions: a name, and a function that asks one.
+        block: what the lines of a file of that name say.
+    """
+
+    program: str
+    name: str
+    asking: Callable[[], Iterable[tuple[str, Callable[[], object]]]]
+    block: Callable[[Evidence, str], str]
+
+
+def command(page: Page, arguments: Sequence[str] | None = None) -> None:
+    """The command that fills a file, and writes its block into a page."""
+    parser = argparse.ArgumentParser(prog=page.program)
+    parser.add_argument("file", help="of lines")
+    parser.add_argument("--cpu-hours", type=float, default=0.0, help="begin none after so many")
+    parser.add_argument("--docs", type=Path, help="text into which to write what they say")
+    given = parser.parse_args(arguments)
+    evidence = Evidence(Path(given.file))
+    for line in evidence.fill(page.asking(), given.cpu_hours):
+        print(f"{line.name}: {line.cpu_s:.1f} CPU s", flush=True)
+    if given.docs:
+        text = given.docs.read_text(encoding="utf-8")
+        made = docs.between(text, page.name, page.block(evidence, given.file))
+        given.docs.write_text(made, encoding="utf-8")

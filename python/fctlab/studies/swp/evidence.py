@@ -9,13 +9,11 @@ say: claims swp-9 to swp-13 by the study's own rules, at both ends of flows.
 
 from __future__ import annotations
 
-import argparse
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 
 from fctlab.studies.framework import docs
+from fctlab.studies.framework import evidence as framework
 from fctlab.studies.framework.evidence import Evidence
 from fctlab.studies.framework.lab import TEXT
 from fctlab.studies.framework.report import json as report
@@ -100,31 +98,13 @@ def _cost(evidence: Evidence, counts: dict[int, int]) -> str:
         if cost and (missing := most * len(ENDS) - len(cost)):
             hours = missing * sum(cost) / len(cost) / 3600
             rest.append(f"{hours:.1f} CPU hours with {classes} classes")
-    left = f"The rest takes about {' and '.join(rest)}. " if rest else ""
-    spent = sum(line.cpu_s for line in lines) / 3600
-    engines = Counter(line.engine for line in lines)
-    by = ", ".join(f"{engine} ({count})" for engine, count in engines.items())
+    left = f" The rest takes about {' and '.join(rest)}." if rest else ""
     return (
-        f"{', '.join(parts)}, each at both ends, in order of their numbers; {spent:.1f} CPU hours. "
-        f"{left}Engines (lines): {by}."
+        f"{', '.join(parts)}, each at both ends, in order of their numbers; {evidence.cost()}{left}"
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(prog="python -m fctlab.studies.swp.evidence")
-    parser.add_argument("file", help="of lines")
-    parser.add_argument("--cpu-hours", type=float, default=0.0, help="begin none after so many")
-    parser.add_argument("--docs", type=Path, help="text into which to write what they say")
-    given = parser.parse_args(arguments)
-    evidence = Evidence(Path(given.file))
-    for line in evidence.fill(asking(), given.cpu_hours):
-        print(f"{line.name}: {line.cpu_s:.1f} CPU s", flush=True)
-    if given.docs:
-        text = given.docs.read_text(encoding="utf-8")
-        made = docs.between(text, "swp-capacity", block(evidence, given.file))
-        given.docs.write_text(made, encoding="utf-8")
-
+PAGE = framework.Page("python -m fctlab.studies.swp.evidence", "swp-capacity", asking, block)
 
 if __name__ == "__main__":
-    main()
+    framework.command(PAGE)
