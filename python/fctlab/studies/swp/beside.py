@@ -7,135 +7,47 @@ again. ``... --docs docs/evidence/model-accuracy.md`` writes what the lines say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from itertools import product
 
 import numpy as np
 
-from fctlab.jobs import Told, deaf
-from fctlab.slo import planning
 from fctlab.studies.framework import evidence
-from fctlab.studies.framework.asked import asked
 from fctlab.studies.framework.evidence import Evidence
 from fctlab.studies.framework.report.markdown import table
 from fctlab.studies.swp import accuracy
-from fctlab.studies.swp.compared import Compared, compare
+from fctlab.studies.swp.compared import Compared
+from fctlab.studies.swp.links import Case
 from fctlab.studies.swp.readings import Lab
 
 LAB = Lab("full")
 MIXES = (*accuracy.ALONE, *accuracy.WEIGHTED)
-TWO = accuracy.WEIGHTED[0]
-LONG_BDPS = 8
-"""From so many BDPs on a flow is long where links differ."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """Two classes, or one, on a link.
-
-    Attributes:
-        link: with its unit.
-        rtt: with its unit.
-        controls: of which it is asked, as presets.
-        classes: sizes, load and weight of each, by name; one class has a FIFO, several have WFQ.
-        flows: of a run.
-        seeds: a run each.
-    """
-
-    link: str
-    rtt: str
-    controls: tuple[str, ...]
-    classes: Mapping[str, tuple[str, float, int]]
-    flows: int
-    seeds: tuple[int, ...] = (1, 2)
-
-    @property
-    def title(self) -> str:
-        """What a row is called."""
-        return f"{self.link.replace('Gbps', ' Gbps')}, {self.rtt.replace('us', ' us')}"
-
-    def specification(self, control: str, seed: int) -> dict[str, Any]:
-        """What both engines run."""
-        rows = [
-            {
-                "name": name,
-                "flowsizes": sizes,
-                "interarrivals": {"kind": "lognormal", "sigma": 2.0},
-                "load": load,
-                "weight": weight,
-            }
-            for name, (sizes, load, weight) in self.classes.items()
-        ]
-        given = {
-            "network": {"link": self.link, "rtt": self.rtt},
-            "seed": seed,
-            "queue": "fifo" if len(rows) == 1 else "wfq",
-            "cc": control,
-            "classes": rows,
-        }
-        return planning.load(given)
 
 
 PAIR = {"WebSearch": ("websearch_bytes", 0.3, 1), "Facebook": ("facebook_hadoop_bytes", 0.3, 2)}
-BOTH = tuple(own for own, _ in accuracy.SCHEMES.values())
-LINKS = (
-    Case("100Gbps", "50us", BOTH, PAIR, 40_000),
-    Case("50Gbps", "10us", BOTH, PAIR, 40_000),
-    Case("40Gbps", "30us", BOTH, PAIR, 40_000),
-    Case("40Gbps", "10us", BOTH, PAIR, 40_000),
-    Case("25Gbps", "10us", BOTH, PAIR, 40_000),
-    Case("10Gbps", "10us", BOTH, PAIR, 40_000),
+LINKS = tuple(
+    Case(gbps, rtt_us, PAIR, 40_000)
+    for gbps, rtt_us in ((100, 50), (40, 30), (50, 10), (40, 10), (25, 10), (10, 10))
 )
-HIGH = tuple(
-    Case("100Gbps", "10us", BOTH, {"Facebook": ("facebook_hadoop_bytes", load, 1)}, 30_000)
+HIGH = {
+    load: Case(100, 10, {"Facebook": ("facebook_hadoop_bytes", load, 1)}, 30_000)
     for load in (0.7, 0.8, 0.85)
-)
-
-
-@asked("packets beside the model on a link")
-def _on_a_link(spec: dict[str, Any], flows: int, told: Told = deaf) -> dict[str, Any]:
-    """By class: errors of p99s by size, and of mean and p99 of long flows, as shares."""
-    drawn = planning.flows(spec, flows)
-    run, _ = planning.replay(spec, drawn, told=told)
-    both = {"packet": run["slowdown"].to_numpy(), "windows": drawn["slowdown"].to_numpy()}
-    names = drawn["traffic_class"].to_numpy()
-    sizes = drawn["size_bytes"].to_numpy().astype(float)
-    bdp_bytes = spec["network"]["link_bps"] * spec["network"]["rtt_s"] / 8
-    found: dict[str, Any] = {}
-    for each in spec["classes"]:
-        of = names == each["name"]
-        tails = compare(sizes[of], {k: v[of] for k, v in both.items()})
-        long = of & (sizes > LONG_BDPS * bdp_bytes)
-        model, packets = both["windows"][long], both["packet"][long]
-        found[each["name"]] = {
-            "tails": (tails.p99["windows"] / tails.p99["packet"] - 1).tolist(),
-            "long": float(model.mean() / packets.mean() - 1),
-            "long_p99": float(np.quantile(model, 0.99) / np.quantile(packets, 0.99) - 1),
-            "flows": int(long.sum()),
-        }
-    return found
+}
+CONTROLS = tuple(own for own, _ in accuracy.SCHEMES.values())
+SEEDS = (1, 2)
 
 
 def asking() -> Iterator[tuple[str, Callable[[], object]]]:
     """All runs: a name, and what asks for one."""
-    for case in (*LINKS, *HIGH):
-        for control in case.controls:
-            for seed in case.seeds:
-                name = f"{case.title}, {control}, {', '.join(_loads(case))}, seed {seed}"
-                yield name, partial(_ask, case, control, seed)
+    for case in (*LINKS, *HIGH.values()):
+        for control, seed in product(CONTROLS, SEEDS):
+            loads = ", ".join(f"{name} {load:g}" for name, (_, load, _) in case.classes.items())
+            name = f"{case.gbps} Gbps, {case.rtt_us} us, {loads}, {control}, seed {seed}"
+            yield name, partial(case.beside, control, seed)
     for mix, load, scheme in accuracy.settings(MIXES):
         name = f"{scheme}, {mix.name}, load {load:g}"
         yield name, partial(accuracy.measured, LAB, mix, load, scheme, 1)
-
-
-def _ask(case: Case, control: str, seed: int) -> dict[str, Any]:
-    return _on_a_link(case.specification(control, seed), case.flows)
-
-
-def _loads(case: Case) -> list[str]:
-    return [f"{name} {load:g}" for name, (_, load, _) in case.classes.items()]
 
 
 def block(found: Evidence, file: str) -> str:
@@ -187,44 +99,38 @@ def _means(one: Compared) -> str:
 
 def _by_link() -> list[str]:
     rows = []
-    for control in BOTH:
-        for case in LINKS:
-            spec = case.specification(control, 1)
-            packet_bits = 8 * (spec["cc"]["payload_bytes"] + spec["cc"]["header_bytes"])
-            bdp = spec["network"]["link_bps"] * spec["network"]["rtt_s"] / packet_bits
-            runs = [_ask(case, control, seed) for seed in case.seeds]
-            row = [control, case.title, f"{bdp:.0f}", _span(runs, "Facebook", "tails")]
-            for name in ("Facebook", "WebSearch"):
-                row += [_span(runs, name, "long"), _span(runs, name, "long_p99")]
-            rows.append(row)
-    header = ["preset", "link, RTT", "BDP (packets)", "Facebook, p99s by size"]
-    for name in ("Facebook", "WebSearch"):
-        header += [f"{name}, long: mean", f"{name}, long: p99"]
+    for control, case in product(CONTROLS, LINKS):
+        runs = [case.beside(control, seed) for seed in SEEDS]
+        row = [control, f"{case.gbps} Gbps, {case.rtt_us} us", f"{case.bdp_bytes / 1000:g}"]
+        row += [_span(run["Facebook"].tails for run in runs)]
+        for name in PAIR:
+            row += [_span(run[name].mean for run in runs), _span(run[name].p99 for run in runs)]
+        rows.append(row)
+    header = ["preset", "link, RTT", "BDP (KB)", "Facebook: p99s by size"]
+    header += [f"{name}, long: {what}" for name, what in product(PAIR, ("mean", "p99"))]
     return table(header, rows)
 
 
 def _by_load() -> list[str]:
     rows = []
-    for control in BOTH:
-        for case in HIGH:
-            runs = [_ask(case, control, seed) for seed in case.seeds]
-            ((_, load, _),) = case.classes.values()
-            tails = _span(runs, "Facebook", "tails")
-            row = [control, f"{load:g}", f"{_on_the_wire(case, control, load):.2f}", tails]
-            rows.append([*row, _span(runs, "Facebook", "long"), _span(runs, "Facebook", "long_p99")])
-    header = ["preset", "load", "on the wire", "p99s by size", "long: mean", "long: p99"]
-    return table(header, rows)
+    for control, (load, case) in product(CONTROLS, HIGH.items()):
+        runs = [case.beside(control, seed)["Facebook"] for seed in SEEDS]
+        spans = (
+            _span(values)
+            for values in (
+                [run.tails for run in runs],
+                [run.mean for run in runs],
+                [run.p99 for run in runs],
+            )
+        )
+        rows.append([control, f"{load:g}", *spans])
+    return table(["preset", "load", "p99s by size", "long: mean", "long: p99"], rows)
 
 
-def _on_the_wire(case: Case, control: str, load: float) -> float:
-    cc = case.specification(control, 1)["cc"]
-    return load * float(1 + cc["header_bytes"] / cc["payload_bytes"])
-
-
-def _span(runs: Sequence[Mapping[str, Any]], name: str, what: str) -> str:
-    """The least and the largest error over seeds, and bins where there are several."""
-    errors = np.concatenate([np.atleast_1d(run[name][what]) for run in runs])
-    return f"{errors.min():+.0%} to {errors.max():+.0%}"
+def _span(errors: Iterable[float | Sequence[float]]) -> str:
+    """The least and the largest error over seeds, and over bins where there are several."""
+    values = np.concatenate([np.atleast_1d(each) for each in errors])
+    return f"{values.min():+.0%} to {values.max():+.0%}"
 
 
 PAGE = evidence.Page("python -m fctlab.studies.swp.beside", "model-accuracy", asking, block)
