@@ -22,6 +22,9 @@ FENCE = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 HIDDEN = re.compile(r"^<!-- write (?P<file>\S+)\n(?P<text>.*?)^-->$", re.MULTILINE | re.DOTALL)
+PICTURE = re.compile(
+    r"^!\[[^\]]*\]\((?P<shown>[^)]+)\)\n<!-- picture (?P<made>\S+) -->$", re.MULTILINE
+)
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
@@ -78,6 +81,11 @@ def blocks(text: str) -> list[Block]:
         line = text.count("\n", 0, match.start()) + 1
         found.append(Block("", match["text"], f"write {match['file']}", line))
     return sorted(found, key=lambda block: block.line)
+
+
+def pictures(text: str) -> list[tuple[str, str]]:
+    """Its pictures that commands make: the name that the page has, and that of the command."""
+    return [(match["shown"], match["made"]) for match in PICTURE.finditer(text)]
 
 
 def commands(block: Block) -> Iterator[str]:

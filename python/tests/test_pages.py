@@ -131,8 +131,13 @@ def alike(shown: str, printed: str) -> bool:
     return re.fullmatch(pattern, lines[1], re.DOTALL) is not None
 
 
-def walk(found: list[Block]) -> list[tuple[Block, str]]:
-    """Does what the blocks of a page say; those that show something else than was printed."""
+def walk(found: list[Block], whole: bool = False) -> list[tuple[Block, str]]:
+    """Does what the blocks of a page say; those that show something else than was printed.
+
+    Args:
+        found: the blocks.
+        whole: nothing is made shorter.
+    """
     wrong = []
     printed: str | None = None
     for block in found:
@@ -147,7 +152,7 @@ def walk(found: list[Block]) -> list[tuple[Block, str]]:
                 for command in pages.commands(block):
                     check(command)
                 continue
-            more = block.marked("run with")
+            more = None if whole else block.marked("run with")
             wanted = int(block.marked("exits") or 0)
             outputs = [run(command, more or "") for command in pages.commands(block)]
             assert outputs[-1][1] == wanted, f"line {block.line}: ends with {outputs[-1][1]}"
@@ -182,8 +187,14 @@ def test_commands_of_a_page(page: Path, place: Path) -> None:
                 for command in pages.commands(block):
                     check(command)
         return
-    wrong = walk(found)
-    if os.environ.get("FCTLAB_PIN"):
+    pin = bool(os.environ.get("FCTLAB_PIN"))
+    wrong = walk(found, whole=pin)
+    for shown, made in pages.pictures(text):
+        if pin:
+            (page.parent / shown).parent.mkdir(exist_ok=True)
+            shutil.copyfile(made, page.parent / shown)
+        assert Path(made).exists() and (page.parent / shown).exists(), shown
+    if pin:
         for block, printed in wrong:
             text = text.replace(f"```text\n{block.text}", f"```text\n{printed.strip(chr(10))}\n", 1)
         page.write_text(text, encoding="utf-8")
