@@ -1,4 +1,4 @@
-"""The link model beside packets: guards at twice the errors that docs/planning.md states."""
+"""The link model beside packets: guards at twice the errors that docs/evidence/model-accuracy.md has."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fctlab.slo import planning
 FACEBOOK, WEBSEARCH = "facebook_hadoop_bytes", "websearch_bytes"
 # Bins by size: up to a BDP, up to 1 MB, above.
 EDGES = (0, 125e3, 1e6, np.inf)
-# Errors that docs/planning.md states under "Guards", of means by bin, and of the p99 up to a BDP.
+# Errors that docs/evidence/model-accuracy.md has, of means by bin, and of the p99 up to a BDP.
 STATED = {"dctcp-rate": ((0.005, 0.01, 0.015), 0.01), "hpcc": ((0.005, 0.03, 0.02), 0.025)}
 
 

@@ -96,9 +96,9 @@ def test_both_ends_get_verdicts_of_what_is_there(
 
 
 def test_the_docs_show_what_the_lines_say() -> None:
-    text = (ROOT / "docs/evidence/studies.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/evidence/swp.md").read_text(encoding="utf-8")
     made = swp.block(Evidence(ROOT / KEPT), KEPT)
-    command = f"python -m fctlab.studies.swp.evidence {KEPT} --docs docs/evidence/studies.md"
+    command = f"python -m fctlab.studies.swp.evidence {KEPT} --docs docs/evidence/swp.md"
     assert docs.between(text, "swp-capacity", made) == text, f"made by: {command}"
 
 

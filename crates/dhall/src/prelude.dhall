@@ -1,4 +1,4 @@
--- What a Dhall specification has in scope; docs/planning.md ("In Dhall") shows it in use.
+-- What a Dhall specification has in scope; docs/howto/dhall.md shows it in use.
 --
 -- A specification in Dhall is the one in TOML, typed. Records and lists are tables and lists;
 -- a union is what its alternative holds, or the alternative's name; None leaves a key out.

@@ -1,5 +1,5 @@
 //! Where the link model is known to be off, and by how much: measured against the packet engine
-//! (`docs/planning.md`, Accuracy).
+//! (`docs/evidence/model-accuracy.md`).
 //!
 //! HPCC's flows react to the load in BDPs. The queue that packets make when they meet by chance, which a fluid
 //! does not have, is the larger a part of that the fewer packets a BDP is; and close to the load that HPCC aims at

@@ -1,4 +1,4 @@
-"""The tables of ``docs/evidence/scale.md``, so that nobody types a number.
+"""The tables of ``docs/evidence/scale.md`` and ``performance.md``, so that nobody types a number.
 
 ``fctlab bench scale --write docs/evidence/scale.md`` measures and writes them.
 """
@@ -14,6 +14,8 @@ from fctlab.errors import SpecError
 from fctlab.results.drafts import write_whole
 
 BEGIN, END = "<!-- begin measured -->\n", "<!-- end measured -->"
+AREAS = ("scale", "packet", "model")
+"""Of which there are tables."""
 
 
 @dataclass(frozen=True)
@@ -69,23 +71,44 @@ def cost(study: Study, found: Mapping[str, float], size: int) -> Cost:
     )
 
 
-def write(file: Path, rows: Iterable[Mapping[str, object]]) -> None:
+def write(file: Path, rows: Iterable[Mapping[str, object]], area: str = "scale") -> None:
     """Writes the tables between the two lines of a page.
 
     Args:
         file: the page.
-        rows: of ``fctlab bench scale``, in full.
+        rows: of ``fctlab bench AREA``, in full.
+        area: one of :data:`AREAS`; of ``scale`` the lines say ``measured``, else the area.
 
     Raises:
-        SpecError: a page without these lines.
+        SpecError: a page without these lines, or an area without tables.
     """
+    if area not in AREAS:
+        raise SpecError("write", f"{area} has no tables; these have: {', '.join(AREAS)}")
+    begin, end = (line.replace("measured", _name(area)) for line in (BEGIN, END))
     text = file.read_text(encoding="utf-8")
-    before, found, rest = text.partition(BEGIN)
-    _, closed, after = rest.partition(END)
+    before, found, rest = text.partition(begin)
+    _, closed, after = rest.partition(end)
     if not found or not closed:
-        raise SpecError("write", f"{file}: no lines {BEGIN.strip()} and {END}")
-    values = {str(row["name"]): float(str(row["value"])) for row in rows}
-    write_whole(file, f"{before}{BEGIN}\n{tables(values)}\n{END}{after}")
+        raise SpecError("write", f"{file}: no lines {begin.strip()} and {end}")
+    made = _scale(rows) if area == "scale" else _plain(area, rows)
+    write_whole(file, f"{before}{begin}\n{made}\n{end}{after}")
+
+
+def _name(area: str) -> str:
+    return "measured" if area == "scale" else area
+
+
+def _scale(rows: Iterable[Mapping[str, object]]) -> str:
+    return tables({str(row["name"]): float(str(row["value"])) for row in rows})
+
+
+def _plain(area: str, rows: Iterable[Mapping[str, object]]) -> str:
+    """A row per benchmark."""
+    lines = (
+        (str(row["name"]), f"{float(str(row['value'])):,.4g}", str(row["unit"]), str(row["note"]))
+        for row in rows
+    )
+    return _table(f"fctlab bench {area}", ("benchmark", "value", "unit", "how"), lines)
 
 
 def tables(found: Mapping[str, float]) -> str:

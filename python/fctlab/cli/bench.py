@@ -26,7 +26,7 @@ def bench(
     quick: Annotated[bool, typer.Option(help="A short run of small fabrics (scale).")] = False,
     write: Annotated[
         Path | None,
-        typer.Option(help="Put the tables into this page (scale): docs/evidence/scale.md."),
+        typer.Option(help="Put the tables into this page: docs/evidence/scale.md (scale)."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -37,7 +37,7 @@ def bench(
     if write is not None:
         from fctlab.bench import page
 
-        page.write(write, found)
+        page.write(write, found, area)
     if as_json:
         show_json({"benchmarks": found})
         return

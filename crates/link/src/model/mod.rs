@@ -18,7 +18,7 @@ use crate::sender::{Sender, Step};
 use crate::signal::Seen;
 
 /// The longest step, in one-way delays, that is usual; what it costs in accuracy is in
-/// `docs/planning.md`.
+/// `docs/explanation/link-model.md`.
 pub const LONGEST_STEP: f64 = 1.0;
 
 /// The shortest step to the end of a controlled flow, in one-way delays: what it

@@ -3,7 +3,7 @@
 ``python -m fctlab.studies.swp.evidence docs/evidence/swp-capacity.jsonl --cpu-hours 1`` finds the
 least capacities of scenarios that the file has no line of, three classes before five, in order of
 their numbers, each to the ACK and one way, and goes on there when it is started again.
-``... --docs docs/evidence/studies.md`` writes what all scenarios up to the first that is missing
+``... --docs docs/evidence/swp.md`` writes what all scenarios up to the first that is missing
 say: claims swp-9 to swp-13 by the study's own rules, at both ends of flows.
 """
 
@@ -83,9 +83,14 @@ def block(evidence: Evidence, file: str) -> str:
             f"`python -m fctlab.studies.swp.evidence {file}`: {_cost(evidence, counts)}",
             "",
             *table(header, rows),
-            *(f"- {what}: {found}." for what, found in checks),
+            *(line for what, found in checks for line in _items(what, found)),
         ]
     ).rstrip()
+
+
+def _items(what: str, found: str) -> list[str]:
+    """A check as a list: what was measured, and each value."""
+    return [f"- {what}:", *(f"  - {each}" for each in found.split("; "))]
 
 
 def _cost(evidence: Evidence, counts: dict[int, int]) -> str:
