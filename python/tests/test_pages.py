@@ -30,7 +30,6 @@ IN_A_SHELL = re.compile(r"[|<>;&$`*]")
 PAGES = [page for page in pages.pages() if pages.blocks(page.read_text(encoding="utf-8"))]
 
 NOT_YET_RUN = {
-    "README.md",
     "docs/evidence/studies.md",
     "docs/explanation/decisions/0004-least-slowdown.md",
     "docs/explanation/definitions.md",
@@ -40,7 +39,6 @@ NOT_YET_RUN = {
 """Pages whose blocks have no marks yet: their commands are read, and not run."""
 
 LONG_YET = {
-    "README.md",
     "docs/evidence/studies.md",
     "docs/explanation/decisions/0003-specifications-read-themselves.md",
     "docs/explanation/decisions/0004-least-slowdown.md",

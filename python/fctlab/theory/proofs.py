@@ -97,7 +97,7 @@ def against(by: Policy, instance: Instance) -> Construction:
 
 
 def family(name: FamilyName, n: int) -> Family:
-    """An instance of a family on which a policy does badly, see ``docs/howto/bigswitch.md``.
+    """An instance of a family on which a policy does badly, see ``docs/explanation/bigswitch.md``.
 
     Raises:
         SpecError: `n` is not in [1, 2000].
