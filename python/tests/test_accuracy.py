@@ -1,4 +1,4 @@
-"""The link model beside packets: guards at twice the errors that docs/evidence/model-accuracy.md has."""
+"""The link model beside packets: guards at twice the errors of docs/evidence/model-accuracy.md."""
 
 from __future__ import annotations
 

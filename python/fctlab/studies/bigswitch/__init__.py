@@ -337,7 +337,7 @@ def _notes() -> list[str]:
         "to a schedule that is given, so that the true ratio is at least what is shown.",
         "Weighted ASRPT: the paper's proof (the same as that of theorem 7) rests on SRPT being "
         "optimal, which it is not for weights. The bound is nevertheless true: "
-        "docs/explanation/bigswitch.md has a proof, and the family shows that no smaller constant is.",
+        "docs/explanation/bigswitch.md has a proof; the family shows that no smaller constant is.",
         "The proofs of theorems 7 and 8 use that OPT ends flow i not before a'_i + l_i - 1, which "
         "is wrong where it has sent packets of the flow before the last one came; that it ends "
         "the flow not before a'_i suffices.",
