@@ -164,3 +164,68 @@ def test_other_mistakes(tmp_path: Path) -> None:
     table.write_parquet(tmp_path / "log.parquet")
     with pytest.raises(SpecError, match="row 2, column size: -3 is below 1 byte"):
         flowlog.read(tmp_path / "log.parquet")
+
+
+CUT = """ts,te,td,sa,da,sp,dp,pr,ibyt
+100.0,160.0,60.0,a,b,1,2,TCP,600
+160.1,219.9,59.8,a,b,1,2,TCP,500
+220.0,230.0,10.0,a,b,1,2,TCP,100
+160.1,220.0,59.9,a,b,9,2,TCP,70
+300.0,301.0,1.0,a,b,9,2,TCP,7
+"""
+
+
+def test_records_that_the_active_timeout_cut_are_one_flow(tmp_path: Path) -> None:
+    log = read(tmp_path, CUT)
+    assert log.flows.select("start_s", "bytes", "duration_s").rows() == [
+        (0.0, 1200, pytest.approx(130.0)),
+        (pytest.approx(60.1), 70, pytest.approx(59.9)),  # The next is a flow of its own.
+        (200.0, 7, 1.0),
+    ]
+    assert "flows that were cut after 60 s and are joined: 1, of 3 records" in log.notes
+    assert log.flows.columns == ["start_s", "bytes", "class", "source", "destination", "duration_s"]
+    without = "\n".join(
+        line.replace(",9,2,", ",").replace(",1,2,", ",") for line in CUT.split("\n")
+    )
+    assert len(read(tmp_path, without.replace("sp,dp,", "")).flows) == 5, "no ports: not the same"
+    short = CUT.replace("60.0,a", "0.6,a").replace("59.8", "0.5").replace("59.9,", "0.5,")
+    assert len(read(tmp_path, short.replace("10.0", "0.1").replace("1.0,a", "0.1,a")).flows) == 5
+    with pytest.raises(SpecError, match=r"line 2, column te: '99.0' is before the flow starts"):
+        read(tmp_path, CUT.replace("160.0,60.0", "99.0,60.0").replace(",td,", ",x,"))
+
+
+CONVERSATIONS = """================================================================================
+TCP Conversations
+Filter:<No Filter>
+    |  <-  | |  ->  | |  Total  |    Relative    |   Duration   |
+    | Frames  Bytes | | Frames  Bytes | | Frames  Bytes |  Start  |  |
+10.0.0.1:54321  <-> 10.0.0.2:80  12 15,234 bytes  10 900 bytes  22 16,134 bytes  0.500000000  1.2500
+10.0.0.1:54322  <-> 10.0.0.2:80    2 120  3 2 kB  5 2 kB  0.000000000  0.2500
+================================================================================
+"""
+
+
+def test_conversations_of_tshark(tmp_path: Path) -> None:
+    log = read(tmp_path, CONVERSATIONS, name="conv.txt")
+    assert log.flows.select("start_s", "bytes", "source", "duration_s").rows() == [
+        (0.0, 2000, "10.0.0.1", 0.25),
+        (0.5, 15234, "10.0.0.2", 1.25),
+    ]
+    assert log.packets and any("the way that sent more" in note for note in log.notes)
+    with pytest.raises(SpecError, match="has no flows"):
+        read(tmp_path, "\n".join(CONVERSATIONS.split("\n")[:5]), name="conv.txt")
+
+
+def test_packets_of_tshark(tmp_path: Path) -> None:
+    head = "frame.time_epoch,ip.src,ip.dst,tcp.srcport,tcp.dstport,tcp.len,ip.dsfield.dscp\n"
+    rows = [
+        "1700000000.5,a,b,1,80,1000,8",
+        "1700000000.6,b,a,80,1,0,8",
+        "1700000000.75,a,b,1,80,500,8",
+        "1700000001.0,c,b,1,80,10,46",
+    ]
+    log = read(tmp_path, head + "\n".join(rows) + "\n")
+    assert log.flows["bytes"].to_list() == [1500, 10], "ACKs are no flow"
+    assert log.flows["dscp"].to_list() == [8, 46]
+    assert log.flows["duration_s"].to_list() == [pytest.approx(0.25), 0.0]
+    assert starts(log) == [0.0, pytest.approx(0.5)]

@@ -1,9 +1,10 @@
 """Flow logs as one table: the only place that reads them.
 
 Rows are flows; columns are found by name (`KNOWN`: fctlab's own, those of IPFIX, NetFlow, nfdump
-and Zeek) or named by who asks. CSV, TSV, Parquet, JSON lines and Zeek's logs are read, also packed
-with gzip. What a number's unit is says the column's name, who asks (``COLUMN:ms``), or its size
-where that leaves no doubt (time since 1970); whole numbers that could be anything are refused, for
+and Zeek) or named by who asks. CSV, TSV, Parquet, JSON lines, Zeek's logs and what tshark prints
+are read, also packed with gzip. Records of one flow that its exporter cut are joined (`joined`).
+What a number's unit is says the column's name, who asks (``COLUMN:ms``), or its size where that
+leaves no doubt (time since 1970); whole numbers that could be anything are refused, for
 milliseconds that are taken for seconds are a load a thousand times too low. `FlowLog.notes` says
 what was taken for what.
 """
@@ -18,13 +19,23 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fctlab import formats
 from fctlab.errors import SpecError
-from fctlab.slo import logfile
+from fctlab.slo import joined, logfile
 
 if TYPE_CHECKING:
     import polars as pl
 
 Role: TypeAlias = Literal[
-    "time", "end", "duration", "size", "class", "dscp", "source", "destination"
+    "time",
+    "end",
+    "duration",
+    "size",
+    "class",
+    "dscp",
+    "source",
+    "destination",
+    "source_port",
+    "destination_port",
+    "protocol",
 ]
 
 TIMES = {unit: formats.TIMES[unit] for unit in ("s", "ms", "us", "ns")}
@@ -81,8 +92,19 @@ KNOWN: dict[Role, dict[str, str]] = {
         ),
         "",
     ),
+    "source_port": dict.fromkeys(
+        ("src_port", "sport", "sourcetransportport", "l4_src_port", "sp", "id.orig_p"), ""
+    ),
+    "destination_port": dict.fromkeys(
+        ("dst_port", "dport", "destinationtransportport", "l4_dst_port", "dp", "id.resp_p"), ""
+    ),
+    "protocol": dict.fromkeys(("protocol", "protocolidentifier", "proto", "pr"), ""),
 }
 """By what a column is for: its names in small letters, the likeliest first, and their units."""
+
+ENDS: tuple[Role, ...] = ("source", "destination")
+TUPLE: tuple[Role, ...] = (*ENDS, "source_port", "destination_port", "protocol")
+"""What is the same in all records of a flow."""
 
 TWO_WAYS = ("orig_bytes",)
 """Columns of sizes beside which the log has those of the other way."""
@@ -182,15 +204,25 @@ class _Reader:
         flows = {"start_s": (begin - begin.min()).cast(pl.Float64) * TIMES[unit]}
         flows["bytes"] = self._bytes(*chosen["size"])
         flows |= self._classes(chosen, names)
-        for role in ("source", "destination"):
+        for role in TUPLE:
             if role in chosen:
                 flows[role] = self.table.rows[chosen[role][0]].cast(pl.String)
         lasts = self._durations(chosen, begin, unit)
         if lasts is not None:
             flows["duration_s"] = lasts
         table = pl.DataFrame([series.alias(name) for name, series in flows.items()])
-        table = table.sort("start_s", maintain_order=True)
-        return FlowLog(self.file, table, tuple(self.notes), self.packets)
+        table = self._joined(table).sort("start_s", maintain_order=True)
+        notes = (*self.table.notes, *self.notes)
+        return FlowLog(self.file, table, notes, self.packets)
+
+    def _joined(self, table: pl.DataFrame) -> pl.DataFrame:
+        """The flows of records, where their ends, ports and times are known."""
+        there = [role for role in TUPLE if role in table.columns]
+        known = {*ENDS, "source_port", "destination_port", "duration_s"} <= set(table.columns)
+        if known and self.packets:
+            table, note = joined.join(table, there)
+            self.notes += filter(None, [note])
+        return table.drop([role for role in there if role not in ENDS])
 
     def _column(self, role: Role) -> tuple[str, str] | None:
         """Name and unit of the column for a role."""

@@ -1,4 +1,4 @@
-"""The columns of a log's file: CSV, TSV, Parquet, JSON lines, Zeek's; also packed with gzip."""
+"""The columns of a log's file: CSV, TSV, Parquet, JSON lines, Zeek's, tshark's; also packed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fctlab.errors import SpecError
+from fctlab.slo import tshark
 
 if TYPE_CHECKING:
     import polars as pl
 
 KINDS = {
-    **{".csv": "text", ".tsv": "text", ".log": "text", ".parquet": "parquet"},
+    **{".csv": "text", ".tsv": "text", ".log": "text", ".txt": "text", ".parquet": "parquet"},
     **{".jsonl": "json", ".ndjson": "json", ".json": "json"},
 }
 """By ending of a file's name; a ``.log`` may also be of JSON lines."""
@@ -29,6 +30,7 @@ class Table:
         kind: ``text``, ``json`` or ``parquet``.
         names: of its columns.
         rows: the columns that were loaded, of the rows that are kept.
+        notes: lines: what of it was made into flows, and how.
     """
 
     def __init__(self, file: Path) -> None:
@@ -44,6 +46,7 @@ class Table:
             raise SpecError(str(file), f"is not a flow log; its name ends in {known}")
         self.kind = KINDS[ending]
         self.separator = "\t" if ending in (".tsv", ".log") else ","
+        self.notes: list[str] = []
         self.zeek: list[str] = []
         with self._one_error():
             if self.kind == "text":
@@ -89,12 +92,23 @@ class Table:
     def _names(self) -> list[str]:
         import polars as pl
 
+        if self.kind == "text" and tshark.is_conversations(self._lines()):
+            return self._made(tshark.conversations(self._lines()), tshark.NOTE)
         if self.kind == "text":
-            return self.zeek or self._text(n_rows=0).columns
+            names = self.zeek or self._text(n_rows=0).columns
+            if not tshark.is_packets(names):
+                return names
+            return self._made(tshark.flows(self._text()), "packets of one way are one flow")
         if self.kind == "parquet":
             return list(pl.read_parquet_schema(self._bytes()))
         self.rows = pl.read_ndjson(self._bytes(), infer_schema_length=None)
         return self.rows.columns
+
+    def _made(self, flows: pl.DataFrame, note: str) -> list[str]:
+        """Goes on with flows that were made of what the file holds."""
+        self.kind, self.rows = "made", flows
+        self.notes.append(note)
+        return flows.columns
 
     def load(self, names: Sequence[str]) -> None:
         """Reads these columns."""
