@@ -33,6 +33,7 @@ from fctlab.studies.framework.study import Check, Claim, Figure, Mode, Part, Pla
 from fctlab.studies.framework.verdict import Band, Computed, Exact, Number, Sign, Verdict
 from fctlab.tables import Table
 from tests.conftest import PROGRAM, SMALL, Program
+from tests.opened import Opened
 from tests.test_store import interrupt, wait_for
 
 TABLE = "size_bytes,cumulative_probability\n1000,0\n1000,0.5\n300000,1\n"
@@ -137,6 +138,27 @@ def test_a_study_judges_every_claim_and_writes_three_reports(tmp_path: Path) -> 
     assert "(beside)" in page and found.command in page
 
 
+def test_a_phone_shows_each_verdict_beside_its_id(browser: Any, tmp_path: Path) -> None:
+    study(TWO, out=tmp_path / "out", seeds=2, only=["two-1", "two-2"])
+    look = {"viewport": {"width": 390, "height": 700}}
+    page = Opened(browser, tmp_path / "out" / "report.html", **look)
+    rows = page.tab.query_selector_all("table.claims > tbody > tr[id]")
+    assert len(rows) == 2
+    for row in rows:
+        name = row.query_selector(".id").bounding_box()
+        verdict = row.query_selector("[data-is=verdict]").bounding_box()
+        assert abs(verdict["y"] - name["y"]) < name["height"]
+        assert name["x"] + name["width"] <= verdict["x"] < verdict["x"] + verdict["width"] <= 390
+    page.tab.evaluate("() => document.querySelectorAll('details').forEach(e => e.open = true)")
+    for part in page.tab.query_selector_all("table.parts td:last-child"):
+        box = part.bounding_box()
+        assert box["x"] + box["width"] <= 390, "beside wide columns it stays in sight"
+    assert page.tab.evaluate("() => document.documentElement.scrollWidth") == 390
+    anchors = "all => all.map(a => a.hash.slice(1)).filter(id => !document.getElementById(id))"
+    assert page.tab.eval_on_selector_all("a[href^='#']", anchors) == []
+    assert page.wrong == []
+
+
 def test_the_page_of_a_saved_study_is_the_one_that_it_wrote(tmp_path: Path) -> None:
     study(TWO, out=tmp_path / "out", seeds=2)
     first = (tmp_path / "out" / "report.html").read_text()
@@ -205,6 +227,9 @@ def test_a_page_is_made_of_the_plain_report_and_what_is_beside() -> None:
     text = page.html()
     assert "do &lt;it&gt;" in text and "P &amp; Q" in text and "<summary>one by one" in text
     assert text.index('id="t-1.a"') < text.index('id="t-2"'), "inside the row of t-1"
+    drawn = html.Shown("f", "F", "C", ["t-1", "left-out"], svg="<svg></svg>")
+    text = html.page(report, html.Beside([drawn])).html()
+    assert 'href="#t-1"' in text and "left-out" in text and "#left-out" not in text
     one = html.page(report, html.Beside(expected=spans[:1]))
     assert one.charts == [], "one effect is told by its row"
     part["bound"] = "not known"

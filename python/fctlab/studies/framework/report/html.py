@@ -7,7 +7,7 @@ page of a study's directory anew.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -152,7 +152,7 @@ def page(report: Plain, beside: Beside) -> Page:
         ),
         *_list("What to choose", report["advice"], study),
         *_checks(report),
-        *_figures(beside, study),
+        *_figures(beside, study, {claim["id"] for claim in report["claims"]}),
         *_list("How it was done", words.notes(report), study),
         Section("What verdicts mean", [study.verdicts()]),
     ]
@@ -195,9 +195,9 @@ def _table(found: Plain, beside: Beside) -> list[Line | Table]:
     return [*([Line(caption, soft=True)] if caption else []), Table("", tuple(columns), rows)]
 
 
-def _figures(beside: Beside, study: Any) -> list[Section]:
+def _figures(beside: Beside, study: Any, there: Collection[str]) -> list[Section]:
     charts = [_chart(each, each.picture) for each in beside.figures if each.picture]
-    drawings = [study.drawing(each) for each in beside.figures if each.svg]
+    drawings = [study.drawing(each, there) for each in beside.figures if each.svg]
     return [Section("Figures", drawings, charts)] if charts or drawings else []
 
 
