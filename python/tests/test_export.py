@@ -104,7 +104,7 @@ def test_change_and_rollback_are_written(
     after = sonic.apply(config(), texts["leaf.change.json"])
     assert sonic.apply(after, texts["leaf.rollback.json"]) == config()
     existing.write_text(json.dumps(after))
-    assert exporting.difference("sonic", plan, sites["sonic"], existing, None) == ""
+    assert exporting.difference("sonic", plan, sites["sonic"], existing) == ""
 
 
 def test_from_the_command_line(

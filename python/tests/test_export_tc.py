@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -61,15 +63,30 @@ def host(scheduler: str, ports: tuple[str, ...] = ("eth0",)) -> dict[str, Any]:
     return {"ports": list(ports), "rate": "25Gbps", "scheduler": scheduler, "nodrop": True}
 
 
+def fresh(form: Form) -> str:
+    return TC.fresh(form, TC.wanted(form, None, False))
+
+
 def shown(forms: list[Form], folder: Path, *, drop: str = "") -> list[dict[str, Any]]:
     """What the kernel says of each form: its disciplines, classes and filters."""
+    return after_batches([[fresh(form)] for form in forms], folder, drop=drop)
+
+
+def after_batches(runs: list[list[str]], folder: Path, *, drop: str = "") -> list[dict[str, Any]]:
+    """What the kernel says after batch files, run by run from nothing on.
+
+    Args:
+        runs: of each, the files one after the other.
+        folder: where they are written.
+        drop: a word; lines with it are left out.
+    """
     script = []
-    for number, form in enumerate(forms):
-        text = TC.fresh(form, TC.wanted(form, None, False))
-        kept = [line for line in text.splitlines() if not drop or f" {drop} " not in line]
-        (folder / f"{number}.tc").write_text("\n".join(kept) + "\n")
+    for number, batches in enumerate(runs):
+        for step, text in enumerate(batches):
+            kept = [line for line in text.splitlines() if not drop or f" {drop} " not in line]
+            (folder / f"{number}-{step}.tc").write_text("\n".join(kept) + "\n")
+            script.append(f"tc -batch {number}-{step}.tc")
         script += [
-            f"tc -batch {number}.tc",
             f"tc -j qdisc show dev eth0 > {number}.qdisc",
             f"tc -d class show dev eth0 > {number}.class",  # of htb, tc has no JSON
             f"tc -j filter show dev eth0 > {number}.filter",
@@ -78,7 +95,7 @@ def shown(forms: list[Form], folder: Path, *, drop: str = "") -> list[dict[str, 
     ran = namespace("\n".join(script), folder)
     assert ran.returncode == 0, ran.stderr
     found: list[dict[str, Any]] = []
-    for number in range(len(forms)):
+    for number in range(len(runs)):
         qdiscs, filters = (
             json.loads((folder / f"{number}.{what}").read_text() or "[]")
             for what in ("qdisc", "filter")
@@ -128,6 +145,30 @@ def test_htb_is_what_the_kernel_has(missing: dict[str, str], tmp_path: Path) -> 
         assert codes(found) == expected_codes(form)
 
 
+def test_the_kernel_goes_along_with_changes_and_back(
+    missing: dict[str, str], tmp_path: Path
+) -> None:
+    if missing["htb"]:
+        pytest.skip(missing["htb"])
+    runs = []
+    for seed in range(exports.PLANS // 10):
+        first, other = (
+            _unmarked(exports.forms(TC, seed + shift, host=host("htb"), most=8)[1])
+            for shift in (0, 10_000)
+        )
+        if seed % 2:  # other weights alone
+            new = [q.weight and q.weight + 1 for q in first.queues]
+            queues = (replace(q, weight=w) for q, w in zip(first.queues, new, strict=True))
+            other = replace(first, queues=tuple(queues))
+        one, two = (TC.wanted(form, None, False) for form in (first, other))
+        there, back = TC.change(one, two), TC.change(two, one)
+        runs += [[fresh(first)], [fresh(first), there, back], [fresh(other)], [fresh(first), there]]
+    found = after_batches(runs, tmp_path, drop="basic")
+    for direct, changed in zip(found[::2], found[1::2], strict=True):
+        assert direct["class"] == changed["class"]
+        assert codes(direct) == codes(changed)
+
+
 @pytest.mark.parametrize("scheduler", ["ets", "prio"])
 def test_bands_are_what_the_kernel_has(
     missing: dict[str, str], tmp_path: Path, scheduler: str
@@ -167,6 +208,30 @@ def test_red_is_what_the_kernel_has(missing: dict[str, str], tmp_path: Path) -> 
                 assert red["options"]["ecn"] and red["options"]["nodrop"]
 
 
+def test_tc_understands_what_this_kernel_may_lack(missing: dict[str, str], tmp_path: Path) -> None:
+    """Each kind of line, at the fastest links: what is wrong is not the line."""
+    if missing["namespace"]:
+        pytest.skip(missing["namespace"])
+    lines = set()
+    for scheduler in ("ets", "prio", "htb"):
+        table = host(scheduler) | {"rate": "800Gbps"}
+        for seed in range(10):
+            strict = True if scheduler == "prio" else None
+            form = exports.forms(TC, seed, host=table, most=8, strict=strict)[1]
+            if len(form.queues) > 1:
+                lines |= set(fresh(form).splitlines())
+    said = set()
+    script = "tc qdisc add dev eth0 root handle 1: htb default 1\n"
+    for number, line in enumerate(sorted(lines)):
+        (tmp_path / f"{number}.tc").write_text(line + "\n")
+        script += f"tc -batch {number}.tc || true\n"
+    for line in namespace(script, tmp_path).stderr.splitlines():
+        said.add(re.sub(r"\d+", "N", line))
+    kernel = r"Error: .*|RTNETLINK answers: .*|We have an error talking to the kernel|"
+    kernel += r"Command failed N\.tc:N"
+    assert [line for line in said if not re.fullmatch(kernel, line)] == []
+
+
 def test_filters_by_sk_priority(missing: dict[str, str], tmp_path: Path) -> None:
     if missing["basic"]:
         pytest.skip(missing["basic"])
@@ -178,8 +243,6 @@ def test_filters_by_sk_priority(missing: dict[str, str], tmp_path: Path) -> None
 
 
 def _unmarked(form: Form) -> Form:
-    from dataclasses import replace
-
     return replace(form, queues=tuple(replace(each, mark_bytes=None) for each in form.queues))
 
 
@@ -206,8 +269,6 @@ def test_changes_lead_there_and_back(scheduler: str) -> None:
 
 def test_new_weights_change_and_do_not_replace() -> None:
     form = _unmarked(exports.forms(TC, 7, host=host("ets"), strict=False)[1])
-    from dataclasses import replace
-
     other = replace(form, queues=tuple(replace(each, weight=100) for each in form.queues))
     change = TC.change(TC.wanted(form, None, False), TC.wanted(other, None, False))
     assert (

@@ -110,11 +110,11 @@ def test_records_are_the_transfers_that_were_sent(recorded: Path) -> None:
     assert len(data) == TRANSFERS
     assert data["dscp"].to_list() == sent["dscp"].to_list()
     ratio = data["bytes"] / sent["size"]
-    assert ratio.min() >= 1.0  # type: ignore[operator]
-    assert (ratio < 1.01).mean() >= 0.99  # type: ignore[operator]  # the others sent a packet twice
+    assert (ratio >= 1.0).all()
+    assert (ratio < 1.01).sum() >= 0.99 * TRANSFERS  # the others sent a packet twice
     late = (data["start_s"] - data["start_s"][0]) - (sent["at"] - sent["at"][0])
-    assert abs(late.median()) <= 1e-3  # type: ignore[arg-type]
-    assert data["duration_s"].min() >= 0  # type: ignore[operator]
+    assert (late.abs() <= 1e-3).sum() >= 0.5 * TRANSFERS
+    assert (data["duration_s"] >= 0).all()
 
 
 def test_classes_of_records_have_the_load_that_was_sent(recorded: Path) -> None:

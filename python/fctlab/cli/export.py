@@ -75,7 +75,8 @@ def export(
         command = f"fctlab export {target} --init {result} > SITE.toml"
         raise SpecError("--site", f"is missing; write one: {command}")
     if diff is not None:
-        print(exporting.difference(target, result, site, diff, role), end="")
+        changed = exporting.difference(*(target, result, site, diff), role=role, in_place=in_place)
+        print(changed, end="")
         return
     with saved.keeping(out, [result, site], force) as keep, showing.of_answer(progress) as told:
         found = keep(

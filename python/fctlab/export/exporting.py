@@ -114,13 +114,23 @@ def read_existing(kind: Target[Any], file: Path) -> Any:
         raise SpecError(str(file), str(error)) from None
 
 
-def difference(target: str, result: Path, site: Path, existing: Path, role: str | None) -> str:
+def difference(
+    target: str,
+    result: Path,
+    site: Path,
+    existing: Path,
+    *,
+    role: str | None = None,
+    in_place: bool = False,
+) -> str:
     """What changes at a device that has `existing`, in the words of the target.
 
     Raises:
         SpecError: as `export`.
     """
-    found = export(target, result, site, existing=existing, role=role, predict=False)
+    found = export(
+        *(target, result, site), existing=existing, role=role, in_place=in_place, predict=False
+    )
     return next((each.text for each in found.files if ".change." in each.name), "")
 
 

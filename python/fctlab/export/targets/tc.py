@@ -34,6 +34,8 @@ TINY = "8kbit"
 """Rate of an htb leaf: as good as all that it sends is lent."""
 AVERAGE_PACKET = 1000
 """``avpkt`` of red, in bytes."""
+MOST_RED_BPS = 34e9
+"""``bandwidth`` of red has 32 bits for bytes per second; it is about queues that were empty."""
 ROOM = 4
 """Length at which red drops all, in thresholds."""
 BURST_S = 100e-6
@@ -196,12 +198,13 @@ def _priomap(form: Form) -> list[int]:
 
 
 def _htb(form: Form, port: str) -> list[Line]:
-    rate = _mbit(form)
+    rate = _mbit(form.rate_bps)
     burst = max(round(form.rate_bps / 8 * BURST_S), 10 * MTU_BYTES)
     ceil = f"ceil {rate} cburst {burst}"
+    parent = f"class dev {port} parent 1: classid {PARENT} htb rate {rate} burst {burst} {ceil}"
     lines = [
         _line(f"qdisc dev {port} root handle 1: htb default {len(form.queues):x}"),
-        _line(f"class dev {port} parent 1: classid {PARENT} htb rate {rate} burst {burst} {ceil}"),
+        _line(f"{parent} quantum {MTU_BYTES}"),
     ]
     for band, each in enumerate(form.queues):
         level = len(form.strict) if each.weight is not None else band
@@ -211,8 +214,8 @@ def _htb(form: Form, port: str) -> list[Line]:
     return lines
 
 
-def _mbit(form: Form) -> str:
-    return f"{form.rate_bps / 1e6:.0f}mbit"
+def _mbit(rate_bps: float) -> str:
+    return f"{rate_bps / 1e6:.0f}mbit"
 
 
 def _class(band: int) -> str:
@@ -224,7 +227,8 @@ def _red(form: Form, least: int, port: str, band: int) -> Line:
     head = f"qdisc dev {port} parent {_class(band)} handle {0x10 + band:x}: red"
     lengths = f"limit {ROOM * least} min {least} max {least + 1}"
     burst = math.ceil(least / AVERAGE_PACKET)
-    average = f"avpkt {AVERAGE_PACKET} burst {burst} probability 1 bandwidth {_mbit(form)}"
+    idle = f"bandwidth {_mbit(min(form.rate_bps, MOST_RED_BPS))}"
+    average = f"avpkt {AVERAGE_PACKET} burst {burst} probability 1 {idle}"
     return _line(f"{head} {lengths} {average} ecn{' nodrop' if form.nodrop else ''}")
 
 
