@@ -1,5 +1,6 @@
-//! A fingerprint of the engine's sources, so that two builds of the same ones agree.
+//! A fingerprint of the engine's sources, so that two builds of the same ones agree; and how it is built.
 
+use std::env::var;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -26,6 +27,10 @@ fn main() {
         hash.update(fs::read(file).unwrap_or_default());
     }
     println!("cargo::rustc-env=FCTLAB_SOURCES={:x}", hash.finalize());
+    // .cargo/dev.toml optimises less.
+    let fast = var("OPT_LEVEL").is_ok_and(|level| level == "3");
+    let profile = if fast { "release" } else { "development" };
+    println!("cargo::rustc-env=FCTLAB_PROFILE={profile}");
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {

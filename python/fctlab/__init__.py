@@ -20,7 +20,7 @@ from fctlab.errors import InternalError, OutputError, SpecError, SpecWarning
 from fctlab.results import kinds
 from fctlab.results.comparison import Cell, Comparison, compare
 from fctlab.results.result import Result, run
-from fctlab.scenario import Scenario, load_scenario
+from fctlab.scenario import Scenario, load_scenario, of_environment
 from fctlab.tuning.mapping import compute_mapping, save_mapping
 from fctlab.tuning.types import Mapping
 
@@ -86,11 +86,18 @@ def schema() -> dict[str, Any]:
     return value
 
 
-def catalog() -> dict[str, list[dict[str, str]]]:
+def catalog(presets: str | PathLike[str] | None = None) -> dict[str, list[dict[str, str]]]:
     """Return every scheme, workload, topology, transport, ... there is.
+
+    Args:
+        presets: a directory of presets of your own, beside those of the environment.
 
     Returns:
         Place of the architecture -> its parts, each ``{"name", "description"}``.
+
+    Raises:
+        SpecError: the first mistake in a preset, with its file and line.
     """
-    value: dict[str, list[dict[str, str]]] = json.loads(_native.catalog())
+    own = [*of_environment(), *(() if presets is None else (str(presets),))]
+    value: dict[str, list[dict[str, str]]] = json.loads(_native.catalog(own))
     return value

@@ -6,6 +6,7 @@ The rules are the engine's; nothing here knows what a valid scenario is.
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -94,6 +95,17 @@ class Scenario:
         new = tuple(files.assignments(assignments))
         return replace(self, sets=self.sets + new)
 
+    def with_presets(self, *directories: str | PathLike[str]) -> Scenario:
+        """Let schemes name presets of your own: files ``NAME.toml`` of directories.
+
+        They come beside those of the scenario's key ``presets``. What it resolves to holds their
+        parts, never the directories.
+        """
+        written = self.value.get("presets", [])
+        more = [str(Path(directory).absolute()) for directory in directories]
+        named = [*(written if isinstance(written, list) else [written]), *more]
+        return replace(self, value={**self.value, "presets": named}) if more else self
+
     def with_scheme(self, name: str) -> Scenario:
         """Replace the scheme: by a table ``[schemes.NAME]`` of the scenario, or a preset.
 
@@ -102,7 +114,8 @@ class Scenario:
         Raises:
             SpecError: there is no such scheme.
         """
-        value = json.loads(_native.with_scheme(plain.dumps(self.value), list(self.sets), name))
+        text, sets = plain.dumps(self.value), list(self.sets)
+        value = json.loads(_native.with_scheme(text, sets, name, self.base_dir))
         written = name in (self.value.get("schemes") or {}) or any(
             f"{path}.".startswith(f"schemes.{name}.") for path, _ in self.sets
         )
@@ -134,22 +147,46 @@ ScenarioLike: TypeAlias = Scenario | Mapping[str, Any] | str | PathLike[str]
 """A scenario, its tables and keys as a mapping, or a file that holds it."""
 
 
-def load_scenario(source: ScenarioLike) -> Scenario:
+def load_scenario(source: ScenarioLike, *, presets: str | PathLike[str] | None = None) -> Scenario:
     """Read a scenario.
 
     Args:
         source: a TOML, YAML, JSON or Dhall file (by its suffix); or a mapping with the same
             keys, whose relative file names are taken from the working directory.
+        presets: a directory of presets of your own, beside those of the scenario and of the
+            environment (`PRESETS`).
 
     Raises:
         SpecError: the file cannot be read, or is not what its suffix says (with the line).
     """
+    more = () if presets is None else (presets,)
     if isinstance(source, Scenario):
-        return source
+        return source.with_presets(*more)
     if isinstance(source, Mapping):
-        return Scenario(dict(source))
-    file = Path(source).absolute()
-    return Scenario(files.read_tables(source, files.SCENARIO), file.parent, source=file)
+        loaded = Scenario(dict(source))
+    else:
+        file = Path(source).absolute()
+        loaded = Scenario(files.read_tables(source, files.SCENARIO), file.parent, source=file)
+    # What was resolved names no preset any more.
+    resolved = loaded.value.keys() & {"version", "runs"}
+    return loaded.with_presets(*more, *(() if resolved else of_environment()))
+
+
+PRESETS = "FCTLAB_PRESETS"
+"""Environment variable: directories of presets of your own, separated as in ``PATH``."""
+
+
+def of_environment() -> list[str]:
+    """Directories of presets that the environment names.
+
+    Raises:
+        SpecError: one of them is no directory.
+    """
+    named = [one for one in os.environ.get(PRESETS, "").split(os.pathsep) if one]
+    for one in named:
+        if not Path(one).is_dir():
+            raise SpecError(PRESETS, f"{one} is no directory")
+    return named
 
 
 def warn(scenarios: Iterable[Prepared]) -> None:

@@ -38,6 +38,7 @@ def apply(instruction: str, text: str, tree: Path) -> None:
     if match := re.fullmatch(r"write (\S+)", instruction):
         path = tree / match[1]
         assert not path.exists(), f"{path} is there already: the recipe is no longer an example"
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text)
         return
     match = re.fullmatch(r"add to (\S+) (after|before) (.+)", instruction)
@@ -74,7 +75,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the tree after all recipes, with its engine."""
     tree = tmp_path_factory.mktemp("recipe") / "fctlab"
     ignore = shutil.ignore_patterns("*.so", "__pycache__")
-    for name in ["crates", "python/fctlab"]:
+    for name in ["crates", "python/fctlab", "scenarios"]:
         shutil.copytree(ROOT / name, tree / name, ignore=ignore)
     for name in ["Cargo.toml", "Cargo.lock", "pyproject.toml", "rust-toolchain.toml"]:
         shutil.copy(ROOT / name, tree / name)
@@ -115,6 +116,23 @@ def test_what_was_written_is_formatted(tree: Path) -> None:
     ruff = Path(sys.executable).parent / "ruff"
     for check in (["check"], ["format", "--check"]):
         subprocess.run([ruff, *check, "python"], cwd=tree, check=True)
+
+
+def test_schemes_without_compiling(tree: Path, program: Answer) -> None:
+    scenario = str(tree / "scenarios/my-scheme.toml")
+    quick = ("--set", "traffic.flows=50", "--set", "measure.warmup=0s", "--json")
+    found = told(program("compare", scenario, *quick))
+    assert {row["scheme"] for row in found["summary"]} == {"dctcp", "dctcp-srpt"}
+    presets = ("--presets", str(tree / "my-presets"))
+    names = ("--schemes", "dctcp,dctcp-srpt,dctcp-short-buffer")
+    found = told(program("compare", scenario, *presets, *names, *quick))
+    assert len({row["scheme"] for row in found["summary"]}) == 3
+    (own,) = [
+        part
+        for part in told(program("list", "schemes", *presets, "--json"))["schemes"]
+        if part["name"] == "dctcp-short-buffer"
+    ]
+    assert own["description"].startswith("DCTCP whose ports send what is nearly done first")
 
 
 def test_a_transport_and_a_scheme(program: Answer) -> None:

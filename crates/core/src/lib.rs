@@ -14,6 +14,7 @@
 pub mod edit;
 pub mod ends;
 pub mod format;
+pub mod lines;
 pub mod parts;
 pub mod presets;
 pub mod random;

@@ -28,7 +28,7 @@ use crate::outcome::{Counters, Progress};
 use crate::prepared::{End, Ended, Observer, Prepared, Sink};
 use crate::records::{Fct, Record, Unfinished};
 use crate::scenario::{Model, Scenario};
-use crate::scheme::{self, SchemeSpec};
+use crate::scheme::{self, Names, SchemeSpec};
 use crate::settings::Settings;
 use crate::transports::RuleSpec;
 
@@ -113,7 +113,7 @@ const READ: [&str; 11] = [
 pub fn unread(scheme: &SchemeSpec) -> Vec<String> {
     let discipline = &scheme.port.discipline;
     let usual = json!({"preset": scheme.transport.rule.kind(), "port": {"discipline": discipline}});
-    let usual = scheme::expand(usual).and_then(spec::read::<SchemeSpec>);
+    let usual = scheme::expand(usual, &Names::default()).and_then(spec::read::<SchemeSpec>);
     let Ok(usual) = usual.map(|usual| json!(usual)) else {
         return Vec::new();
     };
@@ -411,7 +411,7 @@ mod tests {
     use super::*;
 
     fn unread_of(scheme: Value) -> Vec<String> {
-        unread(&spec::read(scheme::expand(scheme).unwrap()).unwrap())
+        unread(&spec::read(scheme::expand(scheme, &Names::default()).unwrap()).unwrap())
     }
 
     #[test]

@@ -101,14 +101,21 @@ fn preset(name: &str) -> Result<Map<String, Value>, SpecError> {
         );
         return Err(SpecError::new("", message));
     };
-    let table = toml::from_str(text);
-    Ok(table.unwrap_or_else(|e| unreachable!("presets/{name}.toml is checked by a test: {e}")))
+    presets::table(&preset_file(name), text)
 }
 
 impl Control {
     /// Every preset, described by the comment at the top of its file.
-    pub fn catalog() -> Vec<PartInfo> {
-        presets::catalog(PRESETS, preset_text)
+    ///
+    /// # Errors
+    /// The first mistake in one of them, with its file and line.
+    pub fn catalog() -> Result<Vec<PartInfo>, SpecError> {
+        for name in PRESETS {
+            let (file, text) = (preset_file(name), preset_text(name).unwrap_or_default());
+            let table = presets::table(&file, text)?;
+            Control::read(table).map_err(|e| presets::in_file(&e, &file, text))?;
+        }
+        Ok(presets::catalog(PRESETS, preset_text))
     }
 
     /// The preset called `name`.
@@ -318,7 +325,7 @@ mod tests {
             assert_eq!(read::<Control>(written).unwrap(), control);
         }
         assert_eq!(
-            Control::catalog()[0].description,
+            Control::catalog().unwrap()[0].description,
             "DCTCP as swp's table 2 has it (SWP-D)."
         );
     }

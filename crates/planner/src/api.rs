@@ -235,7 +235,7 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
         }
         Question::Schemes {} => Ok(packets::schemes()),
         Question::Catalog {} => Ok(json!({
-            "congestion controls": Control::catalog(),
+            "congestion controls": Control::catalog()?,
             "queues": QueueSpec::catalog(),
         })),
         Question::Schema {} => Ok(schema()),

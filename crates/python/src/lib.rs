@@ -63,14 +63,10 @@ fn sources() -> &'static str {
     env!("FCTLAB_SOURCES")
 }
 
-/// `"release"` or `"debug"`: nobody measures a debug build by mistake.
+/// `"release"` or `"development"`: nobody measures one that is built quickly by mistake.
 #[pyfunction]
 fn build_profile() -> &'static str {
-    if cfg!(debug_assertions) {
-        "debug"
-    } else {
-        "release"
-    }
+    env!("FCTLAB_PROFILE")
 }
 
 /// Reads `text` in `format` ("toml", "yaml", "json" or "dhall") and returns it as JSON.
@@ -96,11 +92,16 @@ fn parse(py: Python<'_>, text: &str, format: &str, file: PathBuf) -> PyResult<St
 }
 
 /// The scenario (JSON, not yet resolved) with its scheme replaced by the named one,
-/// after those of the `sets` that are about `schemes`.
+/// after those of the `sets` that are about `schemes`. Directories of presets are taken from `folder`.
 #[pyfunction]
-fn with_scheme(json: &str, sets: Vec<(String, String)>, name: &str) -> PyResult<String> {
+fn with_scheme(
+    json: &str,
+    sets: Vec<(String, String)>,
+    name: &str,
+    folder: PathBuf,
+) -> PyResult<String> {
     guarded(|| {
-        Ok(scenario::with_scheme(value(json)?, &sets, name)
+        Ok(scenario::with_scheme(value(json)?, &sets, name, &folder)
             .map_err(spec_error)?
             .to_string())
     })
@@ -112,10 +113,15 @@ fn schema() -> PyResult<String> {
     guarded(|| Ok(scenario::schema().to_string()))
 }
 
-/// Every part there is, by place, as JSON: `{place: [{"name", "description"}]}`.
+/// Every part there is, by place, as JSON: `{place: [{"name", "description"}]}`; with the presets of one's own
+/// in `directories`.
 #[pyfunction]
-fn catalog() -> PyResult<String> {
-    guarded(|| Ok(scenario::catalog().to_string()))
+fn catalog(directories: Vec<String>) -> PyResult<String> {
+    guarded(|| {
+        Ok(scenario::catalog(&directories)
+            .map_err(spec_error)?
+            .to_string())
+    })
 }
 
 /// Size classes of summaries, by name, with the largest size in bytes; null where there is none.

@@ -32,7 +32,7 @@ def measure(
         One ``{"name", "value", "unit", "note"}`` per benchmark.
 
     Raises:
-        SpecError: an unknown area, a number that it does not take, or a debug build.
+        SpecError: an unknown area, a number that it does not take, or a development build.
     """
     if area not in AREAS:
         raise SpecError("bench", f"{area!r} is not an area; known: {', '.join(AREAS)}")
@@ -43,7 +43,7 @@ def measure(
     if quick and area != "scale":
         raise SpecError("quick", f"has no meaning for {area}, only for scale")
     if _native.build_profile() != "release":
-        raise SpecError("bench", "this is a debug build, whose speed means nothing")
+        raise SpecError("bench", "a development build is no measure; make build")
     if area == "points":
         return points.measure(runs, say)
     if area == "bigswitch":

@@ -9,6 +9,7 @@ import typer
 
 import fctlab
 from fctlab import studies
+from fctlab.cli.options import Presets
 from fctlab.cli.terminal import AsJson, show, show_json
 from fctlab.errors import SpecError
 from fctlab.slo import planning
@@ -28,10 +29,14 @@ def list_parts(
     place: Annotated[
         str | None, typer.Argument(help="schemes, workloads, topologies, ...; all unless given.")
     ] = None,
+    presets: Presets = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what there is to choose from."""
-    places = fctlab.catalog() | {"studies": studies.catalog(), "policies": bigswitch.policies()}
+    places = fctlab.catalog(presets) | {
+        "studies": studies.catalog(),
+        "policies": bigswitch.policies(),
+    }
     places |= planning.catalog()
     if place is not None and place not in places:
         raise SpecError("list", f"{place!r} is not a place; known: {', '.join(places)}")

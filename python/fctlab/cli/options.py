@@ -15,6 +15,10 @@ Sets = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PATH=VALUE", help="Change one key; may be repeated."),
 ]
+Presets = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="A directory of presets of your own: files NAME.toml."),
+]
 Engine = Annotated[
     str | None,
     typer.Option(help="packet, or model (one bottleneck), instead of the scenario's own."),

@@ -8,11 +8,13 @@ from typing import Annotated
 import typer
 
 import fctlab
+from fctlab import _native
 from fctlab.cli import progress as showing
 from fctlab.cli import report
 from fctlab.cli.options import (
     Engine,
     Out,
+    Presets,
     ScenarioFile,
     Seed,
     Sets,
@@ -34,6 +36,7 @@ def register(app: typer.Typer) -> None:
 
 def run(
     scenario: ScenarioFile,
+    presets: Presets = None,
     engine: Engine = None,
     sets: Sets = None,
     seed: Seed = None,
@@ -43,7 +46,7 @@ def run(
     progress: ShowProgress = None,
 ) -> None:
     """Simulate one scenario, packet by packet or on the functional model."""
-    loaded = _load(scenario, engine, sets)
+    loaded = _load(scenario, presets, engine, sets)
     with showing.of_runs(progress) as tell:
         result = fctlab.run(
             loaded,
@@ -65,7 +68,7 @@ def compare(
     scenario: ScenarioFile,
     schemes: Annotated[
         str | None,
-        typer.Option(metavar="A,B,C", help="Presets or tables \\[schemes.NAME] of the scenario."),
+        typer.Option(metavar="A,B,C", help="Presets, your own too, or tables \\[schemes.NAME]."),
     ] = None,
     loads: Annotated[
         str | None,
@@ -74,6 +77,7 @@ def compare(
     seeds: Annotated[
         int | None, typer.Option(help="How many seeds, counted up from the scenario's.")
     ] = None,
+    presets: Presets = None,
     engine: Engine = None,
     sets: Sets = None,
     seed: Seed = None,
@@ -84,7 +88,7 @@ def compare(
     progress: ShowProgress = None,
 ) -> None:
     """Run the same flows under several schemes, side by side; the first is the baseline."""
-    loaded = _load(scenario, engine, sets)
+    loaded = _load(scenario, presets, engine, sets)
     if seed is not None:
         loaded = loaded.set("seed", seed)
     with showing.of_comparison(progress) as cells:
@@ -108,16 +112,20 @@ def compare(
     _finish(out)
 
 
-def _load(file: Path, engine: str | None, sets: list[str] | None) -> fctlab.Scenario:
+def _load(
+    file: Path, presets: Path | None, engine: str | None, sets: list[str] | None
+) -> fctlab.Scenario:
     """A scenario with the changes of the command line."""
-    loaded = fctlab.load_scenario(file)
+    loaded = fctlab.load_scenario(file, presets=presets)
     if engine is not None:
         loaded = loaded.set("engine", engine)
     return loaded.with_sets(sets or [])
 
 
 def _finish(out: Path | None) -> None:
-    """Write the page of what was saved, and say what is where."""
+    """Write the page of what was saved, and say what is where; and of an engine that is slow."""
+    if _native.build_profile() != "release":
+        say("this is a development build: the same results, later; make build makes the fast one")
     if out is not None:
         report.write(out)
         say(f"saved in {out}: flows.parquet, summary.csv, fct_cdf.png, slowdown_by_size.png, ...")

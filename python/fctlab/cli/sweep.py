@@ -9,7 +9,7 @@ import typer
 
 from fctlab.cli import progress as showing
 from fctlab.cli import report
-from fctlab.cli.options import Address, Executor, ShowProgress, Workers
+from fctlab.cli.options import Address, Executor, Presets, ShowProgress, Workers
 from fctlab.cli.terminal import AsJson, output, say, show, show_json
 from fctlab.errors import SpecError
 
@@ -45,6 +45,7 @@ def sweep(
     shard: Annotated[
         str | None, typer.Option(metavar="K/N", help="Only this part of the cells, such as 3/16.")
     ] = None,
+    presets: Presets = None,
     executor: Executor = None,
     address: Address = None,
     workers: Workers = None,
@@ -56,7 +57,8 @@ def sweep(
     from fctlab.cli import sweep_tables as tables
 
     if dry_run:
-        found = sweeps.dry_run(file, store=store or _default_store(file, out), shard=shard)
+        place = store or _default_store(file, out)
+        found = sweeps.dry_run(file, store=place, shard=shard, presets=presets)
         if as_json:
             show_json(found.to_dict())
         else:
@@ -73,6 +75,7 @@ def sweep(
             out=out,
             store=store,
             shard=shard,
+            presets=presets,
             workers=workers,
             executor=pool,
             watch=watch,

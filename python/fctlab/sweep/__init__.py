@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -103,6 +103,7 @@ def sweep(
     out: str | PathLike[str] | None = None,
     store: str | PathLike[str] | None = None,
     shard: str | None = None,
+    presets: str | PathLike[str] | None = None,
     workers: int | None = None,
     executor: Executor | None = None,
     watch: Watch | None = None,
@@ -115,6 +116,7 @@ def sweep(
         out: directory of ``sweep.json`` and ``summary.csv``; ``results/NAME`` unless given.
         store: of the points; several sweeps and machines may share one. ``OUT/store`` unless given.
         shard: ``"3/16"``: the third sixteenth of the cells, whole.
+        presets: a directory of presets of your own, beside those of the sweep and its scenario.
         workers: points at once; one per core unless given.
         executor: of ``concurrent.futures``, computes points instead of threads of this process.
         watch: told now and then how far it has come.
@@ -124,7 +126,7 @@ def sweep(
         OutputError: nothing can be written there, or no more; finished points stay.
         KeyboardInterrupt: on Ctrl-C, within a second; finished points stay.
     """
-    grid = _grid(file, shard)
+    grid = _grid(file, shard, presets)
     if workers is not None and workers < 1:
         raise SpecError("workers", f"{workers} is not at least 1")
     most = workers or at_once(executor)
@@ -148,6 +150,7 @@ def dry_run(
     *,
     store: str | PathLike[str] | None = None,
     shard: str | None = None,
+    presets: str | PathLike[str] | None = None,
 ) -> Estimated:
     """What a sweep will cost, from one short point; nothing is kept.
 
@@ -155,17 +158,24 @@ def dry_run(
         file: see `sweep`.
         store: whose points need not be computed.
         shard: see `sweep`.
+        presets: see `sweep`.
 
     Raises:
         SpecError: a mistake in the sweep or one of its points.
     """
-    planned = running.plan(_grid(file, shard), 1)
+    planned = running.plan(_grid(file, shard, presets), 1)
     there = PointStore(store) if store is not None and Path(store).exists() else None
     return estimate(planned, there.names() if there else set())
 
 
-def _grid(file: str | PathLike[str] | Mapping[str, Any], shard: str | None) -> Grid:
+def _grid(
+    file: str | PathLike[str] | Mapping[str, Any],
+    shard: str | None,
+    presets: str | PathLike[str] | None,
+) -> Grid:
     grid = grids.parse(file, Path()) if isinstance(file, Mapping) else grids.read(file)
+    if presets is not None:
+        grid = replace(grid, presets=(*grid.presets, Path(presets)))
     return grid if shard is None else grid.shard(shard)
 
 

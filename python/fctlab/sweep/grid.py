@@ -84,6 +84,7 @@ class Grid:
         base: file of the scenario or specification.
         sets: changes to it that hold for every point.
         schemes: presets or tables of the scenario, the baseline first; ``(None,)`` for its own.
+        presets: directories of presets of your own, beside those of the scenario.
         cells: combinations of the axes.
         seeds: first seeds of every cell; more where `until` asks for them.
         until: when there are enough seeds; None for `seeds` as they are.
@@ -98,6 +99,7 @@ class Grid:
     base: Path
     sets: Settings
     schemes: tuple[str | None, ...]
+    presets: tuple[Path, ...]
     cells: tuple[Cell, ...]
     seeds: int
     until: Until | None
@@ -174,7 +176,7 @@ def parse(value: Mapping[str, Any], folder: Path, name: str = "sweep") -> Grid:
         raise SpecError(kind, f"{base} is no file")
     schemes = _listed("schemes", value["schemes"]) if "schemes" in value else [None]
     if kind == "specification":
-        for key in ("schemes", "loads", "workloads"):
+        for key in ("schemes", "presets", "loads", "workloads"):
             if key in value:
                 raise SpecError(key, "is of scenarios; a specification has axes only")
     seeds = _whole("seeds", value.get("seeds", 1), 1, MOST_SEEDS)
@@ -195,6 +197,7 @@ def parse(value: Mapping[str, Any], folder: Path, name: str = "sweep") -> Grid:
         base=base,
         sets=tuple(_flat("set", value.get("set", {}))),
         schemes=tuple(schemes),
+        presets=tuple(_directories(value.get("presets", []), folder)),
         cells=tuple(_cells(value, kind)),
         seeds=first,
         until=until,
@@ -203,6 +206,13 @@ def parse(value: Mapping[str, Any], folder: Path, name: str = "sweep") -> Grid:
         max_seeds=most,
         max_cpu_hours=hours,
     )
+
+
+def _directories(value: object, folder: Path) -> list[Path]:
+    """One, or a list of them."""
+    return [
+        folder / _text("presets", one) for one in (value if isinstance(value, list) else [value])
+    ]
 
 
 def _cells(value: Mapping[str, Any], kind: Kind) -> Iterator[Cell]:

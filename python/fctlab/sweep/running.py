@@ -173,7 +173,7 @@ def plan(grid: Grid, at_once: int) -> Plan:
 
 
 def _scenario(grid: Grid, cell: Cell, scheme: str | None) -> Scenario:
-    loaded = load_scenario(grid.base)
+    loaded = load_scenario(grid.base).with_presets(*grid.presets)
     for path, value in grid.sets:
         loaded = loaded.set(path, value)
     if scheme is not None:

@@ -96,6 +96,12 @@ SCHEMA: dict[str, Any] = {
             "description": "Presets, or tables `[schemes.NAME]` of the scenario; the first is the "
             "baseline. Default: the scenario's own.",
         },
+        "presets": {
+            "type": ["string", "array"],
+            "items": {"type": "string"},
+            "description": "A directory of presets of your own, files NAME.toml, from the folder "
+            "of the sweep; or a list of them. Default: none.",
+        },
         "loads": _values("An axis of `traffic.load`. Default: the scenario's own."),
         "workloads": _values("An axis of `traffic.workload`. Default: the scenario's own."),
         "axes": {

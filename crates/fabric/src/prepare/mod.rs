@@ -15,7 +15,7 @@ use crate::engine::port;
 use crate::network::Fabric;
 use crate::prepared::Prepared;
 use crate::scenario::{EngineSpec, Scenario, not_a_table, version};
-use crate::scheme::{self, SchemeSpec};
+use crate::scheme::{self, Names, SchemeSpec};
 use crate::settings::{NO_LIMIT, Settings};
 use crate::telemetry::MAX_HOPS;
 use crate::warnings::warnings;
@@ -32,7 +32,7 @@ pub fn prepare(
     sets: &[(String, String)],
     folder: &Path,
 ) -> Result<Prepared, SpecError> {
-    let (scenario, cc) = read(value, sets)?;
+    let (scenario, cc) = read(value, sets, folder)?;
     complete(scenario, cc, folder)
 }
 
@@ -42,9 +42,10 @@ pub fn prepare(
 /// As [`prepare`]; a row that is no flow of its fabric.
 pub fn prepare_replay(mut value: Value, rows: Rows) -> Result<Prepared, SpecError> {
     value["traffic"] = Value::Object(Map::new());
-    let (mut scenario, cc) = read(value, &[])?;
+    let folder = Path::new("");
+    let (mut scenario, cc) = read(value, &[], folder)?;
     scenario.traffic.trace = Some(TraceSource::Rows(rows.into()));
-    complete(scenario, cc, Path::new(""))
+    complete(scenario, cc, folder)
 }
 
 /// Fills in every default, and makes every check; `cc` is what is written at `engine.cc`.
@@ -131,6 +132,7 @@ fn resolve_disciplines(
 fn read(
     mut value: Value,
     sets: &[(String, String)],
+    folder: &Path,
 ) -> Result<(Scenario, Option<Value>), SpecError> {
     for (path, text) in sets {
         edit::set(&mut value, path, text)?;
@@ -138,7 +140,10 @@ fn read(
     let Value::Object(map) = &mut value else {
         return Err(not_a_table(&value));
     };
-    map.shift_remove("schemes");
+    let names = Names::of(map, folder)?;
+    for key in ["presets", "schemes"] {
+        map.shift_remove(key);
+    }
     if let Some(written) = map.get("version") {
         check_version(written).map_err(|e| e.under("version"))?;
     }
@@ -149,11 +154,11 @@ fn read(
     let given = given.ok_or_else(|| {
         let message = format!(
             "is missing; write a preset ({}) or a table",
-            scheme::PRESETS.join(", ")
+            names.known().join(", ")
         );
         SpecError::new("scheme", message)
     })?;
-    map["scheme"] = scheme::expand(given).map_err(|e| e.under("scheme"))?;
+    map["scheme"] = scheme::expand(given, &names).map_err(|e| e.under("scheme"))?;
     let cc = map.get_mut("engine").and_then(model::take_cc);
     let scenario: Scenario = spec::read(value)?;
     check_format(&scenario.packet)?;

@@ -9,6 +9,8 @@ pub mod record;
 mod schema;
 mod text;
 
+use std::path::Path;
+
 use fctlab_core::random::Seed;
 use fctlab_core::{PacketFormat, SpecError, edit, spec};
 use fctlab_workload::{Traffic, TrafficSpec};
@@ -24,7 +26,7 @@ use crate::measure::MeasureSpec;
 use crate::network::Fabric;
 use crate::network::capacity;
 use crate::network::topology::TopologySpec;
-use crate::scheme::{self, SchemeSpec};
+use crate::scheme::{Names, SchemeSpec};
 
 /// A fully resolved scenario: every default filled in, every preset merged.
 /// Serializing it and reading it back gives the same run, byte for byte.
@@ -106,23 +108,29 @@ impl Scenario {
 
 /// The scenario `value` under the scheme `name`: a table of the scenario
 /// (`[schemes.NAME]`), its own `[scheme]` if that is called so, or a preset.
-/// Those of the `sets` that are about `schemes` apply first, to a preset as well.
+/// Those of the `sets` that are about `schemes` apply first, to a preset as well. Relative
+/// directories of presets are taken from `folder`.
 ///
 /// # Errors
-/// When there is no such scheme, or a set is wrong.
+/// When there is no such scheme, or a set is wrong; a mistake in a preset of one's own.
 pub fn with_scheme(
     mut value: Value,
     sets: &[(String, String)],
     name: &str,
+    folder: &Path,
 ) -> Result<Value, SpecError> {
+    for (path, text) in sets.iter().filter(|(path, _)| path == "presets") {
+        edit::set(&mut value, path, text)?;
+    }
     let Value::Object(map) = &mut value else {
         return Err(not_a_table(&value));
     };
+    let names = Names::of(map, folder)?;
     let sets = sets.iter().filter(|(path, _)| path.starts_with("schemes."));
     let inside = format!("schemes.{name}.");
     if sets.clone().any(|(path, _)| path.starts_with(&inside)) {
         // What is changed there is what goes by the name, written or not.
-        let own = called(map.get("scheme"), name);
+        let own = called(map.get("scheme"), name, &names);
         let tables = map.entry("schemes").or_insert_with(|| json!({}));
         if let (Some(tables), Some(scheme)) = (tables.as_object_mut(), own) {
             tables.entry(name).or_insert(scheme);
@@ -136,10 +144,8 @@ pub fn with_scheme(
     };
     let tables = map.get("schemes").and_then(Value::as_object);
     let table = tables.and_then(|t| t.get(name)).cloned();
-    let Some(mut scheme) = table.or_else(|| called(map.get("scheme"), name)) else {
-        let tables = tables.into_iter().flatten();
-        let mut known: Vec<&str> = tables.map(|(k, _)| k.as_str()).collect();
-        known.extend(scheme::PRESETS);
+    let Some(mut scheme) = table.or_else(|| called(map.get("scheme"), name, &names)) else {
+        let known = names.known();
         let hint = spec::hint(name, &known);
         let message = format!(
             "{name:?} is not a scheme; {hint}known: {}",
@@ -159,7 +165,7 @@ pub fn with_scheme(
 }
 
 /// The scheme that goes by `name` without a table of its own, as a table: the scenario's `own`, or a preset.
-fn called(own: Option<&Value>, name: &str) -> Option<Value> {
+fn called(own: Option<&Value>, name: &str, names: &Names) -> Option<Value> {
     let given = |scheme: &Value| {
         let named = scheme.get("name").or(scheme.get("preset"));
         named.unwrap_or(scheme).as_str() == Some(name)
@@ -167,9 +173,6 @@ fn called(own: Option<&Value>, name: &str) -> Option<Value> {
     match own.filter(|own| given(own)) {
         Some(own) if own.is_object() => Some(own.clone()),
         Some(_) => Some(json!({ "preset": name })),
-        None => {
-            let known = scheme::PRESETS.contains(&name);
-            known.then(|| json!({ "preset": name }))
-        }
+        None => names.has_preset(name).then(|| json!({ "preset": name })),
     }
 }

@@ -1,6 +1,8 @@
 //! The JSON Schema of a scenario, and everything that there is to choose from.
 
-use fctlab_core::parts;
+use std::path::Path;
+
+use fctlab_core::{SpecError, parts};
 use fctlab_workload::{ArrivalsSpec, PatternSpec, SizesSpec};
 use serde_json::{Map, Value, json};
 
@@ -9,7 +11,7 @@ use crate::disciplines::QueueSpec;
 use crate::disciplines::mappings::MappingPolicy;
 use crate::network::routing::RoutingSpec;
 use crate::network::topology::TopologySpec;
-use crate::scheme::{self, SchemeSpec};
+use crate::scheme::{self, Names, PRESETS, SchemeSpec};
 use crate::taggers::Tagger;
 use crate::transports::RuleSpec;
 
@@ -32,9 +34,15 @@ pub fn schema() -> Value {
     if let Some(map) = table.as_object_mut() {
         map.shift_remove("required"); // a preset may stand for all of it
     }
-    table["properties"]["preset"] =
-        json!({"enum": scheme::PRESETS, "description": "The preset that the other keys change."});
-    definitions["SchemeSpec"] = json!({"anyOf": [{"enum": scheme::PRESETS}, table]});
+    let name = json!({"anyOf": [{"enum": PRESETS}, {"type": "string"}]});
+    table["properties"]["preset"] = name.clone();
+    table["properties"]["preset"]["description"] = json!("The preset that the other keys change.");
+    definitions["SchemeSpec"] = json!({"anyOf": [name, table]});
+    schema["properties"]["presets"] = json!({
+        "description": "A directory of presets of your own, files NAME.toml, from the folder of the scenario; or a list of them. Default: none.",
+        "type": ["string", "array"],
+        "items": {"type": "string"},
+    });
     schema["properties"]["schemes"] = json!({
         "description": "Named schemes for `fctlab compare --schemes`.",
         "type": "object",
@@ -43,10 +51,20 @@ pub fn schema() -> Value {
     schema
 }
 
-/// Everything that `fctlab list` shows: place -> list of {name, description}.
-pub fn catalog() -> Value {
-    json!({
-        "schemes": scheme::catalog(),
+/// Everything that `fctlab list` shows: place -> list of {name, description}; with the presets of one's own in
+/// `directories`.
+///
+/// # Errors
+/// The first mistake in a preset, with its file and line.
+pub fn catalog(directories: &[String]) -> Result<Value, SpecError> {
+    let named = Map::from_iter([("presets".to_owned(), json!(directories))]);
+    let own = Names::of(&named, Path::new(""))?;
+    let own = own
+        .own()
+        .map(|(name, description)| json!({"name": name, "description": description}));
+    let built_in = scheme::catalog()?.into_iter().map(|preset| json!(preset));
+    Ok(json!({
+        "schemes": built_in.chain(own).collect::<Vec<_>>(),
         "workloads": SizesSpec::catalog(),
         "topologies": TopologySpec::catalog(),
         "transports": RuleSpec::catalog(),
@@ -57,5 +75,5 @@ pub fn catalog() -> Value {
         "arrivals": ArrivalsSpec::catalog(),
         "patterns": PatternSpec::catalog(),
         "engines": EngineSpec::catalog(),
-    })
+    }))
 }

@@ -1,6 +1,7 @@
 //! A scenario as people write it: files.
 
 use fctlab_core::SpecError;
+use fctlab_core::lines::line_at;
 use fctlab_core::spec::Plain;
 use serde_json::Value;
 
@@ -23,10 +24,7 @@ pub fn parse(text: &str, format: Format) -> Result<Value, SpecError> {
     let read = match format {
         Format::Json => serde_json::from_str::<Plain>(text).map_err(|e| e.to_string()),
         Format::Toml => toml::from_str::<Plain>(text).map_err(|e: toml::de::Error| {
-            let start = e.span().map_or(0, |s| s.start);
-            let line = text
-                .get(..start)
-                .map_or(1, |before| before.matches('\n').count() + 1);
+            let line = line_at(text, e.span().map_or(0, |span| span.start));
             format!("line {line}: {}", e.message())
         }),
         Format::Yaml => serde_yaml_ng::from_str::<Plain>(text).map_err(|e| e.to_string()),

@@ -5,15 +5,16 @@
 //! part; of a transport, whose kinds share most keys, those that the preset
 //! writes and the new kind knows stay. Anything else is merged.
 
+mod names;
 mod nic;
 mod port;
 mod shaper;
 
-use fctlab_core::parts::PartInfo;
-use fctlab_core::{SpecError, presets, spec};
+use fctlab_core::SpecError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use self::names::{Names, PRESETS, catalog};
 pub use self::nic::NicSpec;
 pub use self::port::{EcnAt, EcnScope, PortSpec};
 pub use self::shaper::{Per, ShaperSpec};
@@ -42,51 +43,6 @@ pub struct SchemeSpec {
     pub routing: RoutingSpec,
 }
 
-fctlab_core::presets! {
-    "tcp",
-    "dctcp",
-    "dctcp-paper",
-    "pfabric",
-    "pfabric-paper",
-    "pfabric-pias",
-    "fq",
-    "sjf",
-    "srpt",
-    "ads",
-    "pias",
-    "pias-ns2",
-    "las",
-    "l2dct",
-    "dctcp-rate",
-    "hpcc",
-    "d-srtf",
-    "d-srtf-ia",
-    "d-srtf-paper",
-    "awafs",
-    "awafs-ns2",
-    "awafs-equal-bytes",
-    "ascc",
-    "ascc-deployable",
-}
-
-/// The preset `name` as a scheme's table, merged into the preset that it changes if it names one.
-fn preset(name: &str) -> Option<Map<String, Value>> {
-    let table = toml::from_str(preset_text(name)?);
-    let mut table: Map<String, Value> =
-        table.unwrap_or_else(|e| unreachable!("presets/{name}.toml is checked by a test: {e}"));
-    let Some(changed) = table.shift_remove("preset") else {
-        return Some(table);
-    };
-    let mut whole = changed.as_str().and_then(preset)?;
-    merge(&mut whole, table);
-    Some(whole)
-}
-
-/// The presets with the first sentence of their descriptions.
-pub fn catalog() -> Vec<PartInfo> {
-    presets::catalog(PRESETS, preset_text)
-}
-
 /// Keys of a scheme's table whose values are parts: a name or `{kind = ...}`.
 const PARTS: [&str; 6] = [
     "transport",
@@ -101,28 +57,12 @@ const PARTS: [&str; 6] = [
 /// NIC filled up from the port. Still to be read as a [`SchemeSpec`].
 ///
 /// # Errors
-/// An unknown preset, or something that is no scheme at all.
-pub fn expand(scheme: Value) -> Result<Value, SpecError> {
-    let mut given = match scheme {
-        Value::String(name) => Map::from_iter([("preset".to_owned(), Value::String(name))]),
-        Value::Object(map) => map,
-        other => {
-            let message = format!("{other} is not a scheme: write a preset's name or a table");
-            return Err(SpecError::new("", message));
-        }
-    };
+/// A preset that is not among the `names`, or something that is no scheme at all.
+pub fn expand(scheme: Value, names: &Names) -> Result<Value, SpecError> {
+    let mut given = table_of(scheme)?;
     let mut base = Map::new();
     if let Some(name) = given.shift_remove("preset") {
-        let known = name.as_str().and_then(preset);
-        let Some(table) = known else {
-            let hint = spec::hint(name.as_str().unwrap_or_default(), PRESETS);
-            let message = format!(
-                "{name} is not a preset; {hint}known: {}",
-                PRESETS.join(", ")
-            );
-            return Err(SpecError::new("preset", message));
-        };
-        base = table;
+        base = names.whole(&name)?;
         base.insert("name".into(), name);
     }
     merge(&mut base, given);
@@ -155,6 +95,18 @@ pub fn expand(scheme: Value) -> Result<Value, SpecError> {
     Ok(Value::Object(base))
 }
 
+/// The table of a scheme that is written as one, or as a preset's name.
+fn table_of(scheme: Value) -> Result<Map<String, Value>, SpecError> {
+    match scheme {
+        Value::String(_) => Ok(Map::from_iter([("preset".to_owned(), scheme)])),
+        Value::Object(table) => Ok(table),
+        other => {
+            let message = format!("{other} is not a scheme: write a preset's name or a table");
+            Err(SpecError::new("", message))
+        }
+    }
+}
+
 /// Merges `changes` into `base`, table by table.
 fn merge(base: &mut Map<String, Value>, changes: Map<String, Value>) {
     for (key, mut change) in changes {
@@ -184,12 +136,14 @@ fn merge(base: &mut Map<String, Value>, changes: Map<String, Value>) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::transports::RuleSpec;
+    use fctlab_core::spec;
     use serde_json::json;
 
+    use super::*;
+    use crate::transports::RuleSpec;
+
     fn scheme(value: Value) -> Result<SchemeSpec, SpecError> {
-        spec::read(expand(value)?)
+        spec::read(expand(value, &Names::default())?)
     }
 
     #[test]
@@ -200,7 +154,12 @@ mod tests {
             let again = scheme(serde_json::to_value(&full).unwrap()).unwrap();
             assert_eq!(full, again);
         }
-        assert!(catalog().iter().all(|p| p.description.ends_with('.')));
+        assert!(
+            catalog()
+                .unwrap()
+                .iter()
+                .all(|p| p.description.ends_with('.'))
+        );
     }
 
     #[test]

@@ -134,7 +134,9 @@ fn names() {
         with(&[("measure.fct_ends", json!("acked"))]),
         "measure.fct_ends: unknown variant `acked`, expected `delivery` or `ack`"
     );
-    let message = with_scheme(good(), &[], "dctp").unwrap_err().to_string();
+    let message = with_scheme(good(), &[], "dctp", "".as_ref())
+        .unwrap_err()
+        .to_string();
     assert_eq!(
         message,
         format!(
