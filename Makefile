@@ -1,10 +1,14 @@
 # What people and CI run. Needed: Python >= 3.10, a Rust toolchain, a C compiler.
 #
-#   make demo   build, then the main job: DCTCP against pFabric on a 144-host leaf-spine
-#   make test   every test
-#   make bench  the reference benchmarks on this machine
-#   make docs   the documentation, in target/site
-#   make wheel  a wheel in dist/      make rustdoc, make clean
+#   make build      build the engine and install fctlab into .venv
+#   make dev        the same in seconds after a change in Rust; runs take longer
+#   make demo       build, then the main job: DCTCP against pFabric on a 144-host leaf-spine
+#   make test       every test
+#   make bench      the reference benchmarks on this machine
+#   make docs       the documentation, in target/site
+#   make wheel      a wheel in dist/
+#   make try-wheel  install that where there is no compiler, and run the demo there
+#   make rustdoc, make clean
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python3.10; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && echo $$p && break; done)
@@ -21,7 +25,9 @@ export RUSTUP_TOOLCHAIN := stable
 endif
 endif
 
-.PHONY: demo test bench docs rustdoc wheel clean tools
+.PHONY: build dev demo test bench docs rustdoc wheel try-wheel clean tools
+
+build: $(INSTALLED)
 
 demo: $(INSTALLED)
 	$(BIN)/fctlab compare scenarios/websearch-leafspine.toml --schemes dctcp,pfabric --out results/demo
@@ -51,18 +57,38 @@ rustdoc:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 wheel: $(VENV)/pyvenv.cfg
+	@$(OTHER)
 	$(BIN)/maturin build --release --out dist
+
+try-wheel:
+	@test -n "$$(ls dist/*.whl 2>/dev/null)" || $(MAKE) --no-print-directory wheel
+	@$(PYTHON) packaging/try_wheel.py dist
 
 clean:
 	rm -rf $(VENV) target results dist python/fctlab/*.so
 	find python -name __pycache__ -prune -exec rm -rf {} +
 
-# Editable: a change in Python is there at once, a change in Rust builds anew (release, always).
-# Without isolation: a new PATH per build would compile pyo3 again each time.
+# Editable: a change in Python is there at once, a change in Rust builds anew (release, always). maturin is called
+# in one way, so that nothing is compiled twice, and shows what cargo does. What is listed in the end is checked:
+# a mistake in a preset ends the build.
+DEVELOP := VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --release
+LISTED := $(BIN)/fctlab list > /dev/null
+# The library that was built last may be that of `make dev`, or of a test; for cargo it is this one.
+OTHER := cargo clean --quiet --release --package fctlab-python 2>/dev/null || true
+
 $(INSTALLED): $(VENV)/pyvenv.cfg $(RUST) pyproject.toml
 	@echo "building the engine and installing fctlab into $(VENV); the first time takes minutes"
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip install --quiet --no-build-isolation --editable '.[dev]'
+	@$(OTHER)
+	$(DEVELOP) --extras dev,docs
+	@$(LISTED)
 	@touch $@
+
+# Whoever needs a release afterwards builds it.
+dev: $(VENV)/pyvenv.cfg
+	@rm -f $(INSTALLED)
+	$(DEVELOP) --config .cargo/dev.toml $(if $(wildcard $(BIN)/fctlab),--skip-install,--extras dev,docs)
+	@$(LISTED)
+	@echo "a development build: the same results, later; make build makes the fast one"
 
 # Debian splits venv off Python; virtualenv, kept out of the system, does as well.
 $(VENV)/pyvenv.cfg:
