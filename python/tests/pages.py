@@ -25,6 +25,7 @@ HIDDEN = re.compile(r"^<!-- write (?P<file>\S+)\n(?P<text>.*?)^-->$", re.MULTILI
 PICTURE = re.compile(
     r"^!\[[^\]]*\]\((?P<shown>[^)]+)\)\n<!-- picture (?P<made>\S+) -->$", re.MULTILINE
 )
+GENERATED = re.compile(r"<!-- begin (\S+) -->.*?<!-- end \1 -->", re.DOTALL)
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
@@ -111,8 +112,11 @@ LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 
 def sentences(text: str) -> Iterator[str]:
-    """Sentences of paragraphs, items, headings and cells of tables; blocks are none."""
-    for passage in _passages(COMMENT.sub("", FENCE.sub("\n", text))):
+    """Sentences of paragraphs, items, headings and cells of tables.
+
+    Blocks have none, nor has what a command wrote between its two marks.
+    """
+    for passage in _passages(COMMENT.sub("", FENCE.sub("\n", GENERATED.sub("\n", text)))):
         begun = ""
         for part in END.split(LINK.sub(r"\1", passage)):
             begun = f"{begun} {part}".strip()

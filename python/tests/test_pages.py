@@ -29,27 +29,6 @@ MOST_WORDS = 40
 IN_A_SHELL = re.compile(r"[|<>;&$`*]")
 PAGES = [page for page in pages.pages() if pages.blocks(page.read_text(encoding="utf-8"))]
 
-NOT_YET_RUN = {
-    "docs/evidence/studies.md",
-    "docs/explanation/decisions/0004-least-slowdown.md",
-    "docs/explanation/definitions.md",
-    "docs/howto/figures.md",
-    "docs/howto/sweeps.md",
-}
-"""Pages whose blocks have no marks yet: their commands are read, and not run."""
-
-LONG_YET = {
-    "docs/evidence/studies.md",
-    "docs/explanation/decisions/0003-specifications-read-themselves.md",
-    "docs/explanation/decisions/0004-least-slowdown.md",
-    "docs/explanation/decisions/0005-equal-bytes.md",
-    "docs/explanation/decisions/0007-engine-is-a-key.md",
-    "docs/explanation/decisions/0008-windows-in-the-link-model.md",
-    "docs/explanation/definitions.md",
-    "docs/roadmap.md",
-}
-"""Pages that still have longer sentences."""
-
 
 class Terminal(io.StringIO):
     """Eighty columns without colours (with ``TERM=dumb``)."""
@@ -170,12 +149,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_commands_of_a_page(page: Path, place: Path) -> None:
     text = page.read_text(encoding="utf-8")
     found = pages.blocks(text)
-    if pages.name(page) in NOT_YET_RUN:
-        for block in found:
-            if block.language == "sh":
-                for command in pages.commands(block):
-                    check(command)
-        return
     pin = bool(os.environ.get("FCTLAB_PIN"))
     wrong = walk(found, whole=pin)
     for shown, made in pages.pictures(text):
@@ -196,14 +169,7 @@ def test_commands_of_a_page(page: Path, place: Path) -> None:
 def test_sentences_of_a_page_are_short(page: Path) -> None:
     found = pages.sentences(page.read_text(encoding="utf-8"))
     long = [f"{pages.words(each)}: {each}" for each in found if pages.words(each) > MOST_WORDS]
-    if pages.name(page) not in LONG_YET:
-        assert long == []
-    else:
-        assert long, f"take {pages.name(page)} out of LONG_YET"
-
-
-def test_pages_with_something_to_do_are_there() -> None:
-    assert {pages.name(page) for page in pages.pages()} >= NOT_YET_RUN | LONG_YET
+    assert long == []
 
 
 def test_sentences_are_told_apart() -> None:
