@@ -52,13 +52,14 @@ def _width(console: Console, renderable: RenderableType) -> Measurement:
 def _narrow(part: tables.Table) -> Group:
     """The same with a line above each group of rows, and less space between columns.
 
-    The line has the first column, which names the group, and what all its rows have in common
-    wherever a group has several.
+    The line has the first column, which names the group, or all numbers that come first, and what
+    all its rows have in common wherever a group has several.
     """
+    first = next((i for i, each in enumerate(part.columns) if each.kind != "number"), 0)
     starts = [0, *(end + 1 for end in sorted(part.ends))]
     groups = [part.rows[a:b] for a, b in pairwise([*starts, len(part.rows)]) if a < b]
     several = [rows for rows in groups if len(rows) > 1]
-    places = range(1, len(part.columns))
+    places = range(max(first, 1), len(part.columns))
     common = [
         i for i in places if several and all(len({row[i] for row in rows}) == 1 for rows in several)
     ]
@@ -78,8 +79,9 @@ def _narrow(part: tables.Table) -> Group:
 
     shown: list[RenderableType] = [Text(part.title, style="bold"), close([])]
     for rows, shorter in zip(groups, cells, strict=True):
-        told = [rows[0][0], *(f"{rows[0][i]} {part.columns[i].name}" for i in common)]
-        shown += [Text(", ".join(told), style="bold"), close(shorter)]
+        named = [f"{each.name} {rows[0][i]}" for i, each in enumerate(part.columns[:first])]
+        told = [*(named or rows[0][:1]), *(f"{rows[0][i]} {part.columns[i].name}" for i in common)]
+        shown += [Text(", ".join(told).replace("\n", " "), style="bold"), close(shorter)]
     return Group(*shown, Text())
 
 
