@@ -43,7 +43,8 @@ end
 
 
 def drawn(seed: int) -> Form:
-    return exports.forms(EOS, seed)[1]
+    kind = "uc-tx-queue" if seed % 3 == 0 else "tx-queue"
+    return replace(exports.forms(EOS, seed)[1], queue_kind=kind)
 
 
 def structured(form: Form, profile: str) -> dict[str, Any]:
@@ -63,14 +64,15 @@ def structured(form: Form, profile: str) -> dict[str, Any]:
                 "ecn": {"threshold": {**length, "max_probability": 100, "weight": 0}}
             }
         queues.append(queue)
+    key = form.queue_kind.replace("-", "_") + "s"
     codes = [f"{' '.join(map(str, q.dscps))} to traffic-class {q.tc}" for q in form.queues]
     return {
-        "qos_profiles": [{"name": profile, "trust": "dscp", "tx_queues": queues}],
+        "qos_profiles": [{"name": profile, "trust": "dscp", key: queues}],
         "ethernet_interfaces": [{"name": port, "service_profile": profile} for port in form.ports],
         "qos": {
             "map": {
                 "dscp": codes,
-                "traffic_class": [f"{q.tc} to tx-queue {q.queue}" for q in form.queues],
+                "traffic_class": [f"{q.tc} to {form.queue_kind} {q.queue}" for q in form.queues],
             }
         },
     }
@@ -102,7 +104,8 @@ def test_plans_are_read_back() -> None:
         form = expressible(drawn(seed))
         state = EOS.parse(EOS.fresh(form, EOS.wanted(form, None, False)))
         for each in form.queues:
-            assert {state.queues[state.tcs[code]] for code in each.dscps} == {each.queue}
+            found = {state.queues[state.tcs[code]] for code in each.dscps}
+            assert found == {f"{form.queue_kind} {each.queue}"}
 
 
 @pytest.mark.parametrize("in_place", [False, True])
@@ -122,7 +125,7 @@ def test_a_running_configuration_is_read() -> None:
     state = EOS.parse(RUNNING)
     assert list(state.profiles) == ["storage"]
     assert state.services == {"Ethernet1/1": "storage", "Ethernet7": "storage"}
-    assert (state.tcs, state.queues) == ({26: 3}, {3: 3})
+    assert (state.tcs, state.queues) == ({26: 3}, {3: "tx-queue 3"})
 
 
 def test_weights_77_93_1_are_percent() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fctlab.errors import SpecError
 from fctlab.export import site as sites
@@ -59,11 +59,12 @@ def of(advice: Advice, site: sites.Site, limits: Limits) -> list[Form]:
         _check_queues(queues, taken, limits, site)
     for role, table in site.roles.items():
         rate = sites.rate_bps(f"roles.{role}.rate", table.rate)
-        forms.append(Form(role, table.ports, rate, queues, taken))
+        forms.append(Form(role, table.ports, rate, queues, taken, table.queue_kind))
     if site.host is not None:
         rate = sites.rate_bps("host.rate", site.host.rate)
         host = site.host
-        forms.append(Form(HOST, host.ports, rate, queues, taken, host.scheduler, host.nodrop))
+        made = Form(HOST, host.ports, rate, queues, taken)
+        forms.append(replace(made, host=host.scheduler, nodrop=host.nodrop))
     return forms
 
 

@@ -72,6 +72,7 @@ def text(target: str, result: Path) -> str:
     parts = [HEAD.format(target=target, source=advice.source.replace("\n", " "))]
     if not kind.hosts:
         parts.append(ROLES.format(port=f'"{kind.port}"', rate=rate))
+        parts.append(kind.role_lines)
     scheduler = "ets" if any(share.weight for share in advice.shares) else "prio"
     parts.append(HOST.format(rate=rate, scheduler=scheduler))
     if not kind.hosts:

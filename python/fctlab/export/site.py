@@ -34,10 +34,12 @@ class Role(Table, frozen=True):
     Attributes:
         ports: names of their ports.
         rate: of the ports, such as ``100Gbps``.
+        queue_kind: of EOS alone: ``tx-queue``, or ``uc-tx-queue`` where the platform says so.
     """
 
     ports: tuple[str, ...]
     rate: str
+    queue_kind: str = "tx-queue"
 
 
 class Host(Table, frozen=True):

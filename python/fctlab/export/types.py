@@ -110,6 +110,7 @@ class Form:
         rate_bps: of the ports, in bits per second.
         queues: strict ones first, in the order in which they are served, then weighted ones.
         taken: what others use.
+        queue_kind: what EOS calls the queues, ``tx-queue`` or ``uc-tx-queue``.
         host: kind of scheduler of a sending host; empty for switches.
         nodrop: whether a host's marker lets packets pass that cannot be marked.
     """
@@ -119,6 +120,7 @@ class Form:
     rate_bps: float
     queues: tuple[Queue, ...]
     taken: Taken = Taken()
+    queue_kind: str = "tx-queue"
     host: str = ""
     nodrop: bool = False
 

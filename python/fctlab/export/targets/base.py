@@ -27,6 +27,7 @@ class Target(ABC, Generic[State]):
         hosts: whether it is for sending hosts.
         existing: the command that prints what ``--existing`` reads.
         port: the name of a port, as an example.
+        role_lines: what ``--init`` adds to the table of a role.
     """
 
     name: ClassVar[str]
@@ -36,6 +37,7 @@ class Target(ABC, Generic[State]):
     hosts: ClassVar[bool] = False
     existing: ClassVar[str]
     port: ClassVar[str]
+    role_lines: ClassVar[str] = ""
 
     @abstractmethod
     def parse(self, text: str) -> State:

@@ -13,6 +13,7 @@ import re
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from fctlab.errors import SpecError
 from fctlab.export import percent
@@ -21,8 +22,12 @@ from fctlab.export.targets import order
 from fctlab.export.targets.base import Target
 from fctlab.export.types import Form, Queue, Taken
 
+V = TypeVar("V")
+
 OURS = "fctlab-"
 QUEUES = 8
+KINDS = ("tx-queue", "uc-tx-queue")
+"""Platforms that have queues for multicast apart call the others so."""
 MOST_THRESHOLD = 256_000_000
 """Bytes."""
 STEP = "   "
@@ -37,13 +42,13 @@ class State:
         profiles: by name, the lines of each ``qos profile``.
         services: by interface, the profile that it has.
         tcs: by code point, its traffic class, where it is not the default.
-        queues: by traffic class, its queue, where it is not the default.
+        queues: by traffic class, its queue, such as ``tx-queue 3``, where it is not the default.
     """
 
     profiles: dict[str, tuple[str, ...]] = field(default_factory=dict)
     services: dict[str, str] = field(default_factory=dict)
     tcs: dict[int, int] = field(default_factory=dict)
-    queues: dict[int, int] = field(default_factory=dict)
+    queues: dict[int, str] = field(default_factory=dict)
 
 
 class Eos(Target[State]):
@@ -61,6 +66,7 @@ class Eos(Target[State]):
     )
     existing = "show running-config"
     port = "Ethernet1"
+    role_lines = 'queue_kind = "tx-queue" # or uc-tx-queue, as `show qos interfaces` says\n'
 
     def parse(self, text: str) -> State:
         """See `Target`: a running configuration."""
@@ -98,7 +104,8 @@ class Eos(Target[State]):
             profiles={**profiles, name: lines},
             services=services,
             tcs=now.tcs | {code: each.tc for each in form.queues for code in each.dscps},
-            queues=now.queues | {each.tc: each.queue for each in form.queues},
+            queues=now.queues
+            | {each.tc: f"{form.queue_kind} {each.queue}" for each in form.queues},
         )
 
     def written(self, weights: Sequence[int]) -> tuple[int, ...]:
@@ -186,6 +193,8 @@ class Eos(Target[State]):
 
 
 def _check(form: Form) -> None:
+    if form.queue_kind not in KINDS:
+        raise SpecError("queue_kind", f"{form.queue_kind!r:.40} is none of {', '.join(KINDS)}")
     for each in form.queues:
         if each.mark_bytes is not None and not 1 <= each.mark_bytes <= MOST_THRESHOLD:
             raise SpecError(
@@ -201,7 +210,7 @@ def _profile(form: Form) -> tuple[str, ...]:
     widths = {each.name: share for (each, _), share in zip(form.weighted, shares, strict=True)}
     lines = ["qos trust dscp"]
     for each in sorted(form.queues, key=lambda one: one.queue):
-        lines += ["!", f"tx-queue {each.queue}"]
+        lines += ["!", f"{form.queue_kind} {each.queue}"]
         lines += [f"{STEP}{line}" for line in _queue(each, widths.get(each.name))]
     return tuple(lines)
 
@@ -231,11 +240,11 @@ def _codes(tcs: dict[int, int], tc: int) -> str:
     return " ".join(str(code) for code in sorted(tcs) if tcs[code] == tc)
 
 
-def _queue_lines(queues: dict[int, int]) -> list[str]:
-    return [f"qos map traffic-class {tc} to tx-queue {queues[tc]}" for tc in sorted(queues)]
+def _queue_lines(queues: dict[int, str]) -> list[str]:
+    return [f"qos map traffic-class {tc} to {queues[tc]}" for tc in sorted(queues)]
 
 
-def _news(before: dict[int, int], after: dict[int, int]) -> dict[int, int]:
+def _news(before: dict[int, V], after: dict[int, V]) -> dict[int, V]:
     return {key: value for key, value in after.items() if before.get(key) != value}
 
 
@@ -287,9 +296,9 @@ def _top(state: State, line: str, where: str) -> None:
     elif words[:4] == ["no", "qos", "map", "dscp"]:
         for code in _numbers(words[4:], where):
             state.tcs.pop(code, None)
-    elif words[:3] == ["qos", "map", "traffic-class"] and words[-2:-1] == ["tx-queue"]:
+    elif words[:3] == ["qos", "map", "traffic-class"] and words[-2:-1] and words[-2] in KINDS:
         for tc in _numbers(words[3:-3], where):
-            state.queues[tc] = _number(words[-1], QUEUES, where)
+            state.queues[tc] = f"{words[-2]} {_number(words[-1], QUEUES, where)}"
     elif words[:4] == ["no", "qos", "map", "traffic-class"]:
         for tc in _numbers(words[4:5], where):
             state.queues.pop(tc, None)
