@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -256,6 +257,11 @@ def _finish(
     from fctlab.cli.layout import shown
 
     next_steps = [Line(text) for text in advice.after(cast(Any, found), str(spec))]
+    if out is not None and isinstance(found, Plan) and found.plan.success:
+        command = f"fctlab export sonic --init {shlex.quote(str(out))}"
+        next_steps.append(
+            Line(f"Write them for switches and hosts (or openconfig, eos, tc): {command}")
+        )
     _show(found, as_json, lambda each: shown([*parts(each), *words.warnings(each), *next_steps]))
 
 
