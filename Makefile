@@ -33,8 +33,8 @@ demo: $(INSTALLED)
 	$(BIN)/fctlab compare scenarios/websearch-leafspine.toml --schemes dctcp,pfabric --out results/demo
 
 test: $(INSTALLED) tools
-	$(BIN)/ruff check python docs/conf.py docs/ext
-	$(BIN)/ruff format --check python docs/conf.py docs/ext
+	$(BIN)/ruff check python docs/conf.py docs/ext benches packaging
+	$(BIN)/ruff format --check python docs/conf.py docs/ext benches packaging
 	$(BIN)/mypy
 	$(BIN)/stubtest fctlab._native
 	$(BIN)/lint-imports --no-cache > /dev/null || $(BIN)/lint-imports --no-cache

@@ -135,6 +135,12 @@ def test_schemes_without_compiling(tree: Path, program: Answer) -> None:
     assert own["description"].startswith("DCTCP whose ports send what is nearly done first")
 
 
+def test_an_engine_that_is_built_quickly_says_so(program: Answer) -> None:
+    assert "(development build)" in program("--version").stdout
+    assert "a development build: the same results, later" in program("run", SCENARIO).stderr
+    assert "a development build is no measure" in program("bench", "packet").stderr
+
+
 def test_a_transport_and_a_scheme(program: Answer) -> None:
     found = told(program("run", SCENARIO, "--json"))
     assert found["scenario"]["scheme"]["transport"]["kind"] == "greedy"
