@@ -60,9 +60,9 @@ wheel: $(VENV)/pyvenv.cfg
 	@$(OTHER)
 	$(BIN)/maturin build --release --out dist
 
-try-wheel:
+try-wheel: $(VENV)/pyvenv.cfg
 	@test -n "$$(ls dist/*.whl 2>/dev/null)" || $(MAKE) --no-print-directory wheel
-	@$(PYTHON) packaging/try_wheel.py dist
+	@$(BIN)/python packaging/try_wheel.py dist
 
 clean:
 	rm -rf $(VENV) target results dist python/fctlab/*.so
