@@ -6,6 +6,7 @@ import copy
 import json
 import random
 import shlex
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from fctlab.slo import planning
 from fctlab.slo import saved as plans
 from fctlab.slo.types import Plan
 from tests.conftest import SCENARIOS, Program
+from tests.test_export_openconfig import config as model_config
 from tests.test_export_sonic import config
 from tests.test_pinned import PINNED
 
@@ -300,6 +302,33 @@ def test_no_value_of_a_file_reaches_a_shell(target: str) -> None:
             assert any(port in word for word in words)
             assert not set(port) & set(";|&$`'\"\\ \n\t(){}<>*?~#!")
     assert passed > 5
+
+
+def _places(node: Any) -> list[tuple[Any, Any]]:
+    """Every place in JSON where a value stands: what holds it, and its key."""
+    pairs = list(node.items() if isinstance(node, dict) else enumerate(node))
+    inner = [place for _, each in pairs if isinstance(each, dict | list) for place in _places(each)]
+    return [(node, key) for key, _ in pairs] + inner
+
+
+@pytest.mark.parametrize(("target", "existing"), [("sonic", config), ("openconfig", model_config)])
+def test_an_existing_file_that_is_broken_is_refused_in_words(target: str, existing: Any) -> None:
+    draw = random.Random(target)
+    kind = TARGETS[target]
+    one = form.of(ADVICE, site.of(tables()), kind.limits)[0]
+    one = replace(one, ports=("Ethernet0" if target == "sonic" else "Ethernet1/1",))
+    refused = 0
+    for _ in range(400):
+        broken = existing()
+        node, key = draw.choice(_places(broken))
+        node[key] = draw.choice([3, None, [], {}, "x", "$(reboot)", True, {"x": 3}, [{}]])
+        try:
+            before = kind.parse(json.dumps(broken))
+            after = kind.wanted(one, before, False)
+            assert kind.apply(before, kind.change(before, after)) == after
+        except SpecError:
+            refused += 1
+    assert 0 < refused < 400
 
 
 @pytest.mark.parametrize(

@@ -227,7 +227,17 @@ def test_thresholds_beyond_31_bits_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{", '{"QUEUE": 3}', '{"QUEUE": {"a": {"b": 3}}}', "[" * 9999]
+    "text",
+    [
+        '{"DEVICE_METADATA": 3}',
+        '{"DEVICE_METADATA": {"localhost": 3}}',
+        "",
+        "[]",
+        "{",
+        '{"QUEUE": 3}',
+        '{"QUEUE": {"a": {"b": 3}}}',
+        "[" * 9999,
+    ],
 )
 def test_a_file_that_is_no_config_is_refused(text: str) -> None:
     with pytest.raises(SpecError):

@@ -77,7 +77,8 @@ def export(
         try:
             made, told_ = files_of(own, each, there, in_place)
         except SpecError as error:
-            raise SpecError(str(site), f"{each.role}: {error}") from None
+            where = str(site) if there is None else f"{site} on {existing}"
+            raise SpecError(where, f"{each.role}: {error}") from None
         files += made
         steps.append(told_)
     weights = {share.name: share.weight for share in advice.shares if share.weight is not None}

@@ -58,6 +58,7 @@ class OpenConfig(Target[State]):
         if not isinstance(found, dict):
             raise SpecError("", f"holds no object but {type(found).__name__}")
         state: State = _configured(found)
+        rules.check_shape("qos", state)
         try:
             rules.check(state)
             _sort(state)

@@ -27,6 +27,15 @@ WIDE = ("weight", "min-threshold", "max-threshold")
 """Leaves of 64 bits."""
 NARROW = ("sequence", "queue-id", "max-drop-probability-percent")
 """Leaves of 8 and 32 bits."""
+ENTRIES = (*LISTS, "terms", "schedulers", "inputs")
+"""Containers of a list."""
+KEYS = ("name", "id", "type", "sequence", "interface-id")
+"""Keys of lists, which stand beside the containers of an entry."""
+TEXTS = (
+    *("name", "id", "interface-id", "queue", "target-group", "output-queue"),
+    *("queue-management-profile", "type", "priority", "input-type"),
+)
+"""Leaves that are texts."""
 MOST_QUEUES = 8
 
 
@@ -49,6 +58,34 @@ def inputs(policy: Node) -> Iterator[tuple[bool, Node]]:
         strict = scheduler.get("config", {}).get("priority") == "STRICT"
         for each in scheduler.get("inputs", {}).get("input", []):
             yield strict, each["config"]
+
+
+def check_shape(where: str, node: object) -> None:
+    """Refuse what is no container, list or leaf where the model has one.
+
+    Names with a prefix are of other modules, and theirs.
+
+    Raises:
+        SpecError: the first place.
+    """
+    if not isinstance(node, dict):
+        raise SpecError(where, f"{node!r:.40} is no container")
+    name = where.rpartition("/")[2]
+    for key, value in node.items():
+        place = f"{where}/{key:.40}"
+        if ":" in key:
+            continue
+        if name == "config" or key in KEYS:
+            texts = str if key in TEXTS else str | int | list
+            if value is None or not isinstance(value, texts):
+                raise SpecError(place, f"{value!r:.40} is no leaf of its type")
+        elif name in ENTRIES:
+            if not isinstance(value, list):
+                raise SpecError(place, f"{value!r:.40} is no list")
+            for each in value:
+                check_shape(place, each)
+        else:
+            check_shape(place, value)
 
 
 def check(qos: Node) -> None:
@@ -128,7 +165,7 @@ def _references(qos: Node) -> None:
     for interface in entries(qos, "interfaces"):
         where, output = interface["interface-id"], interface.get("output", {})
         for each in interface.get("input", {}).get("classifiers", {}).get("classifier", []):
-            there(where, "classifiers", each["config"]["name"])
+            there(f"{where}/{each['type']}", "classifiers", each["config"]["name"])
         if policy_name := output.get("scheduler-policy", {}).get("config", {}).get("name"):
             there(where, "scheduler-policies", policy_name)
         for each in output.get("queues", {}).get("queue", []):
@@ -141,12 +178,13 @@ def _codes(qos: Node) -> None:
     for classifier in entries(qos, "classifiers"):
         seen: dict[int, str] = {}
         for term in classifier.get("terms", {}).get("term", []):
+            name = term["id"]
             for code in codes(term):
                 if isinstance(code, bool) or not isinstance(code, int) or not 0 <= code < 64:
                     raise SpecError(classifier["name"], f"{code!r:.40} is no DSCP in [0, 63]")
                 if code in seen:
                     raise SpecError(classifier["name"], f"DSCP {code} is in two terms")
-                seen[code] = term["id"]
+                seen[code] = name
 
 
 def codes(term: Node) -> list[Any]:

@@ -62,13 +62,14 @@ class Sonic(Target[State]):
             raise SpecError("", f"is not JSON: {error}") from None
         if not isinstance(state, dict):
             raise SpecError("", f"holds no object but {type(state).__name__}")
-        for table in (*sonic_rules.TABLES, "PORT"):
-            entries = state.get(table, {})
+        for table, entries in state.items():
             if not isinstance(entries, dict):
-                raise SpecError(table, "is no object of entries")
+                raise SpecError(f"{table:.40}", "is no object of entries")
             for name, entry in entries.items():
-                if not isinstance(entry, dict) or not all(map(_is_text, entry.values())):
-                    raise SpecError(f"{table}|{name[:60]}", "is no object of texts")
+                if not isinstance(entry, dict):
+                    raise SpecError(f"{table:.40}|{name:.60}", "is no object of leaves")
+                if table in sonic_rules.TABLES and not all(map(_is_text, entry.values())):
+                    raise SpecError(f"{table}|{name:.60}", "has a leaf that is no text")
         return state
 
     def render(self, state: State) -> str:
@@ -190,8 +191,7 @@ def _is_text(value: object) -> bool:
 
 def _check_existing(form: Form, before: State) -> None:
     """Refuse what does not fit what is there."""
-    metadata = before.get("DEVICE_METADATA", {})
-    if isinstance(metadata, dict) and metadata.get("localhost", {}).get("switch_type") == "voq":
+    if before.get("DEVICE_METADATA", {}).get("localhost", {}).get("switch_type") == "voq":
         raise SpecError("DEVICE_METADATA", "is that of a chassis with virtual output queues")
     if "PORT" not in before:
         raise SpecError("PORT", "is missing in the existing file, which has to be the whole config")
