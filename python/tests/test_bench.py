@@ -85,6 +85,18 @@ def test_scale_compares_sizes_and_disciplines(tmp_path: Path) -> None:
         assert found[f"{name}.of_fifo"] == found[f"{name}.{speed}"] / found[f"fifo.{speed}"]
 
 
+def test_a_page_has_a_table_per_area(tmp_path: Path) -> None:
+    file = tmp_path / "page.md"
+    file.write_text("a\n<!-- begin packet -->\n<!-- end packet -->\nb\n")
+    rows = [{"name": "packet.x", "value": 1234.5, "unit": "B", "note": "one core"}]
+    page.write(file, rows, "packet")
+    assert "| packet.x | 1,234 | B | one core |" in file.read_text()
+    with pytest.raises(SpecError, match="no lines <!-- begin model -->"):
+        page.write(file, rows, "model")
+    with pytest.raises(SpecError, match="points has no tables; these have: scale, packet, model"):
+        page.write(file, rows, "points")
+
+
 def test_fabrics_of_scale_have_their_hosts_and_the_reference_s_traffic() -> None:
     loads = set()
     for hosts in scale.FULL.hosts:

@@ -15,7 +15,7 @@ from fctlab.jobs import Told, deaf
 from fctlab.studies.framework import docs, evidence
 from fctlab.studies.framework.asked import asked
 from fctlab.studies.framework.evidence import Evidence
-from fctlab.studies.swp import capacity
+from fctlab.studies.swp import beside, capacity
 from fctlab.studies.swp import evidence as swp
 
 ROOT = Path(__file__).parents[2]
@@ -95,11 +95,27 @@ def test_both_ends_get_verdicts_of_what_is_there(
     assert row.count("| direction |") + row.count("| agrees |") == 2, row
 
 
-def test_the_docs_show_what_the_lines_say() -> None:
-    text = (ROOT / "docs/evidence/swp.md").read_text(encoding="utf-8")
-    made = swp.block(Evidence(ROOT / KEPT), KEPT)
-    command = f"python -m fctlab.studies.swp.evidence {KEPT} --docs docs/evidence/swp.md"
-    assert docs.between(text, "swp-capacity", made) == text, f"made by: {command}"
+@pytest.mark.parametrize("page", [swp.PAGE, beside.PAGE], ids=lambda page: page.name)
+def test_the_docs_show_what_the_lines_say(page: evidence.Page) -> None:
+    file = f"docs/evidence/{page.name}.jsonl"
+    shown = {"swp-capacity": "swp"}.get(page.name, page.name)
+    text = (ROOT / f"docs/evidence/{shown}.md").read_text(encoding="utf-8")
+    made = page.block(Evidence(ROOT / file), file)
+    assert docs.between(text, page.name, made) == text, f"made by: {page.program} {file} --docs"
+
+
+def test_the_command_fills_a_file_and_writes_a_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def block(found: Evidence, file: str) -> str:
+        return f"{file}: {[line.answer for line in found.lines()]}"
+
+    page = evidence.Page("squares", "squares", partial(asking, 2, 3), block)
+    text, lines = tmp_path / "page.md", tmp_path / "squares.jsonl"
+    text.write_text("before\n<!-- begin squares -->\n<!-- end squares -->\nafter\n")
+    evidence.command(page, [str(lines), "--cpu-hours", "1", "--docs", str(text)])
+    assert capsys.readouterr().out.startswith("square of 2: ")
+    assert f"{lines}: [4, 9]" in text.read_text() and text.read_text().endswith("-->\nafter\n")
 
 
 def test_the_cheapest_line_is_what_this_engine_finds() -> None:
