@@ -19,7 +19,7 @@ KNOWN = (
     "a directory of `fctlab plan --out`, of a run with thresholds, or a file of "
     "`fctlab thresholds --json` or `fctlab mapping --out`"
 )
-MOST_BAND = "band-%d"
+BAND = "band-%d"
 """A class of thresholds: ``band-0`` is served first."""
 MARKS = ("dctcp",)
 """Laws of the link model whose ``thresh`` is where packets are marked."""
@@ -101,17 +101,17 @@ def _last(series: Path) -> list[float]:
 
 
 def _thresholds(source: str, found: dict[str, Any]) -> Advice:
-    read_ = msgspec.convert(found, Thresholds)
-    return _bands(source, "bytes sent", read_.thresholds_bytes)
+    told = msgspec.convert(found, Thresholds)
+    return _bands(source, "bytes sent", told.thresholds_bytes)
 
 
 def _mapping(source: str, found: dict[str, Any]) -> Advice:
-    read_ = msgspec.convert(found, Mapping)
-    tables = read_.thresholds
+    told = msgspec.convert(found, Mapping)
+    tables = told.thresholds
     if isinstance(tables, dict):
         raise SpecError(
             source,
-            f"has thresholds for each {read_.scope}, and hosts write one code point for all; "
+            f"has thresholds for each {told.scope}, and hosts write one code point for all; "
             "compute it with --scope global",
         )
     return _bands(source, "priority", tables)
@@ -121,7 +121,7 @@ def _bands(source: str, unit: Unit, values: tuple[int, ...] | list[int]) -> Advi
     ascending = tuple(dict.fromkeys(values))
     if not ascending or list(ascending) != sorted(ascending) or ascending[0] < 0:
         raise SpecError(source, f"its thresholds {list(values)} are not ascending")
-    shares = tuple(Share(MOST_BAND % i, None) for i in range(len(ascending) + 1))
+    shares = tuple(Share(BAND % i, None) for i in range(len(ascending) + 1))
     return Advice(source=source, shares=shares, cuts=Cuts(unit, ascending))
 
 
