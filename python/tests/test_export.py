@@ -6,6 +6,7 @@ import copy
 import json
 import random
 import shlex
+import shutil
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -349,6 +350,17 @@ def test_a_result_that_is_none_is_refused(content: str, wrong: str, tmp_path: Pa
         results.read(tmp_path / "none")
     with pytest.raises(SpecError, match="holds no result of fctlab's"):
         results.read(tmp_path)
+
+
+@pytest.mark.parametrize("weights", [[0, 1, 1], [101, 1, 1], [-3, 1, 1], [1, 1]])
+def test_weights_that_cannot_be_are_refused(weights: list[int], plan: Path, tmp_path: Path) -> None:
+    place = tmp_path / "plan"
+    shutil.copytree(plan, place)
+    told = json.loads((place / "plan.json").read_text())
+    told["plan"]["weights"] = weights
+    (place / "plan.json").write_text(json.dumps(told))
+    with pytest.raises(SpecError, match=r"not in \[1, 100\]|has 2 weights for 3 classes"):
+        results.read(place)
 
 
 def test_thresholds_of_runs(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ KNOWN = (
 )
 BAND = "band-%d"
 """A class of thresholds: ``band-0`` is served first."""
+MOST_WEIGHT = 100
+"""As `fctlab plan` has them."""
 MARKS = ("dctcp",)
 """Laws of the link model whose ``thresh`` is where packets are marked."""
 
@@ -60,6 +62,9 @@ def _plan(place: Path) -> Advice:
     if len(weights) != len(spec["classes"]):
         classes = len(spec["classes"])
         raise SpecError(str(place), f"has {len(weights)} weights for {classes} classes")
+    for weight in weights:
+        if not 1 <= weight <= MOST_WEIGHT:
+            raise SpecError(str(place), f"has a weight of {weight}, not in [1, {MOST_WEIGHT}]")
     shares = tuple(
         Share(each["name"], weight, tuple(each.get("dscp", ())))
         for each, weight in zip(spec["classes"], weights, strict=True)
