@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from fctlab import choices
 from fctlab.errors import SpecError
 from fctlab.jobs import Job, deaf, engine
 from fctlab.results.inputs import packed, unpacked
@@ -45,8 +46,8 @@ def opened(name: str | None, address: str | None = None) -> Iterator[Executor | 
         SpecError: there is none of that name, Ray is not installed, the address does not answer,
             or its nodes have another engine.
     """
-    if name not in (None, *EXECUTORS):
-        raise SpecError("executor", f"{name!r} is not one of {', '.join(EXECUTORS)}")
+    if name is not None:
+        choices.check("executor", name, EXECUTORS, "an executor")
     if name != "ray":
         if address is not None:
             raise SpecError("address", "is of a Ray cluster; say executor ray")

@@ -6,7 +6,8 @@ What is right in one is for the engine, or who reads it, to say; here is which o
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
@@ -71,7 +72,7 @@ def read_tables(file: str | PathLike[str], kind: Kind) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise SpecError(name, f"is not UTF-8 text (byte {error.start})") from None
     except SpecError as error:
-        raise SpecError(name, str(error)) from None
+        raise SpecError(name + error.path, error.message) from None
     check_kind(name, tables, kind)
     return tables
 
@@ -89,6 +90,47 @@ def check_kind(name: str, tables: Iterable[str], wanted: Kind) -> None:
         if keys & kind.telltales:
             readers = ", ".join(f"`fctlab {command}`" for command in kind.commands)
             raise SpecError(name, f"is {kind.name}, for {readers}; {wanted.name} is needed here")
+
+
+@contextmanager
+def located(
+    file: str | PathLike[str] | None, sets: Iterable[tuple[str, str]] = ()
+) -> Iterator[None]:
+    """Has errors about keys say where these are written.
+
+    Args:
+        file: that holds them, as it was read; its name is shown as it is given here.
+        sets: changes of it, ``(path, value)``.
+    """
+    try:
+        yield
+    except SpecError as error:
+        if error.written or not error.path:
+            raise
+        changed = any(f"{error.path}.".startswith(f"{path}.") for path, _ in sets)
+        if file is None and not changed:
+            raise
+        written = SET if changed else f"{_line(shown(fspath(file or '')), error.path)}: "
+        raise SpecError(error.path, error.message, written) from None
+
+
+def shown(file: str) -> str:
+    """A file as it is named from here: below the working directory by what follows it."""
+    here = Path.cwd()
+    return str(Path(file).relative_to(here)) if Path(file).is_relative_to(here) else file
+
+
+def _line(name: str, path: str) -> str:
+    """A file, and the line of a key where there is one: ``"mine.toml:12"``."""
+    written = FORMATS.get(Path(name).suffix.lower(), "toml")
+    if written == "dhall":  # a program: what it computes has no lines
+        return name
+    line = _native.line_of(Path(name).read_text(encoding="utf-8"), written, path)
+    return name if line is None else f"{name}:{line}"
+
+
+SET = "set "
+"""Before the path of a key that was changed; a command says ``--set``."""
 
 
 def assignments(sets: Iterable[str]) -> list[tuple[str, str]]:

@@ -132,15 +132,16 @@ class Scenario:
             SpecError: the first mistake, with its path, the value and what is allowed.
         """
         value = plain.dumps(self.value)
-        try:
-            return Prepared(_native.prepare(value, list(self.sets), self.base_dir))
-        except SpecError as error:
-            key, rest = error.path[: len("scheme")], error.path[len("scheme") :]
-            # What --set changed is at ``scheme``, where it was changed.
-            changed = any(error.path.startswith(path) for path, _ in self.sets)
-            if not self.table or changed or key != "scheme" or rest[:1] not in ("", "."):
-                raise
-            raise SpecError(self.table + rest, error.message) from None
+        with files.located(self.source, self.sets):
+            try:
+                return Prepared(_native.prepare(value, list(self.sets), self.base_dir))
+            except SpecError as error:
+                key, rest = error.path[: len("scheme")], error.path[len("scheme") :]
+                # What was set is at ``scheme``, where it was set.
+                changed = any(error.path.startswith(path) for path, _ in self.sets)
+                if not self.table or changed or key != "scheme" or rest[:1] not in ("", "."):
+                    raise
+                raise SpecError(self.table + rest, error.message) from None
 
 
 ScenarioLike: TypeAlias = Scenario | Mapping[str, Any] | str | PathLike[str]

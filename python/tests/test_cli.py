@@ -205,7 +205,7 @@ BAD_COMPARISON = {
     "hole": (["--schemes", "dctcp,,tcp"], "--schemes"),
     "missing": ([], "schemes: is missing"),
     "loads": (["--schemes", "dctcp", "--loads", "0.5,high"], "--loads: 'high'"),
-    "load": (["--schemes", "dctcp", "--loads", "0.5,1.5"], "traffic.load: 1.5 is not in (0, 1)"),
+    "load": (["--schemes", "dctcp", "--loads", "0.5,1.5"], "--loads: 1.5 is not in (0, 1)"),
     "seeds": (["--schemes", "dctcp", "--seeds", "0"], "seeds: 0 is not at least 1"),
     "workers": (["--schemes", "dctcp", "--workers", "0"], "workers: 0 is not at least 1"),
 }

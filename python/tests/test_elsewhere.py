@@ -150,11 +150,11 @@ def test_by_hand() -> None:
         ),
         (
             lambda f: f.with_columns(fct_s=pl.Series([1.0, -0.5])),
-            'row 2: fct_s "-0.5" is not a number of seconds in [0, 18446744]',
+            'row 2: fct_s "-0.5" is not a number of seconds from 0 to 18,446,744',
         ),
         (
             lambda f: f.with_columns(fct_s=pl.Series(["1.0", "soon"])),
-            'row 2: fct_s "soon" is not a number of seconds in [0, 18446744]',
+            'row 2: fct_s "soon" is not a number of seconds from 0 to 18,446,744',
         ),
         (
             lambda f: f.with_columns(fct_s=pl.Series([1.0, 0.0])),

@@ -175,16 +175,22 @@ def test_nothing_is_drawn_over_the_legend_or_outside(field: Path, tmp_path: Path
 
 WRONG = {
     "no result": (("plot", "."), ".: holds no result"),
-    "an unknown figure": (("plot", "{field}", "--only", "pie"), "'pie' is none of fct_cdf, "),
+    "an unknown figure": (
+        ("plot", "{field}", "--only", "pie"),
+        "'pie' is not a figure of it; known: fct_cdf, ",
+    ),
     "an unknown format": (
         ("plot", "{field}", "--formats", "gif"),
-        "--formats: 'gif' is none of png, pdf, svg",
+        "--formats: 'gif' is not a format; known: png, pdf, svg",
     ),
     "an unknown size": (
         ("plot", "{field}", "--sizes", "huge"),
-        "--sizes: 'huge' is none of all, small, medium, large",
+        "--sizes: 'huge' is not a size class; known: all, small, medium, large",
     ),
-    "an unknown class": (("plot", "{field}", "--class", "x"), "--class: 'x' is none of all"),
+    "an unknown class": (
+        ("plot", "{field}", "--class", "x"),
+        "--class: 'x' is not a traffic class of it; known: all",
+    ),
     "one load": (
         ("plot", "{alone}", "--only", "slowdown_by_load"),
         "there is only 0.5; figures against load need two or more",

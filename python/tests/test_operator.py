@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from msgspec import structs
 from typer.testing import CliRunner
 
 from fctlab.cli import progress
@@ -104,8 +105,8 @@ def test_a_load_that_cannot_be_meant_is_doubted(fitted: Path) -> None:
 def test_what_cannot_be_scaled_is_not_provisioned() -> None:
     found = planning.predict(spec(slo="tail < 1.5"))
     assert "fctlab provision s.json" in advice.after(found, "s.json")[1]
-    also = {"name": "other", "flowsizes": {"kind": "fixed", "size": "1KB"}, "load": 0.01}
-    both = planning.predict({**spec(), "classes": [*spec(slo="tail < 1.5")["classes"], also]})
+    ends = [*found.spec["classes"], {"name": "other", "trace": "log.csv"}]
+    both = structs.replace(found, spec={**found.spec, "classes": ends})
     command = advice.after(both, "s.json")[1].partition(": ")[2]
     assert command == "fctlab whatif s.json --vary network.link=100Gbps,150Gbps,200Gbps,400Gbps"
 

@@ -27,6 +27,7 @@ ALWAYS_JSON = ("schema",)
 """Commands that print nothing else."""
 
 NO_ANSWER = {
+    "init": "writes a file; test_help reads it",
     "bench": "times this machine",
     "bigswitch draw": "writes a picture",
     "plot": "writes pictures",

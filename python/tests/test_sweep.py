@@ -93,7 +93,7 @@ def test_shards_are_whole_cells_and_together_everything(scenario: Path) -> None:
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({"sceanrio": "x"}, "sceanrio: is not a key of a sweep"),
+    ({"sceanrio": "x"}, "'sceanrio' is not a key of a sweep; did you mean 'scenario'?"),
     ({"scenario": "nowhere.toml"}, "is no file"),
     ({"specification": "x"}, "either scenario or specification"),
     ({"loads": []}, "loads: is empty"),

@@ -1,6 +1,7 @@
 //! The constructions in the paper's proofs, and instances like those of its figures.
 
 use fctlab_core::SpecError;
+use fctlab_core::units::grouped;
 use serde::{Deserialize, Serialize};
 
 use crate::instance::{Flow, Instance, MOST_PACKETS, MOST_WEIGHT};
@@ -58,7 +59,8 @@ pub fn theorem6(n: u32, factor: u32, last_threshold: u32) -> Result<Instance, Sp
     let long = packets(u64::from(n) * u64::from(n) * u64::from(factor.max(1)));
     let total = packets(u64::from(n)).and_then(|short| long?.checked_add(short));
     if n < 1 || total.is_none_or(|t| t > u64::from(MOST_PACKETS)) {
-        let message = format!("{n} is not in [1, ...] or makes more than {MOST_PACKETS} packets");
+        let most = grouped(MOST_PACKETS.into());
+        let message = format!("{n} is not at least 1, or makes more than {most} packets");
         return Err(SpecError::new("n", message));
     }
     let mut flows = vec![Flow::new([(1, long.unwrap_or(1) as u32)])];

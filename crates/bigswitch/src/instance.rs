@@ -11,6 +11,7 @@
 //! stands for ten packets in slot 3. The short form has `size` packets, the first
 //! in slot `arrival`, each further one `every` slots later (0: all at once).
 
+use fctlab_core::units::grouped;
 use fctlab_core::{SpecError, spec};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -157,7 +158,8 @@ impl Instance {
         let flows = flows.collect::<Result<Vec<_>, _>>()?;
         let packets: u64 = flows.iter().map(|f| u64::from(f.size())).sum();
         if packets > u64::from(MOST_PACKETS) {
-            let message = format!("{packets} packets are more than {MOST_PACKETS}");
+            let (packets, most) = (grouped(packets), grouped(MOST_PACKETS.into()));
+            let message = format!("{packets} packets are more than {most}");
             return Err(SpecError::new("flows", message));
         }
         let instance = Instance { flows, ..instance };
@@ -232,7 +234,7 @@ fn in_range(path: &str, n: i64, low: u32, high: u32, what: &str) -> Result<u32, 
         Ok(n) if (low..=high).contains(&n) => Ok(n),
         _ => Err(SpecError::new(
             path,
-            format!("{n} is not a {what} in [{low}, {high}]"),
+            format!("{n} is not a {what} from {low} to {}", grouped(high.into())),
         )),
     }
 }
@@ -291,7 +293,8 @@ fn read_flow(flow: FlowSpec, instance: &Instance) -> Result<Flow, SpecError> {
                 return Err(SpecError::new("size", message));
             }
             if found > u64::from(MOST_PACKETS) {
-                let message = format!("{found} packets are more than {MOST_PACKETS}");
+                let (found, most) = (grouped(found), grouped(MOST_PACKETS.into()));
+                let message = format!("{found} packets are more than {most}");
                 return Err(SpecError::new("packets", message));
             }
             bursts
@@ -429,7 +432,7 @@ mod tests {
             ),
             (
                 json!({"packets": [[1, 0]]}),
-                "flows[1].packets[0]: 0 is not a number of packets in [1, 536870912]",
+                "flows[1].packets[0]: 0 is not a number of packets from 1 to 536,870,912",
             ),
             (
                 json!({"packets": [5, 4]}),
@@ -441,7 +444,7 @@ mod tests {
             ),
             (
                 json!({"packets": [1], "weight": 0}),
-                "flows[1].weight: 0 is not a weight (a whole number) in [1, 65535]",
+                "flows[1].weight: 0 is not a weight (a whole number) from 1 to 65,535",
             ),
             (
                 json!({"packets": [1], "wieght": 2}),

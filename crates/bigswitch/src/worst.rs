@@ -7,6 +7,7 @@
 
 use fctlab_core::SpecError;
 use fctlab_core::random::Seed;
+use fctlab_core::units::grouped;
 use rand::RngExt;
 use rand_pcg::Pcg64;
 use serde::{Deserialize, Serialize};
@@ -64,7 +65,7 @@ impl Shape {
             if !(1..=most).contains(&value) {
                 return Err(SpecError::new(
                     key,
-                    format!("{value} is not in [1, {most}]"),
+                    format!("{value} is not from 1 to {}", grouped(most.into())),
                 ));
             }
         }
@@ -305,7 +306,7 @@ mod tests {
             slots: 0,
             ..Shape::default()
         };
-        assert_eq!(error(none), "slots: 0 is not in [1, 1073741824]");
+        assert_eq!(error(none), "slots: 0 is not from 1 to 1,073,741,824");
         let few = Shape {
             packets: 3,
             ..Shape::default()

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use crate::SpecError;
-use crate::spec::Plain;
+use crate::spec::{Plain, hint};
 
 /// Puts `text` at `path`, making tables on the way; the shorthand `"dctcp"` on the way becomes the
 /// table that it stands for. `text` is TOML, bare text, or a change in percent (`+20%`, `-5%`) of the number
@@ -68,7 +68,8 @@ fn place(list: &[Value], key: &str) -> Result<usize, String> {
         if names.is_empty() {
             format!("{key} is not in 0..{}", list.len())
         } else {
-            format!("{key} is not one of {}", names.join(", "))
+            let hint = hint(key, &names);
+            format!("{key} is not there; {hint}known: {}", names.join(", "))
         }
     })
 }
@@ -148,7 +149,7 @@ mod tests {
         let error = |path, text| changed(path, text).unwrap_err();
         assert_eq!(
             error("classes.wb.load", "1"),
-            "classes.wb.load: wb is not one of web, rpc"
+            "classes.wb.load: wb is not there; did you mean \"web\"? known: web, rpc"
         );
         assert_eq!(error("links.1.up", "1"), "links.1.up: 1 is not in 0..1");
         assert_eq!(

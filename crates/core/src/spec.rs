@@ -11,6 +11,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::units::grouped;
+
 /// A mistake in a specification, told to the person who wrote it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct SpecError {
@@ -157,6 +159,12 @@ fn explain(path: String, message: &str) -> SpecError {
         };
         return unknown_key(&parent, key, known);
     }
+    if message.starts_with("unknown variant")
+        && let [word, known @ ..] = &quoted[..]
+    {
+        let (hint, known) = (hint(word, known), known.join(", "));
+        return SpecError::new(path, format!("{word:?} is not known; {hint}known: {known}"));
+    }
     if message.starts_with("missing field")
         && let [key] = quoted[..]
     {
@@ -180,7 +188,7 @@ fn in_plain_words(message: &str) -> Option<String> {
             .find_map(|kind| value.strip_prefix(kind))?
             .trim_matches('`'),
     };
-    let up_to = |max: u64| format!("a whole number from 0 to {max}");
+    let up_to = |max: u64| format!("a whole number from 0 to {}", grouped(max));
     let expected = match expected {
         "f64" | "f32" => "a number".to_owned(),
         "u8" => up_to(u8::MAX.into()),
@@ -299,7 +307,9 @@ where
     match value.as_u64() {
         Some(n) if (LOW..=HIGH).contains(&n) => Ok(n as u32),
         _ => Err(serde::de::Error::custom(format!(
-            "{value} is not a whole number in [{LOW}, {HIGH}]"
+            "{value} is not a whole number from {} to {}",
+            grouped(LOW),
+            grouped(HIGH)
         ))),
     }
 }

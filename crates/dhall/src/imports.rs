@@ -12,6 +12,7 @@ use dhall::syntax::{
 };
 use dhall::{Ctxt, Parsed};
 use fctlab_core::SpecError;
+use fctlab_core::units::grouped;
 
 use crate::PRELUDE;
 use crate::explain::{Types, position};
@@ -82,8 +83,8 @@ impl Files {
     fn code(&mut self, text: &str, file: &Path) -> Result<Expr, SpecError> {
         let shown = self.shown(file);
         if text.len() > MOST_CODE_BYTES {
-            let message =
-                format!("has more than the {MOST_CODE_BYTES} bytes of Dhall that are read");
+            let most = grouped(MOST_CODE_BYTES as u64);
+            let message = format!("has more than the {most} bytes of Dhall that are read");
             return Err(SpecError::new(shown, message));
         }
         let parsed = parse_expr(text)
@@ -164,7 +165,10 @@ impl Files {
             .and_then(|f| f.take(MOST_TEXT_BYTES + 1).read_to_string(&mut text))
             .map_err(wrong)?;
         if text.len() as u64 > MOST_TEXT_BYTES {
-            return Err(at(format!("{name}: has more than {MOST_TEXT_BYTES} bytes")));
+            return Err(at(format!(
+                "{name}: has more than {} bytes",
+                grouped(MOST_TEXT_BYTES as u64)
+            )));
         }
         if mode == ImportMode::RawText {
             let text = ExprKind::TextLit(text.into());

@@ -1,5 +1,6 @@
 //! Flows of all classes, made once per question.
 
+use fctlab_core::units::grouped;
 use fctlab_core::{Duration, SpecError, Time};
 use fctlab_link::FlowList;
 use rayon::prelude::*;
@@ -43,8 +44,10 @@ impl Flows {
             classes.iter().map(|c| c.flows_per_s).sum::<f64>() * until.as_secs_f64();
         if !fits(expected) {
             let message = format!(
-                "{expected:.3e} flows would be needed for the SLIs; at most {MOST_FLOWS} are simulated: \
-                 widen the size range of the rarest, or lower its percentile"
+                "{} flows would be needed for the SLIs; at most {} are simulated: \
+                 widen the size range of the rarest, or lower its percentile",
+                grouped(expected as u64),
+                grouped(MOST_FLOWS)
             );
             return Err(SpecError::new("classes", message));
         }
@@ -157,8 +160,10 @@ pub fn horizon(classes: &[Class], factor: f64) -> Result<Duration, SpecError> {
     }
     if longest > LONGEST_S {
         let message = format!(
-            "{longest:.3e} s would have to be simulated for the SLIs; at most {LONGEST_S:e} s are: \
-             widen the size range of the rarest, or lower its percentile"
+            "{} s would have to be simulated for the SLIs; at most {} s are: \
+             widen the size range of the rarest, or lower its percentile",
+            grouped(longest as u64),
+            grouped(LONGEST_S as u64)
         );
         return Err(SpecError::new("classes", message));
     }

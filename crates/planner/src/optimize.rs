@@ -38,11 +38,14 @@ impl Trial {
 
     /// The same with losses as distances from their mean.
     pub fn about_mean(&self) -> Trial {
-        let losses = finite(&self.losses);
-        let mean = losses.iter().sum::<f64>() / losses.len() as f64;
+        let losses = counted(&self.losses);
+        let mean = mean(&losses);
+        let about = losses
+            .iter()
+            .map(|loss| loss.map_or(f64::NEG_INFINITY, |l| l - mean));
         Trial {
             weights: self.weights.clone(),
-            losses: losses.iter().map(|loss| loss - mean).collect(),
+            losses: about.collect(),
         }
     }
 
@@ -173,16 +176,25 @@ pub struct Balance {
     slopes: Vec<f64>,
 }
 
-/// Losses as they count in a step: beyond, a class has no end to what it may spare or want.
-fn finite(losses: &[f64]) -> Vec<f64> {
-    losses.iter().map(|l| l.clamp(-1.0, 4.0)).collect()
+/// Losses as they count in a step: beyond, a class has no end to what it may want; none of a class without an SLO.
+fn counted(losses: &[f64]) -> Vec<Option<f64>> {
+    let each = losses.iter();
+    each.map(|&l| (l > f64::NEG_INFINITY).then(|| l.clamp(-1.0, 4.0)))
+        .collect()
 }
 
-/// How far the losses are from their mean, at most.
+/// The mean of those that count.
+fn mean(losses: &[Option<f64>]) -> f64 {
+    let there = losses.iter().flatten();
+    there.clone().sum::<f64>() / there.count() as f64
+}
+
+/// How far the losses of classes with an SLO are from their mean, at most.
 pub fn spread(losses: &[f64]) -> f64 {
-    let losses = finite(losses);
-    let mean = losses.iter().sum::<f64>() / losses.len() as f64;
-    losses.iter().map(|l| (l - mean).abs()).fold(0.0, f64::max)
+    let losses = counted(losses);
+    let mean = mean(&losses);
+    let there = losses.iter().flatten();
+    there.map(|l| (l - mean).abs()).fold(0.0, f64::max)
 }
 
 impl Balance {
@@ -253,21 +265,24 @@ impl Balance {
 
     /// The loss that all classes should have with those weights.
     pub fn level(&self, from: &Trial) -> f64 {
-        let losses = finite(&from.losses);
-        let classes = losses.len() as f64;
+        let losses = counted(&from.losses);
         // What all are given beyond what there is, all give back.
         let beyond = self.moved(from, 1.0).iter().sum::<f64>().ln();
-        (losses.iter().sum::<f64>() - beyond * self.slopes.iter().sum::<f64>()) / classes
+        let with_slo = self.slopes.iter().zip(&losses);
+        let slopes = with_slo.map(|(slope, loss)| loss.map(|_| *slope));
+        mean(&losses) - beyond * mean(&slopes.collect::<Vec<_>>())
     }
 
-    /// The weights with which each loss should be the mean of all, before they share what there is.
+    /// The weights with which each loss should be the mean of all, before they share what there is. A class
+    /// without an SLO gives what it has, down to the least that a device has.
     fn moved(&self, from: &Trial, care: f64) -> Vec<f64> {
-        let losses = finite(&from.losses);
-        let mean = losses.iter().sum::<f64>() / losses.len() as f64;
+        let losses = counted(&from.losses);
+        let mean = mean(&losses);
+        let largest = from.weights.iter().copied().fold(0.0, f64::max);
         let each = from.weights.iter().zip(&losses).zip(&self.slopes);
-        let moved = each.map(|((weight, loss), slope)| {
-            let step = (care * (mean - loss) / slope).clamp(-0.7, 0.7);
-            weight * step.exp()
+        let moved = each.map(|((weight, loss), slope)| match loss {
+            Some(loss) => weight * (care * (mean - loss) / slope).clamp(-0.7, 0.7).exp(),
+            None => (weight * (-0.7 * care).exp()).max(weight.min(largest / f64::from(GRID))),
         });
         moved.collect()
     }

@@ -10,6 +10,7 @@ use std::ops::ControlFlow;
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::Float64Type;
 use fctlab_core::random::numpy_words;
+use fctlab_core::spec::hint;
 use fctlab_core::{Bytes, Duration, PacketFormat, SpecError, Time};
 use fctlab_fabric::outcome::RunError;
 use fctlab_fabric::prepare::prepare_replay;
@@ -43,8 +44,10 @@ pub fn schemes() -> Value {
 fn published(scheme: &str) -> Result<&'static str, SpecError> {
     let found = SCHEMES.iter().find(|(name, _)| *name == scheme);
     found.map(|(_, preset)| *preset).ok_or_else(|| {
-        let known = SCHEMES.map(|(name, _)| name).join(", ");
-        SpecError::new("cc.scheme", format!("{scheme:?} is not one of {known}"))
+        let names = SCHEMES.map(|(name, _)| name);
+        let (hint, known) = (hint(scheme, &names), names.join(", "));
+        let message = format!("{scheme:?} is no scheme that has a model; {hint}known: {known}");
+        SpecError::new("cc.scheme", message)
     })
 }
 
@@ -391,7 +394,7 @@ mod tests {
         let error = prepare(&changed, [].into_iter(), Some("tcp")).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "cc.scheme: \"tcp\" is not one of dctcp-rate, hpcc"
+            "cc.scheme: \"tcp\" is no scheme that has a model; known: dctcp-rate, hpcc"
         );
     }
 

@@ -79,8 +79,8 @@ pub struct Provision {
 /// that are fewer, as no more than `most_flows` may run at once.
 ///
 /// # Errors
-/// Flows that cannot be made, or start so unevenly that so many are not what the specification says; a class
-/// without an SLO.
+/// Flows that cannot be made, or start so unevenly that so many are not what the specification says; no class
+/// with an SLO; a trace that is not repeated.
 pub fn provision(
     spec: &Spec,
     strategies: &[Strategy],
@@ -90,14 +90,13 @@ pub fn provision(
     meter: &Meter,
 ) -> Result<(Vec<Provision>, Option<String>), SpecError> {
     let classes = spec.classes()?;
-    if let Some(i) = classes.iter().position(|c| c.slo.is_none()) {
-        let message = "is missing; provisioning needs the SLO of every class";
-        return Err(SpecError::new(format!("classes[{i}].slo"), message));
+    if classes.iter().all(|c| c.slo.is_none()) {
+        let message = "have no SLO; provisioning needs one";
+        return Err(SpecError::new("classes", message));
     }
-    if let Some(i) = spec.classes.iter().position(|c| c.trace.is_some()) {
-        let message =
-            "capacity is searched for drawn classes only; `fctlab fit` turns a trace into one";
-        return Err(SpecError::new(format!("classes[{i}].trace"), message));
+    if let Some(i) = classes.iter().position(|c| c.flows_per_s == 0.0) {
+        let message = "is missing: a trace that ends is no load that a capacity could be found for";
+        return Err(SpecError::new(format!("classes[{i}].repeat"), message));
     }
     let flows = Stages::of(precision, |precision| {
         Flows::behind_slis(&classes, spec.seed, precision, most_flows)
@@ -202,8 +201,16 @@ impl Asked<'_> {
         Search::of_capacity(self.range(), first)
     }
 
+    /// Whether any of them has an SLO; without, all that they need is to be carried.
+    fn has_slo(&self) -> bool {
+        self.candidate.classes.iter().any(|c| c.slo.is_some())
+    }
+
     /// About what they need in one queue.
     fn roughly_alone(&self) -> f64 {
+        if !self.has_slo() {
+            return self.needed;
+        }
         let mut search = self.search(2.0 * self.offered());
         self.approach(Strategy::Fifo, &mut search)
     }
@@ -216,6 +223,16 @@ impl Asked<'_> {
     }
 
     fn least(&self, strategy: Strategy, mut search: Search) -> Provision {
+        if !self.has_slo() {
+            return Provision {
+                strategy,
+                capacity_bps: Some(self.needed),
+                capacity_ci95: [Some(self.needed); 2],
+                load: Some(self.offered() / self.needed),
+                weights: None,
+                tried: 0,
+            };
+        }
         self.approach(strategy, &mut search);
         let found = search.least(TOLERANCE, self.meter, |bps, weights| {
             let served = strategy.serve(&self.candidate.at_rate(bps), weights);

@@ -31,7 +31,7 @@ use crate::errors::{guarded, spec_error, value};
 mod _native {
     #[pymodule_export]
     use super::{
-        bigswitch, build_profile, catalog, map_values, parse, pias_thresholds, schema,
+        bigswitch, build_profile, catalog, line_of, map_values, parse, pias_thresholds, schema,
         size_classes, size_distribution, sources, version, with_scheme,
     };
     #[pymodule_export]
@@ -70,16 +70,13 @@ fn build_profile() -> &'static str {
 }
 
 /// Reads `text` in `format` ("toml", "yaml", "json" or "dhall") and returns it as JSON.
-/// Imports of Dhall start from the folder of `file`, which holds the text.
+/// A syntax error has its line as its path (`:12`). Imports of Dhall start from the folder of `file`, which holds the text.
 #[pyfunction]
 #[pyo3(signature = (text, format, file=PathBuf::new()))]
 fn parse(py: Python<'_>, text: &str, format: &str, file: PathBuf) -> PyResult<String> {
     let format = match format {
-        "toml" => Some(Format::Toml),
-        "yaml" => Some(Format::Yaml),
-        "json" => Some(Format::Json),
         "dhall" => None,
-        other => return Err(PyValueError::new_err(format!("unknown format {other:?}"))),
+        other => Some(written(other)?),
     };
     let text = text.to_owned();
     call(py, move |_| {
@@ -89,6 +86,24 @@ fn parse(py: Python<'_>, text: &str, format: &str, file: PathBuf) -> PyResult<St
         };
         Ok(parsed.map_err(spec_error)?.to_string())
     })
+}
+
+/// The line of `text` in `format` ("toml", "yaml" or "json") on which `path` is written, counted from 1; of the
+/// innermost table of it that is there, or `None`.
+#[pyfunction]
+fn line_of(text: &str, format: &str, path: &str) -> PyResult<Option<usize>> {
+    let format = written(format)?;
+    guarded(|| Ok(scenario::line_of(text, format, path)))
+}
+
+/// A format that is read here.
+fn written(format: &str) -> PyResult<Format> {
+    match format {
+        "toml" => Ok(Format::Toml),
+        "yaml" => Ok(Format::Yaml),
+        "json" => Ok(Format::Json),
+        other => Err(PyValueError::new_err(format!("unknown format {other:?}"))),
+    }
 }
 
 /// The scenario (JSON, not yet resolved) with its scheme replaced by the named one,

@@ -11,12 +11,13 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use arrow::util::display::array_value_to_string;
 use fctlab_core::Duration;
+use fctlab_core::units::{PS_PER_S, grouped};
 
 /// What is wrong with seconds that cannot be read.
 pub(crate) fn not_seconds(column: &str, text: &str) -> String {
     format!(
-        "{column} {text:?} is not a number of seconds in [0, {}]",
-        u64::MAX / 1_000_000_000_000
+        "{column} {text:?} is not a number of seconds from 0 to {}",
+        grouped(u64::MAX / PS_PER_S)
     )
 }
 

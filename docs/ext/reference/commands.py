@@ -8,6 +8,7 @@ from inspect import cleandoc
 from typing import Any
 
 import typer.main
+from rich.text import Text
 
 from fctlab.cli.app import app
 
@@ -91,4 +92,6 @@ def _plain(text: str) -> str:
 
 
 def _epilog(text: str) -> str:
-    return _plain(text)
+    """The examples below the help, without what they are headed by."""
+    lines = Text.from_markup(text).plain.splitlines()[1:]
+    return "\n".join(["```sh", *lines, "```"])

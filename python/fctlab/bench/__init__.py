@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fctlab import _native
+from fctlab import _native, choices
 from fctlab.bench import bigswitch, model, packet, points, scale
 from fctlab.errors import SpecError
 
@@ -34,8 +34,7 @@ def measure(
     Raises:
         SpecError: an unknown area, a number that it does not take, or a development build.
     """
-    if area not in AREAS:
-        raise SpecError("bench", f"{area!r} is not an area; known: {', '.join(AREAS)}")
+    choices.check("bench", area, AREAS, "an area")
     if runs < 1:
         raise SpecError("runs", f"{runs} is not at least 1")
     if flows is not None and area not in ("packet", "model"):

@@ -16,11 +16,13 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import fctlab
+from fctlab import files
 from fctlab.cli import (
     bench,
     catalog,
     export,
     fit,
+    init,
     plot,
     report,
     run,
@@ -57,9 +59,12 @@ class _Command(TyperCommand):
         except SpecError as error:
             options = {param.name: param.opts[0] for param in self.params}
             given = ctx.get_parameter_source(error.path)
-            if given is None or given.name != "COMMANDLINE":  # a key of a file may be called so
-                raise
-            raise SpecError(options[error.path], error.message) from None
+            # A key of a file may be called as an option is.
+            if given is not None and given.name == "COMMANDLINE":
+                raise SpecError(options[error.path], error.message) from None
+            if error.written == files.SET and "sets" in options:
+                raise SpecError(error.path, error.message, f"{options['sets']} ") from None
+            raise
         except OutputError as error:
             raise OutputError(str(error).replace(store.FORCE, "--force")) from None
 
@@ -78,9 +83,11 @@ app = typer.Typer(
     help="How should a datacenter network schedule flows so that they finish soon and on time?",
     no_args_is_help=True,
     rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 for group in (
+    init,
     run,
     sweep,
     trace,
@@ -124,7 +131,7 @@ def main() -> NoReturn:
     except typer.TyperException as error:
         # Without arguments the help has been shown, and there is nothing more to say.
         message = error.format_message()
-        code = _fail(message, error.exit_code) if message.strip() else error.exit_code
+        code = _fail(message, error.exit_code) if message.strip() else 0
     except MemoryError as error:
         code = _fail(" ".join(["there is not enough memory", *map(str, error.args)]), 2)
     except InternalError as error:

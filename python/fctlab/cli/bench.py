@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
+from fctlab.cli.options import examples
 from fctlab.cli.terminal import AsJson, say, show, show_json
 
 
 def register(app: typer.Typer) -> None:
     """Adds the command to the program."""
-    app.command(rich_help_panel="Look up")(bench)
+    app.command(rich_help_panel="Look up", epilog=examples("fctlab bench points"))(bench)
 
 
 def bench(

@@ -8,10 +8,9 @@ from typing import Annotated, Any
 import typer
 
 import fctlab
-from fctlab import studies
-from fctlab.cli.options import Presets
+from fctlab import choices, studies
+from fctlab.cli.options import Presets, examples
 from fctlab.cli.terminal import AsJson, show, show_json
-from fctlab.errors import SpecError
 from fctlab.slo import planning
 from fctlab.sweep.schema import SCHEMA as SWEEP
 from fctlab.theory import bigswitch
@@ -21,8 +20,10 @@ PANEL = "Look up"
 
 def register(app: typer.Typer) -> None:
     """Adds the commands to the program."""
-    app.command(name="list", rich_help_panel=PANEL)(list_parts)
-    app.command(rich_help_panel=PANEL)(schema)
+    app.command(name="list", rich_help_panel=PANEL, epilog=examples("fctlab list schemes"))(
+        list_parts
+    )
+    app.command(rich_help_panel=PANEL, epilog=examples("fctlab schema scenario"))(schema)
 
 
 def list_parts(
@@ -38,8 +39,8 @@ def list_parts(
         "policies": bigswitch.policies(),
     }
     places |= planning.catalog()
-    if place is not None and place not in places:
-        raise SpecError("list", f"{place!r} is not a place; known: {', '.join(places)}")
+    if place is not None:
+        choices.check("list", place, places, "a place")
     chosen = {name: parts for name, parts in places.items() if place in (None, name)}
     if as_json:
         show_json(chosen)
@@ -60,6 +61,5 @@ def schema(
     kind: Annotated[str, typer.Argument(help=f"Of what: {', '.join(SCHEMAS)}.")] = "scenario",
 ) -> None:
     """Print the JSON Schema of a scenario, a specification of SLOs, or a sweep."""
-    if kind not in SCHEMAS:
-        raise SpecError("kind", f"{kind!r} has no schema; known: {', '.join(SCHEMAS)}")
+    choices.check("schema", kind, SCHEMAS, "what has a schema")
     show_json(SCHEMAS[kind]())

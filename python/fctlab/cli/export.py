@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fctlab.cli import progress as showing
-from fctlab.cli.options import Out, ShowProgress
+from fctlab.cli.options import Out, ShowProgress, examples
 from fctlab.cli.terminal import AsJson, Force, say, show, show_json
 from fctlab.errors import SpecError
 
@@ -20,7 +20,13 @@ PANEL = "Keep SLOs"
 
 def register(app: typer.Typer) -> None:
     """Adds the command to the program."""
-    app.command(rich_help_panel=PANEL)(export)
+    lines = (
+        "fctlab init specification slos.toml",
+        "fctlab plan slos.toml --out results/slos",
+        "fctlab export sonic --init results/slos > site.toml",
+        "fctlab export sonic results/slos --site site.toml",
+    )
+    app.command(rich_help_panel=PANEL, epilog=examples(*lines))(export)
 
 
 def export(

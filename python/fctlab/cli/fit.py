@@ -7,16 +7,29 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fctlab.cli.options import examples
 from fctlab.cli.terminal import AsJson, Force, output, say, show, show_json
 from fctlab.errors import SpecError
+from fctlab.formats import count
 
 if TYPE_CHECKING:
     from fctlab.slo import fitspec
 
 
+BIG_BYTES = 50e6
+"""A log from here on takes long enough to be told of."""
+
+
 def register(app: typer.Typer) -> None:
     """Adds the command to the program."""
-    app.command(rich_help_panel="Keep SLOs")(fit)
+    app.command(
+        rich_help_panel="Keep SLOs",
+        epilog=examples(
+            "fctlab init scenario mine.toml",
+            "fctlab run mine.toml --out results/mine",
+            "fctlab fit results/mine/flows.parquet --link 400Gbps --rtt 16us",
+        ),
+    )(fit)
 
 
 def fit(
@@ -69,12 +82,14 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Turn a flow log into a specification that predict and plan take."""
-    from fctlab.cli import slo_tables
+    from fctlab.cli.layout import shown
     from fctlab.results import kinds
     from fctlab.slo import fit as fitting
-    from fctlab.slo import fitspec, flowlog, planning, words
+    from fctlab.slo import fitspec, fitwords, flowlog, planning, words
 
     columns = flowlog.Columns(time, end, duration, size, traffic_class)
+    if trace.is_file() and (size_bytes := trace.stat().st_size) > BIG_BYTES:
+        say(f"reading and fitting {trace}, {count(size_bytes)}B")
     shared = _link(link, rtt, slo or [], cc)
     if out is None and shared is not None:
         out = Path(trace.name.split(".")[0] + "-fit")
@@ -89,9 +104,9 @@ def fit(
     if as_json:
         return show_json(found.to_dict())
     if out is None or shared is None:
-        return show(slo_tables.fit(found))
+        return show(shown(fitwords.fit(found)))
     specification = out / kinds.FITTED_SPEC
-    show(slo_tables.fit(found, words.link_bps(planning.load(specification))))
+    show(shown(fitwords.fit(found, words.link_bps(planning.load(specification)))))
     say(f"next: fctlab predict {specification}")
 
 
@@ -114,5 +129,7 @@ def _names(text: str | None) -> dict[str, str]:
         code, equals, name = (part.strip() for part in each.partition("="))
         if not (code and equals and name):
             raise SpecError("--names", f"{each!r} is not VALUE=NAME, such as 0=rpc,10=storage")
+        if code in found:
+            raise SpecError("--names", f"{code} is named twice")
         found[code] = name
     return found

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
+from rich.markup import escape
 
+from fctlab import choices
 from fctlab.cli.terminal import output
 from fctlab.errors import SpecError
 
@@ -48,11 +50,22 @@ MOST_STEPS = 10_000
 T = TypeVar("T", str, float)
 
 
+def examples(*lines: str) -> str:
+    """The end of a command's help: lines that run as they are, one after the other."""
+    return "\n".join(["[dim]Example:[/dim]", *(f"[cyan]{escape(line)}[/cyan]" for line in lines)])
+
+
 def items(option: str, text: str | None, convert: type[T]) -> list[T]:
-    """Splits ``a,b,c``."""
+    """Splits ``a,b,c``.
+
+    Raises:
+        SpecError: it is empty, or an item is, is no `convert`, or is there twice.
+    """
     if text is None:
         return []
     what = {str: "name", float: "number"}[convert]
+    if not text.strip():
+        raise SpecError(option, f"is empty; write a {what}, or several with commas between")
     items = []
     for item in text.split(","):
         try:
@@ -61,6 +74,7 @@ def items(option: str, text: str | None, convert: type[T]) -> list[T]:
             items.append(convert(item.strip()))
         except ValueError:
             raise SpecError(option, f"{item!r} in {text!r} is not a {what}") from None
+    choices.check_distinct(option, items)
     return items
 
 

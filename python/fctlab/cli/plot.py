@@ -7,13 +7,20 @@ from typing import Annotated
 
 import typer
 
-from fctlab.cli.options import items
+from fctlab.cli.options import examples, items
 from fctlab.cli.terminal import Force, output, say
 
 
 def register(app: typer.Typer) -> None:
     """Adds the command to the program."""
-    app.command(rich_help_panel="Look up")(plot)
+    app.command(
+        rich_help_panel="Look up",
+        epilog=examples(
+            "fctlab init scenario mine.toml",
+            "fctlab run mine.toml --out results/mine",
+            "fctlab plot results/mine --formats pdf",
+        ),
+    )(plot)
 
 
 def plot(

@@ -7,12 +7,20 @@ from typing import Annotated
 
 import typer
 
+from fctlab.cli.options import examples
 from fctlab.cli.terminal import Force, say
 
 
 def register(app: typer.Typer) -> None:
     """Adds the command to the program."""
-    app.command(rich_help_panel="Look up")(report)
+    app.command(
+        rich_help_panel="Look up",
+        epilog=examples(
+            "fctlab init scenario mine.toml",
+            "fctlab run mine.toml --out results/mine",
+            "fctlab report results/mine",
+        ),
+    )(report)
 
 
 def report(

@@ -20,6 +20,7 @@ from fctlab.cli.options import (
     Sets,
     ShowProgress,
     Workers,
+    examples,
     items,
     numbers,
 )
@@ -30,8 +31,19 @@ PANEL = "Simulate"
 
 def register(app: typer.Typer) -> None:
     """Adds the commands to the program."""
-    app.command(rich_help_panel=PANEL)(run)
-    app.command(rich_help_panel=PANEL)(compare)
+    app.command(
+        rich_help_panel=PANEL,
+        epilog=examples(
+            "fctlab init scenario mine.toml", "fctlab run mine.toml --out results/mine"
+        ),
+    )(run)
+    app.command(
+        rich_help_panel=PANEL,
+        epilog=examples(
+            "fctlab init scenario mine.toml",
+            "fctlab compare mine.toml --schemes dctcp,pfabric --loads 0.3,0.6",
+        ),
+    )(compare)
 
 
 def run(

@@ -15,7 +15,7 @@ from rich.console import RenderableType
 from fctlab.answers import Answer
 from fctlab.cli import progress as showing
 from fctlab.cli import report
-from fctlab.cli.options import Out, ShowProgress
+from fctlab.cli.options import Out, ShowProgress, examples, items, numbers
 from fctlab.cli.terminal import AsJson, Force, output, say, show, show_json
 from fctlab.errors import SpecError
 from fctlab.results import kinds
@@ -45,11 +45,40 @@ EXITS: dict[Verdict | None, int] = {"violated": 3, "undecided": 4}
 
 def register(app: typer.Typer) -> None:
     """Adds the commands to the program."""
-    app.command(rich_help_panel=PANEL)(predict)
-    app.command(rich_help_panel=PANEL)(plan)
-    app.command(rich_help_panel=PANEL)(provision)
-    app.command(rich_help_panel=PANEL)(whatif)
-    app.command(rich_help_panel=PANEL)(calibrate)
+    app.command(
+        rich_help_panel=PANEL,
+        epilog=examples(
+            "fctlab init specification slos.toml",
+            "fctlab predict slos.toml --set classes.web.load=+10%",
+        ),
+    )(predict)
+    app.command(
+        rich_help_panel=PANEL,
+        epilog=examples(
+            "fctlab init specification slos.toml", "fctlab plan slos.toml --out results/slos"
+        ),
+    )(plan)
+    app.command(
+        rich_help_panel=PANEL,
+        epilog=examples(
+            "fctlab init specification slos.toml",
+            "fctlab provision slos.toml --strategies fifo,weights",
+        ),
+    )(provision)
+    app.command(
+        rich_help_panel=PANEL,
+        epilog=examples(
+            "fctlab init specification slos.toml",
+            "fctlab whatif slos.toml --vary classes.web.load=0.2,0.4",
+        ),
+    )(whatif)
+    app.command(
+        rich_help_panel=PANEL,
+        epilog=examples(
+            "fctlab init specification slos.toml",
+            "fctlab calibrate slos.toml --scheme dctcp-rate --loads 0.3 --flows 1000",
+        ),
+    )(calibrate)
 
 
 def predict(
@@ -124,9 +153,7 @@ def provision(
     progress: ShowProgress = None,
 ) -> None:
     """Find the least link rate that meets every SLO, per scheduling strategy."""
-    names = planning.STRATEGIES
-    if strategies is not None:
-        names = cast(Any, tuple(name.strip() for name in strategies.split(",")))
+    names = cast(Any, items("--strategies", strategies, str) or planning.STRATEGIES)
     loaded, most = _load(spec, sets, seed), _positive(most_flows)
     with _saving(Provision, spec, loaded, out, force) as save, showing.of_answer(progress) as told:
         found = save(
@@ -205,10 +232,7 @@ def calibrate(
 
 
 def _loads(text: str) -> list[float]:
-    try:
-        loads = [float(each) for each in text.split(",")]
-    except ValueError:
-        raise SpecError("--loads", f"{text!r} is not a list of numbers such as 0.3,0.6") from None
+    loads = numbers("--loads", text)
     for load in loads:
         if not 0 < load < 1:
             raise SpecError("--loads", f"{load:g} is not in (0, 1)")

@@ -9,13 +9,15 @@ import typer
 
 from fctlab import studies
 from fctlab.cli import progress as showing
-from fctlab.cli.options import Address, Executor, ShowProgress, Workers, items
+from fctlab.cli.options import Address, Executor, ShowProgress, Workers, examples, items
 from fctlab.cli.terminal import AsJson, Force, output, say, show, show_json
 
 
 def register(app: typer.Typer) -> None:
     """Adds the command to the program."""
-    app.command(rich_help_panel="Papers")(study)
+    app.command(rich_help_panel="Papers", epilog=examples("fctlab study bigswitch --only ascc-t1"))(
+        study
+    )
 
 
 def study(

@@ -9,13 +9,20 @@ import typer
 
 import fctlab
 from fctlab.cli import report
-from fctlab.cli.options import Out, ScenarioFile, Sets
+from fctlab.cli.options import Out, ScenarioFile, Sets, examples
 from fctlab.cli.terminal import AsJson, Force, say, show, show_json
 
 
 def register(app: typer.Typer) -> None:
     """Adds the command to the program."""
-    app.command(rich_help_panel="Look up")(summary)
+    app.command(
+        rich_help_panel="Look up",
+        epilog=examples(
+            "fctlab init scenario mine.toml",
+            "fctlab run mine.toml --out results/mine",
+            "fctlab summary mine.toml results/mine/flows.parquet",
+        ),
+    )(summary)
 
 
 def summary(

@@ -9,11 +9,12 @@ import typer
 
 from fctlab.cli import progress as showing
 from fctlab.cli import report
-from fctlab.cli.options import Address, Executor, Presets, ShowProgress, Workers
+from fctlab.cli.options import Address, Executor, Presets, ShowProgress, Workers, examples
 from fctlab.cli.terminal import AsJson, output, say, show, show_json
 from fctlab.errors import SpecError
 
 PANEL = "Simulate"
+QUICK = "fctlab sweep scenarios/sweeps/quick.toml"
 
 Store = Annotated[Path, typer.Argument(help="A store of points: OUT/store of a sweep.")]
 stores = typer.Typer(help="Look at stores of points, and keep them clean.", no_args_is_help=True)
@@ -21,7 +22,10 @@ stores = typer.Typer(help="Look at stores of points, and keep them clean.", no_a
 
 def register(app: typer.Typer) -> None:
     """Adds the commands to the program."""
-    app.command(rich_help_panel=PANEL)(sweep)
+    app.command(
+        rich_help_panel=PANEL,
+        epilog=examples(QUICK),
+    )(sweep)
     app.add_typer(stores, name="store", rich_help_panel=PANEL)
 
 
@@ -105,7 +109,7 @@ def _default_store(file: Path, out: Path | None) -> Path:
     return (out or Path("results") / grid.read(file).name) / sweeps.STORE
 
 
-@stores.command()
+@stores.command(epilog=examples(QUICK, "fctlab store ls results/quick/store"))
 def ls(store: Store, as_json: AsJson = False) -> None:
     """One line per point: what it is, how many flows, how long it took."""
     from fctlab.cli import sweep_tables as tables
@@ -119,22 +123,25 @@ def ls(store: Store, as_json: AsJson = False) -> None:
         show(tables.listing(found))
 
 
-@stores.command("show")
+@stores.command("show", epilog=examples(QUICK, "fctlab store show results/quick/store"))
 def show_point(
     store: Store,
-    key: Annotated[str, typer.Argument(help="Of a point, or how it begins.")],
+    key: Annotated[
+        str | None,
+        typer.Argument(help="Of a point, or how it begins.", show_default="the first there is"),
+    ] = None,
 ) -> None:
     """Everything that one point holds, as JSON."""
     from fctlab.results.points import PointStore
     from fctlab.sweep import listing
 
     points = PointStore(store)
-    whole = listing.key_of(points, key)
+    whole = listing.key_of(points, key) if key is not None else listing.first(points)
     point = points.get(whole)
     show_json({"key": whole, "input": point.input, **point.found, "times": points.times(whole)})
 
 
-@stores.command()
+@stores.command(epilog=examples(QUICK, "fctlab store verify results/quick/store"))
 def verify(store: Store) -> None:
     """Read every point, and say which are not what was written; exit code 2 if any."""
     from fctlab.results.points import PointStore
@@ -149,7 +156,7 @@ def verify(store: Store) -> None:
     say(f"{len(points.names()):,} points, all as they were written")
 
 
-@stores.command()
+@stores.command(epilog=examples(QUICK, "fctlab store gc results/quick/store"))
 def gc(
     store: Store,
     other_engines: Annotated[

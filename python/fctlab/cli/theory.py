@@ -14,6 +14,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from fctlab import choices
+from fctlab.cli.options import examples
 from fctlab.cli.terminal import AsJson, Force, output, say, show, show_json
 from fctlab.errors import SpecError
 from fctlab.results import store
@@ -65,11 +67,12 @@ MaxWeight = Annotated[int, typer.Option("--max-weight", help="The largest weight
 Seed = Annotated[int, typer.Option(help="Of everything random.")]
 
 
-@group.command()
+@group.command(epilog=examples("fctlab bigswitch run figure-1"))
 def run(instance: InstanceFile, policy: Policies = None, as_json: AsJson = False) -> None:
     """Run policies over an instance: FPT, FCT, and the slot in which each flow ends."""
     loaded = bigswitch.load(instance)
     chosen = policy or DEFAULT
+    choices.check_distinct("--policy", chosen)
     found = [(p, bigswitch.run(loaded, p)) for p in chosen]
     if as_json:
         rows = [{"policy": p, **ran.to_dict()} for p, ran in found]
@@ -82,7 +85,7 @@ def run(instance: InstanceFile, policy: Policies = None, as_json: AsJson = False
     show(table)
 
 
-@group.command()
+@group.command(epilog=examples("fctlab bigswitch opt figure-2"))
 def opt(
     instance: InstanceFile,
     weighted: Weighted = False,
@@ -97,8 +100,8 @@ def opt(
     """Find the least FPT: exact, or a certified lower bound, and labelled as what it is."""
     loaded = bigswitch.load(instance)
     known = ("srpt", "sets", "states", "bounds", "milp", "lp")
-    if method is not None and method not in known:
-        raise SpecError("--method", f"{method!r} is not one of {', '.join(known)}")
+    if method is not None:
+        choices.check("--method", method, known, "a method")
     chosen: Method | None = method  # type: ignore[assignment]
     found = bigswitch.optimum(loaded, _metric(weighted), method=chosen, schedule=True)
     if as_json:
@@ -110,7 +113,9 @@ def opt(
     show(Text("\n".join(lines)))
 
 
-@group.command()
+@group.command(
+    epilog=examples("fctlab bigswitch ratio --instances 200 --policy las --policy asrpt")
+)
 def ratio(
     instance: Annotated[
         str | None, typer.Argument(metavar="INSTANCE", help="A file, or random ones without it.")
@@ -128,6 +133,7 @@ def ratio(
 ) -> None:
     """Compare policies with the optimum, on an instance or on random ones."""
     chosen = policy or [*DEFAULT[:3], "asrpt"]
+    choices.check_distinct("--policy", chosen)
     if instance is not None:
         found = bigswitch.ratios(instance, chosen, _metric(weighted))
         if as_json:
@@ -155,7 +161,7 @@ def ratio(
     show(Group(table, Text(note)))
 
 
-@group.command(name="worst-case")
+@group.command(name="worst-case", epilog=examples("fctlab bigswitch worst-case fifo --theorem 3"))
 def worst_case(
     policy: Annotated[str, typer.Argument(metavar="POLICY", help="Whose worst case.")],
     theorem: Annotated[
@@ -240,7 +246,7 @@ def _construct(
     ]
 
 
-@group.command()
+@group.command(epilog=examples("fctlab bigswitch draw figure-3 --out schedule.png"))
 def draw(
     instance: InstanceFile,
     policy: Policies = None,
@@ -259,6 +265,7 @@ def draw(
     # Older ones do not name fctlab.
     place = store.FileOutput(out, lambda old: is_ours(old) or b"atplotlib" in old, force=force)
     chosen = policy or _OF_FIGURES.get(instance, [*DEFAULT, "opt"])
+    choices.check_distinct("--policy", chosen)
     figure = draw_schedules(instance, chosen, _metric(weighted), title)
     drawn = io.BytesIO()
     figure.savefig(drawn, dpi=150, format=out.suffix.removeprefix("."))
@@ -273,7 +280,7 @@ _OF_FIGURES = {
 }
 
 
-@group.command(name="policies")
+@group.command(name="policies", epilog=examples("fctlab bigswitch policies"))
 def list_policies(as_json: AsJson = False) -> None:
     """List the policies."""
     found = bigswitch.policies()

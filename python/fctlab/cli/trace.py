@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fctlab.cli.options import examples
 from fctlab.cli.terminal import Force, output, say, show_json
 from fctlab.errors import SpecError
 from fctlab.formats import RATES, rate_bps
@@ -17,7 +18,12 @@ MARK = "fctlab_trace"
 
 def register(app: typer.Typer) -> None:
     """Adds the command to the program."""
-    app.command(rich_help_panel="Simulate")(trace)
+    app.command(
+        rich_help_panel="Simulate",
+        epilog=examples(
+            "fctlab trace scenarios/trace-replay.csv --out flows.parquet --rate 10Gbps"
+        ),
+    )(trace)
 
 
 def trace(

@@ -8,6 +8,7 @@ from typing import Annotated, Any, cast
 import typer
 
 import fctlab
+from fctlab.cli.options import examples
 from fctlab.cli.terminal import AsJson, Force, output, say, show, show_json
 from fctlab.errors import SpecError
 from fctlab.tuning import mapping as learned
@@ -18,8 +19,17 @@ PANEL = "Tune a scheme"
 
 def register(app: typer.Typer) -> None:
     """Adds the commands to the program."""
-    app.command(rich_help_panel=PANEL)(mapping)
-    app.command(rich_help_panel=PANEL)(thresholds)
+    app.command(
+        rich_help_panel=PANEL,
+        epilog=examples(
+            "fctlab init scenario mine.toml",
+            "fctlab run mine.toml --set scheme=pfabric --set record.values={} --out results/seen",
+            "fctlab mapping results/seen --queues 8 --out mapping.json",
+        ),
+    )(mapping)
+    app.command(
+        rich_help_panel=PANEL, epilog=examples("fctlab thresholds --workload datamining --load 0.8")
+    )(thresholds)
 
 
 def mapping(

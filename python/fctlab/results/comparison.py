@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
-from fctlab import _native, intervals, memory, tables
+from fctlab import _native, choices, intervals, memory, tables
 from fctlab.errors import SpecError
 from fctlab.jobs import Job, Told, cores, run_jobs
 from fctlab.results import kinds, merged, store
@@ -377,15 +376,20 @@ def _plan(
     schemes = schemes or list(scenario.value.get("schemes", {}))
     if not schemes:
         raise SpecError("schemes", "is missing; name one or more, such as dctcp,pfabric")
-    _check_distinct("schemes", schemes)
-    _check_distinct("loads", loads)
+    choices.check_distinct("schemes", schemes)
+    choices.check_distinct("loads", loads)
     if seeds is not None and seeds < 1:
         raise SpecError("seeds", f"{seeds} is not at least 1")
     planned = []
     for scheme in schemes:
         chosen = scenario.with_scheme(scheme)
         for loaded in [chosen.set("traffic.load", load) for load in loads] or [chosen]:
-            first = loaded.resolve()
+            try:
+                first = loaded.resolve()
+            except SpecError as error:
+                if not loads or error.path != "traffic.load":
+                    raise
+                raise SpecError("loads", error.message) from None
             for seed in range(first["seed"], first["seed"] + (seeds or 1)):
                 resolved = loaded.set("seed", seed).resolve()
                 planned.append(_planned(resolved, scheme))
@@ -410,12 +414,6 @@ def _saved_plan(scenario: Scenario) -> list[Planned]:
             raise SpecError(f"runs[{i}]", "is not a run of a saved comparison") from None
         planned.append(_planned(resolved, resolved["scheme"]["name"]))
     return planned
-
-
-def _check_distinct(what: str, values: Sequence[object]) -> None:
-    for value, count in Counter(values).items():
-        if count > 1:
-            raise SpecError(what, f"{value} is listed {count} times")
 
 
 def _simulate_all(

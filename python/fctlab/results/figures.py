@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
 
 import polars as pl
 
+from fctlab import choices
 from fctlab.errors import OutputError, SpecError
 from fctlab.results import by_load as against_load
 from fctlab.results import drawing, kinds, plots, store
@@ -73,8 +74,8 @@ def by_load(
 ) -> Drawing:
     """See `Comparison.plot_by_load`."""
     _check_loads(found)
-    check_known("metric", [metric], against_load.LABELS)
-    check_known("sizes", sizes, SIZE_CLASSES)
+    choices.check("metric", metric, against_load.LABELS, "a metric")
+    choices.check_all("sizes", sizes, SIZE_CLASSES, "a size class")
     wanted = _traffic_class(found, traffic_class)
     return against_load.by_load(
         found.summary.filter(pl.col("traffic_class") == wanted),
@@ -110,7 +111,7 @@ def saved(
     """
     path = Path(directory)
     kind = kinds.kind_of(path)
-    check_known("sizes", sizes, SIZE_CLASSES)
+    choices.check_all("sizes", sizes, SIZE_CLASSES, "a size class")
     if kind is kinds.RUN:
         figures = of_run(Result.load(path))
     elif kind is kinds.COMPARISON:
@@ -126,7 +127,7 @@ def saved(
         message = "figures are drawn of what fctlab run --out or fctlab compare --out saved"
         raise SpecError(str(path), f"{there}; {message}")
     if only:
-        check_known("only", only, figures)
+        choices.check_all("only", only, figures, "a figure of it")
     return {name: figures[name] for name in only or figures}
 
 
@@ -153,7 +154,7 @@ def save(
         SpecError: a format that is not there; nothing has been written.
         OutputError: a file cannot be written, or something else is in its place.
     """
-    check_known("formats", formats, kinds.FORMATS)
+    choices.check_all("formats", formats, kinds.FORMATS, "a format")
     made = store.as_directory(folder)
     try:
         made.mkdir(parents=True, exist_ok=True)
@@ -176,24 +177,11 @@ def save(
         yield [output.path for output in outputs[name].values()], figure.caption
 
 
-def check_known(what: str, names: Sequence[str], known: Collection[str]) -> None:
-    """Refuse the first name that is not there.
-
-    Raises:
-        SpecError: which says what is.
-    """
-    for name in names:
-        if name not in known:
-            raise SpecError(what, f"{name!r} is none of {', '.join(known)}")
-    if not names:
-        raise SpecError(what, f"is empty; name some of {', '.join(known)}")
-
-
 def _traffic_class(found: Comparison, name: str | None) -> str:
     """A traffic class of a comparison; that of all flows where none is named."""
     there: list[str] = found.summary["traffic_class"].unique(maintain_order=True).to_list()
     wanted = there[0] if name is None else name
-    check_known("traffic_class", [wanted], there)
+    choices.check("traffic_class", wanted, there, "a traffic class of it")
     return wanted
 
 

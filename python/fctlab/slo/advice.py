@@ -52,9 +52,9 @@ def _undecided(each: ClassPrediction) -> str:
 def _least_link(spec: dict[str, Any], file: str) -> str:
     """The command that finds a link that is fast enough.
 
-    A class that is replayed or has no SLO is traffic that `provision` cannot scale.
+    A trace that ends is no load that `provision` could find a link for.
     """
-    if all("slo" in each and "trace" not in each for each in spec["classes"]):
+    if all("trace" not in each or "repeat" in each for each in spec["classes"]):
         return f"fctlab provision {file}"
     rate = words.link_bps(spec) / 1e9
     links = ",".join(f"{rate * times:g}Gbps" for times in (1, 1.5, 2, 4))

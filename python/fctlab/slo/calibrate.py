@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fctlab import memory
+from fctlab import choices, memory
 from fctlab.errors import SpecError
 from fctlab.jobs import Job, Told, do_all
 from fctlab.slo import planning
@@ -104,8 +104,7 @@ def calibrate(
         SpecError: a mistake in the specification, or an unknown scheme or preset.
     """
     published = planning.schemes()
-    if scheme not in published:
-        raise SpecError("scheme", f"{scheme!r} is not one of {', '.join(published)}")
+    choices.check("scheme", scheme, published, "a scheme that has a model")
     loaded = planning.load(spec, [f'cc="{preset or scheme}"'])
     means = {each["name"]: _mean_bytes(each) for each in loaded["classes"]}
     counts = {k: int(flows * min(MORE, max(means.values()) / v)) for k, v in means.items()}

@@ -119,7 +119,10 @@ def write(found: Fit, log: flowlog.FlowLog, folder: Path, link: Link | None = No
     file = folder / kinds.FITTED_SPEC
     file.write_text(head + "\n" + "\n".join(each), encoding="utf-8")
     if link is not None:
-        planning.load(file)
+        try:
+            planning.load(file)
+        except SpecError as error:  # in a file that will be elsewhere
+            raise SpecError(error.path, error.message) from None
     return [kinds.FITTED_SPEC, *writer.files]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from fctlab.answers import Answer
 
@@ -163,6 +163,8 @@ class Fit(Answer, frozen=True, kw_only=True):
         replayed: those with too few flows to fit, the same.
         notes: lines: which of the log's columns was taken for what, in what unit.
     """
+
+    shown_by: ClassVar[str] = "fctlab.slo.fitwords:fit"
 
     trace: str
     classes: tuple[FittedClass, ...]

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import structs
 
-from fctlab import _native, files, memory, plain, scenario
+from fctlab import _native, choices, files, memory, plain, scenario
 from fctlab.errors import SpecError, SpecWarning
 from fctlab.jobs import Told
 from fctlab.results.result import Result, simulate
@@ -69,12 +69,14 @@ def load(spec: Spec, sets: Iterable[str] = ()) -> dict[str, Any]:
         SpecError: the first mistake, with its path, the value and what is allowed.
     """
     if isinstance(spec, Mapping):
-        value, folder = dict(spec), Path()
+        value, folder, file = dict(spec), Path(), None
     else:
         value, folder = files.read_tables(spec, files.SPECIFICATION), Path(spec).absolute().parent
+        file = spec
     pairs = files.assignments(sets)
     plain.dumps(value)  # a mistake is told with its path in the specification
-    found: dict[str, Any] = ask("resolve", spec=value, sets=pairs, base_dir=str(folder))
+    with files.located(file, pairs):
+        found: dict[str, Any] = ask("resolve", spec=value, sets=pairs, base_dir=str(folder))
     return found
 
 
@@ -113,8 +115,7 @@ def predict(
     Raises:
         SpecError: a mistake in the specification; more flows of packets than fit into memory.
     """
-    if engine not in ENGINES:
-        raise SpecError("engine", f"{engine!r} is not an engine; known: {', '.join(ENGINES)}")
+    choices.check("engine", engine, ENGINES, "an engine")
     resolved = load(spec)
     limit = memory.limit(most_flows)
     found = ask("predict", told, spec=resolved, engine=engine, limit=limit)
@@ -312,13 +313,10 @@ def provision(
         told: called again and again meanwhile; what it raises ends it.
 
     Raises:
-        SpecError: a mistake, an unknown strategy, or a class without an SLO.
+        SpecError: a mistake, an unknown strategy, no class with an SLO, or a trace that ends.
     """
     chosen = list(strategies)
-    for name in chosen:
-        if name not in STRATEGIES:
-            known = ", ".join(STRATEGIES)
-            raise SpecError("strategies", f"{name!r} is not a strategy; known: {known}")
+    choices.check_all("strategies", chosen, STRATEGIES, "a strategy")
     found = ask(
         "provision",
         told,

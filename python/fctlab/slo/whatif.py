@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fctlab import memory
+from fctlab import choices, memory
 from fctlab.errors import SpecError
 from fctlab.jobs import Job, Told, cores, do_all
 from fctlab.slo import planning
@@ -118,6 +118,7 @@ def sweep(
     """
     if not 1 <= len(vary) <= 2:
         raise SpecError("vary", f"{len(vary)} values to vary; one or two can be drawn")
+    choices.check_distinct("vary", [each.path for each in vary])
     count = math.prod(len(each.numbers) for each in vary)
     memory.check("vary", count, "points", BYTES_PER_POINT)
     points = list(itertools.product(*(each.numbers for each in vary)))

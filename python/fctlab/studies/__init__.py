@@ -6,11 +6,10 @@ Every other module is a study: a paper, or a question across papers.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from typing import TYPE_CHECKING
 
-from fctlab.errors import SpecError
+from fctlab import choices
 
 if TYPE_CHECKING:
     from fctlab.studies.framework.study import Study
@@ -38,10 +37,7 @@ def load(name: str) -> Study:
     Raises:
         SpecError: there is none.
     """
-    if name not in STUDIES:
-        near = difflib.get_close_matches(name, STUDIES, 1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise SpecError("study", f"{name!r} is not a study; {hint}known: {', '.join(STUDIES)}")
+    choices.check("study", name, STUDIES, "a study")
     module = importlib.import_module(f"fctlab.studies.{name}")
     study: Study = module.STUDY
     return study

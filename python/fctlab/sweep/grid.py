@@ -32,7 +32,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from fctlab import files
+from fctlab import choices, files
 from fctlab.errors import SpecError
 from fctlab.sweep.looks import Decided, Narrow, Rule
 from fctlab.sweep.schema import MOST_SEEDS, MOST_STEPS, SCHEMA, UNTIL
@@ -144,12 +144,9 @@ def read(file: str | PathLike[str]) -> Grid:
         SpecError: the first mistake, with the file, its key, and what is allowed.
     """
     path = Path(file)
-    try:
-        return parse(files.read_tables(path, files.SWEEP), path.absolute().parent, path.stem)
-    except SpecError as error:
-        if error.path == str(path):
-            raise
-        raise SpecError(str(path), str(error)) from None
+    tables = files.read_tables(path, files.SWEEP)
+    with files.located(path):
+        return parse(tables, path.absolute().parent, path.stem)
 
 
 def parse(value: Mapping[str, Any], folder: Path, name: str = "sweep") -> Grid:
@@ -164,9 +161,9 @@ def parse(value: Mapping[str, Any], folder: Path, name: str = "sweep") -> Grid:
         SpecError: the first mistake, with its key and what is allowed.
     """
     for key in value:
-        if key not in KEYS:
-            hint = " (under [axes]?)" if key in ("scheme", "traffic", "topology") else ""
-            raise SpecError(key, f"is not a key of a sweep{hint}; known: {', '.join(KEYS)}")
+        if key in ("scheme", "traffic", "topology"):
+            raise SpecError(key, "is not a key of a sweep; write it under [axes] or [set]")
+        choices.check(key, key, KEYS, "a key of a sweep")
     kinds: list[Kind] = [k for k in ("scenario", "specification") if k in value]
     if len(kinds) != 1:
         raise SpecError("scenario", "give either scenario or specification, a file")
@@ -286,8 +283,7 @@ def _until(value: object, schemes: Sequence[str | None], kind: Kind) -> Until:
         raise SpecError("until", f'{value!r} is neither "decided" nor a table')
     known = UNTIL["properties"]
     for key in value:
-        if key not in known:
-            raise SpecError(f"until.{key}", f"is not a key; known: {', '.join(known)}")
+        choices.check(f"until.{key}", key, known, "a key")
     if ("ci" in value) == ("decided" in value):
         raise SpecError("until", 'give either ci, such as "5%", or decided = true')
     several = kind == "scenario" and len(schemes) > 1
@@ -340,9 +336,8 @@ def _text(where: str, value: object) -> str:
     return value
 
 
-def _one_of(where: str, value: object, known: Sequence[str]) -> Any:
-    if value not in known:
-        raise SpecError(where, f"{value!r} is not one of {', '.join(known)}")
+def _one_of(where: str, value: Any, known: Sequence[str]) -> Any:
+    choices.check(where, value, known, "allowed")
     return value
 
 

@@ -87,6 +87,18 @@ def key_of(store: PointStore, start: str) -> str:
     raise SpecError("key", f"{start!r}: {what}; fctlab store ls lists them")
 
 
+def first(store: PointStore) -> str:
+    """The key of the first point there is.
+
+    Raises:
+        SpecError: there is none.
+    """
+    keys = store.names()
+    if not keys:
+        raise SpecError("store", "holds no points")
+    return min(keys)
+
+
 def of_other_engines(store: PointStore) -> list[str]:
     """Keys of points that another build of the engine found."""
     import polars as pl

@@ -93,7 +93,9 @@ def load(instance: InstanceLike) -> Instance:
     Raises:
         SpecError: a mistake in it, with its path.
     """
-    return Instance.read(ask("validate", instance=_written(instance))["instance"])
+    written = _written(instance)
+    with files.located(None if isinstance(instance, Instance | Mapping) else instance):
+        return Instance.read(ask("validate", instance=written)["instance"])
 
 
 def _written(instance: InstanceLike) -> Any:

@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from fctlab import _native
+from fctlab import _native, choices
 from fctlab.errors import SpecError
 from fctlab.results import kinds, store
 from fctlab.tuning.types import Cuts, Mapping, Scope
@@ -46,9 +46,7 @@ def compute_mapping(
     Raises:
         SpecError: nothing was recorded, or a parameter makes no sense.
     """
-    if scope not in get_args(Scope):
-        known = ", ".join(get_args(Scope))
-        raise SpecError("scope", f"{scope!r} is not a scope; known: {known}")
+    choices.check("scope", scope, get_args(Scope), "a scope")
     if not 1 <= queues <= 64:
         raise SpecError("queues", f"{queues} is not in [1, 64]")
     scenario, _ = kinds.read_run(Path(result))

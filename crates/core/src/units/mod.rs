@@ -14,4 +14,5 @@ mod time;
 pub use bytes::Bytes;
 pub use rate::Rate;
 pub use relative::{DataLength, Increase, PathScale, RttTime, WindowCounts};
+pub use text::grouped;
 pub use time::{Duration, PS_PER_S, Time};

@@ -25,16 +25,39 @@ pub(super) fn decimal(text: &str) -> Option<(u128, u32)> {
 
 /// Reads `text` as a non-negative decimal number followed by one of `units`,
 /// rounded to the nearest base unit.
-pub(super) fn quantity(text: &str, units: &[Unit]) -> Option<u64> {
-    let text = text.trim();
-    let unit = units.iter().find(|u| {
-        text.strip_suffix(u.suffix)
-            .is_some_and(|rest| decimal(rest.trim_end()).is_some())
-    })?;
-    let (value, places) = decimal(text.strip_suffix(unit.suffix)?.trim_end())?;
-    let scaled = value.checked_mul(u128::from(unit.scale))?;
+///
+/// # Errors
+/// What is wrong with it: it is not `what`, or more than can be said.
+pub(super) fn quantity(text: &str, units: &[Unit], what: &str) -> Result<u64, String> {
+    let written = text.trim();
+    let read = units.iter().find_map(|u| {
+        let number = written.strip_suffix(u.suffix)?;
+        Some((u, decimal(number.trim_end())?))
+    });
+    let Some((unit, (value, places))) = read else {
+        return Err(format!("{text:?} is not {what}"));
+    };
     let divisor = 10u128.pow(places);
-    u64::try_from((scaled + divisor / 2) / divisor).ok()
+    let scaled = value.checked_mul(u128::from(unit.scale));
+    scaled
+        .and_then(|scaled| u64::try_from((scaled + divisor / 2) / divisor).ok())
+        .ok_or_else(|| {
+            let most = grouped(u64::MAX / unit.scale);
+            format!("{text:?} is too much: at most {most} {}", unit.suffix)
+        })
+}
+
+/// A count as people write it: `"65,535"`.
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// The shortest text that reads back as the same quantity.
@@ -92,10 +115,12 @@ macro_rules! text_unit {
         impl ::std::str::FromStr for $type {
             type Err = String;
             fn from_str(text: &str) -> Result<Self, String> {
-                $crate::units::text::quantity(text, $units)
-                    .filter(|&$value| $allowed)
-                    .map($type)
-                    .ok_or_else(|| format!("{text:?} is not {}", $what))
+                let $value = $crate::units::text::quantity(text, $units, $what)?;
+                if $allowed {
+                    Ok($type($value))
+                } else {
+                    Err(format!("{text:?} is not {}", $what))
+                }
             }
         }
         written_as_text!($type, $what, $pattern);
@@ -139,6 +164,26 @@ mod tests {
         assert_eq!("10Gbps".parse::<Rate>().unwrap().bps(), 10_000_000_000);
         assert_eq!(Rate::from_gbps(40).to_string(), "40Gbps");
         assert_eq!(Duration::from_us(16).to_string(), "16us");
+    }
+
+    #[test]
+    fn too_much_is_told_with_the_most() {
+        let error = |text: &str| text.parse::<Duration>().unwrap_err();
+        assert_eq!(
+            error("18446745s"),
+            "\"18446745s\" is too much: at most 18,446,744 s"
+        );
+        assert_eq!(
+            error("99999999999 ms"),
+            "\"99999999999 ms\" is too much: at most 18,446,744,073 ms"
+        );
+        assert!("18446744s".parse::<Duration>().is_ok());
+        assert_eq!(
+            "20000000000GB".parse::<Bytes>().unwrap_err(),
+            "\"20000000000GB\" is too much: at most 18,446,744,073 GB"
+        );
+        let counts = [0, 999, 1_000, 65_535, 1_234_567].map(super::grouped);
+        assert_eq!(counts, ["0", "999", "1,000", "65,535", "1,234,567"]);
     }
 
     #[test]

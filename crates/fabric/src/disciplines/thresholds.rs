@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use fctlab_core::units::grouped;
 use fctlab_core::{Bytes, Duration, SpecError, spec};
 use fctlab_workload::{HostLayout, Traffic};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -62,7 +63,9 @@ impl Cut {
             }
         };
         number.try_into().map_err(|_| {
-            let message = format!("{self} is more than a tag holds ({})", u32::MAX);
+            let most = grouped(u32::MAX.into());
+            let unit = if takes_time { "ns" } else { "B" };
+            let message = format!("{self} is more than a tag holds: at most {most} {unit}");
             SpecError::new("", message)
         })
     }
@@ -215,8 +218,9 @@ fn read(value: Value) -> Result<Thresholds, SpecError> {
         "solve" => Ok(Thresholds::Asked(Asked::Solve)),
         _ => {
             let known: Vec<&str> = published::names().collect();
+            let hint = spec::hint(&name, &[&known[..], &["workload", "solve"]].concat());
             let message = format!(
-                "{name:?} is not a published set of thresholds; write numbers, \"workload\" or \"solve\" for \
+                "{name:?} is not a published set of thresholds; {hint}write numbers, \"workload\" or \"solve\" for \
                  those that fit the traffic, or one of {}",
                 known.join(", ")
             );

@@ -2,6 +2,7 @@
 
 use arrow::array::RecordBatch;
 use fctlab_core::Duration;
+use fctlab_core::units::grouped;
 use fctlab_workload::Flow;
 use fctlab_workload::columns::{Seconds, Text, Whole};
 
@@ -82,5 +83,6 @@ impl More {
 }
 
 fn small(column: &str, value: u64) -> Result<u32, String> {
-    u32::try_from(value).map_err(|_| format!("{column} {value} is above {}", u32::MAX))
+    u32::try_from(value)
+        .map_err(|_| format!("{column} {value} is above {}", grouped(u32::MAX.into())))
 }

@@ -11,6 +11,7 @@ pub mod topology;
 
 use std::sync::Arc;
 
+use fctlab_core::units::grouped;
 use fctlab_core::{Duration, PacketFormat, Rate, SpecError, spec};
 use fctlab_workload::HostLayout;
 
@@ -75,7 +76,11 @@ impl Fabric {
             sink,
         } = graph;
         if hosts > u32::from(u16::MAX) {
-            let message = format!("{hosts} hosts; at most {}", u16::MAX);
+            let message = format!(
+                "{} hosts; at most {}",
+                grouped(hosts.into()),
+                grouped(u16::MAX.into())
+            );
             return Err(SpecError::new("", message));
         }
         let mut links = Vec::with_capacity(cables.len() * 2);

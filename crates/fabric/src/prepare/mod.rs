@@ -4,7 +4,7 @@ mod trace;
 
 use std::path::Path;
 
-use fctlab_core::units::PathScale;
+use fctlab_core::units::{PathScale, grouped};
 use fctlab_core::{Bytes, PacketFormat, SpecError, Time, edit, spec};
 use fctlab_workload::sizes::MAX_SIZE;
 use fctlab_workload::{Rows, TraceSource, Traffic};
@@ -256,6 +256,7 @@ fn settings(scenario: &Scenario, fabric: &Fabric) -> Result<Settings, SpecError>
         let (largest, takes) = (scheme.tagger.largest(), spec.discipline.largest_tag());
         if largest > takes {
             let (tagger, discipline) = (scheme.tagger.kind(), spec.discipline.kind());
+            let (largest, takes) = (grouped(largest.into()), grouped(takes.into()));
             let message = format!(
                 "{tagger} writes tags up to {largest}, but {discipline} ({key}) takes no more than {takes}"
             );

@@ -5,6 +5,7 @@
 //! scenario is part of every result, and running it again gives the same bytes.
 
 mod engine;
+mod line;
 pub mod record;
 mod schema;
 mod text;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 pub use self::engine::{EngineSpec, Model, PacketByPacket};
+pub use self::line::line_of;
 use self::record::RecordSpec;
 pub use self::schema::{catalog, schema};
 pub(crate) use self::text::not_a_table;

@@ -131,7 +131,7 @@ fn mapped_queues() {
         scheme(
             json!({"tagger": "remaining", "port": {"discipline": {"kind": "mapped", "queues": 8}}})
         ),
-        "scheme.tagger: remaining writes tags up to 4294967295, but mapped (scheme.port) takes no more than 4095"
+        "scheme.tagger: remaining writes tags up to 4,294,967,295, but mapped (scheme.port) takes no more than 4,095"
     );
     assert_eq!(
         scheme(json!({"preset": "ads", "tagger": {"cap": "20MB", "write_buffer": "30MB"}})),
@@ -195,11 +195,11 @@ fn classes_of_a_port() {
         ),
         (
             json!({"kind": "strict", "classes": 0}),
-            "classes: 0 is not a whole number in [1, 256]",
+            "classes: 0 is not a whole number from 1 to 256",
         ),
         (
             json!({"kind": "wfq", "weights": [1], "inside": "lifo"}),
-            "inside: unknown variant `lifo`, expected `fifo` or `fq`",
+            "inside: \"lifo\" is not known; did you mean \"fifo\"? known: fifo, fq",
         ),
     ] {
         assert_eq!(
@@ -228,6 +228,6 @@ fn shapers() {
     );
     assert_eq!(
         scheme(json!({"shaper": {"rate": "1Gbps", "bucket": "10KB", "per": "flow"}})),
-        "scheme.shaper.per: unknown variant `flow`, expected `host` or `class`"
+        "scheme.shaper.per: \"flow\" is not known; known: host, class"
     );
 }

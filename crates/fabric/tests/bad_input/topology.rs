@@ -31,7 +31,7 @@ fn delays() {
             "topology.base_rtt",
             json!({"value": "9us", "includes": "both"})
         )]),
-        "topology.base_rtt.includes: unknown variant `both`, expected `transmission` or `propagation`"
+        "topology.base_rtt.includes: \"both\" is not known; known: transmission, propagation"
     );
     assert_eq!(
         with(&[("topology.base_rtt", json!({"includes": "propagation"}))]),
@@ -43,11 +43,11 @@ fn delays() {
 fn dimensions() {
     assert_eq!(
         with(&[("topology.leaves", json!(0))]),
-        "topology.leaves: 0 is not a whole number in [1, 65535]"
+        "topology.leaves: 0 is not a whole number from 1 to 65,535"
     );
     assert_eq!(
         with(&[("topology.hosts_per_leaf", json!(40000))]),
-        "topology.hosts_per_leaf: 80000 hosts in all; at most 65535"
+        "topology.hosts_per_leaf: 80,000 hosts in all; at most 65,535"
     );
     assert_eq!(
         with(&[(
@@ -61,14 +61,14 @@ fn dimensions() {
             "topology",
             json!({"kind": "fat-tree", "k": 2, "host_rate": "10Gbps", "link_delay": "1us"})
         )]),
-        "topology.k: 2 is not a whole number in [4, 62]"
+        "topology.k: 2 is not a whole number from 4 to 62"
     );
     assert_eq!(
         with(&[(
             "topology",
             json!({"kind": "star", "senders": 0, "host_rate": "10Gbps", "link_delay": "1us"})
         )]),
-        "topology.senders: 0 is not a whole number in [1, 65534]"
+        "topology.senders: 0 is not a whole number from 1 to 65,534"
     );
     assert_eq!(
         with(&[

@@ -83,7 +83,7 @@ fn files() {
     );
     assert_eq!(
         trace(&format!("{head}NaN,0,1,10\n")),
-        "traffic.trace: DIR/in.csv: line 2: start_s \"NaN\" is not a number of seconds in [0, 18446744]"
+        "traffic.trace: DIR/in.csv: line 2: start_s \"NaN\" is not a number of seconds from 0 to 18,446,744"
     );
     assert_eq!(
         trace(head),

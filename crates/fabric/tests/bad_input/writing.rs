@@ -121,18 +121,18 @@ fn names() {
     );
     assert_eq!(
         scheme(json!({"port": {"discipline": {"kind": "priority", "thresholds": "cache@0.5"}}})),
-        "scheme.port.discipline.thresholds: \"cache@0.5\" is not a published set of thresholds; \
+        "scheme.port.discipline.thresholds: \"cache@0.5\" is not a published set of thresholds; did you mean \"websearch@0.5\"? \
          write numbers, \"workload\" or \"solve\" for those that fit the traffic, or one of websearch@0.5, websearch@0.6, websearch@0.7, websearch@0.8, \
          websearch@0.9, datamining@0.5, datamining@0.6, datamining@0.7, datamining@0.8, \
          datamining@0.9"
     );
     assert_eq!(
         scheme(json!({"port": {"drop": "head"}})),
-        "scheme.port.drop: unknown variant `head`, expected one of `tail`, `lowest-priority`, `longest-queue`"
+        "scheme.port.drop: \"head\" is not known; known: tail, lowest-priority, longest-queue"
     );
     assert_eq!(
         with(&[("measure.fct_ends", json!("acked"))]),
-        "measure.fct_ends: unknown variant `acked`, expected `delivery` or `ack`"
+        "measure.fct_ends: \"acked\" is not known; did you mean \"ack\"? known: delivery, ack"
     );
     let message = with_scheme(good(), &[], "dctp", "".as_ref())
         .unwrap_err()
@@ -214,12 +214,12 @@ fn sets_and_syntax() {
     );
     assert_eq!(
         set("seed", "-1"),
-        "seed: -1 is not a whole number from 0 to 18446744073709551615"
+        "seed: -1 is not a whole number from 0 to 18,446,744,073,709,551,615"
     );
     let message = parse("a = 1\nb = = 2\n", Format::Toml)
         .unwrap_err()
         .to_string();
-    assert!(message.starts_with("line 2: "), "{message}");
+    assert!(message.starts_with(":2: "), "{message}");
     let message = parse("[1]", Format::Json).unwrap_err().to_string();
     assert_eq!(
         message,

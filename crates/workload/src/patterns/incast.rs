@@ -192,7 +192,7 @@ mod tests {
         );
         assert_eq!(
             error(json!({"kind": "incast", "fanin": 0})),
-            "fanin: 0 is not a whole number in [1, 4294967295]"
+            "fanin: 0 is not a whole number from 1 to 4,294,967,295"
         );
         assert_eq!(
             error(json!({"kind": "incast", "fanin": 3, "query_size": "2B"})),

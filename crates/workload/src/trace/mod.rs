@@ -27,6 +27,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use fctlab_core::units::grouped;
 use fctlab_core::{Bytes, PacketFormat, SpecError, Time};
 use serde::{Deserialize, Serialize};
 
@@ -227,7 +228,7 @@ impl Classes {
         let too_many = |_| {
             format!(
                 "class {name:?} is one too many; at most {} are allowed",
-                u16::MAX as u32 + 1
+                grouped(u64::from(u16::MAX) + 1)
             )
         };
         let index = u16::try_from(self.names.len()).map_err(too_many)?;

@@ -313,7 +313,7 @@ fn parquet_numbers_may_be_floats_or_signed() {
             .to_owned()
     };
     let starts = |s: f64| Arc::new(Float64Array::from(vec![0.0, s])) as ArrayRef;
-    let not_a_start = "is not a number of seconds in [0, 18446744]";
+    let not_a_start = "is not a number of seconds from 0 to 18,446,744";
     assert_eq!(
         error(0, starts(f64::NAN)),
         format!("row 2: start_s \"NaN\" {not_a_start}")
@@ -381,19 +381,19 @@ fn csv_mistakes_name_line_value_and_what_is_allowed() {
     for (row, error) in [
         (
             "x,0,1,10",
-            "start_s \"x\" is not a number of seconds in [0, 18446744]",
+            "start_s \"x\" is not a number of seconds from 0 to 18,446,744",
         ),
         (
             "NaN,0,1,10",
-            "start_s \"NaN\" is not a number of seconds in [0, 18446744]",
+            "start_s \"NaN\" is not a number of seconds from 0 to 18,446,744",
         ),
         (
             "-1,0,1,10",
-            "start_s \"-1\" is not a number of seconds in [0, 18446744]",
+            "start_s \"-1\" is not a number of seconds from 0 to 18,446,744",
         ),
         (
             "1e8,0,1,10",
-            "start_s \"1e8\" is not a number of seconds in [0, 18446744]",
+            "start_s \"1e8\" is not a number of seconds from 0 to 18,446,744",
         ),
         (
             "0.1,0,1,10",

@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from functools import partial
 from os import PathLike
 
-from fctlab import studies
+from fctlab import choices, studies
 from fctlab.errors import SpecError
 from fctlab.jobs import at_once
 from fctlab.results import store
@@ -77,9 +77,11 @@ def study(
             raise SpecError(name, "is a limit of settled, which is not asked for")
     everything = chosen.plan(mode)
     plan = everything.only(only)
-    if not plan.claims:
-        known = ", ".join(claim.id for claim in everything.claims if "." not in claim.id)
-        raise SpecError("only", f"{','.join(only)!r} is no claim; known: {known}")
+    choices.check_distinct("only", only)
+    for start in only:
+        if not everything.only([start]).claims:
+            known = [claim.id for claim in everything.claims if "." not in claim.id]
+            choices.check("only", start, known, "a claim")
     number = settle.FIRST if settled else seeds or SEEDS[mode]
     command = ["fctlab", "study", chosen.name, f"--{mode}"]
     command += ["--settle"] if settled else ["--seeds", str(number)]

@@ -1,5 +1,6 @@
 //! Leaf-spine: every leaf switch is connected to every spine switch.
 
+use fctlab_core::units::grouped;
 use fctlab_core::{Rate, SpecError, spec};
 
 use super::{Cable, Graph, Topology};
@@ -34,7 +35,11 @@ impl Topology for Spec {
             ));
         }
         if hosts > u32::from(u16::MAX) {
-            let message = format!("{hosts} hosts in all; at most {}", u16::MAX);
+            let message = format!(
+                "{} hosts in all; at most {}",
+                grouped(hosts.into()),
+                grouped(u16::MAX.into())
+            );
             return Err(SpecError::new("hosts_per_leaf", message));
         }
         let leaf = |l| hosts + l;
