@@ -121,7 +121,7 @@ fn names() {
     );
     assert_eq!(
         scheme(json!({"port": {"discipline": {"kind": "priority", "thresholds": "cache@0.5"}}})),
-        "scheme.port.discipline.thresholds: \"cache@0.5\" is not a published set of thresholds; did you mean \"websearch@0.5\"? \
+        "scheme.port.discipline.thresholds: \"cache@0.5\" is not a published set of thresholds; \
          write numbers, \"workload\" or \"solve\" for those that fit the traffic, or one of websearch@0.5, websearch@0.6, websearch@0.7, websearch@0.8, \
          websearch@0.9, datamining@0.5, datamining@0.6, datamining@0.7, datamining@0.8, \
          datamining@0.9"
