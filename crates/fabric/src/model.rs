@@ -16,7 +16,7 @@ use fctlab_link::laws;
 use fctlab_link::model::LONGEST_STEP;
 use fctlab_link::queues::{Discipline, Sharing};
 use fctlab_link::{Arrival, Control, Inside, Law, Link, Setup};
-use fctlab_workload::Flow;
+use fctlab_workload::{Flow, Traffic};
 use serde_json::{Value, json};
 
 use crate::disciplines::QueueSpec;
@@ -27,7 +27,7 @@ use crate::network::{self, Fabric};
 use crate::outcome::{Counters, Progress};
 use crate::prepared::{End, Ended, Observer, Prepared, Sink};
 use crate::records::{Fct, Record, Unfinished};
-use crate::scenario::{Model, Scenario};
+use crate::scenario::{EngineSpec, Model, Scenario};
 use crate::scheme::{self, Names, SchemeSpec};
 use crate::settings::Settings;
 use crate::transports::RuleSpec;
@@ -59,6 +59,24 @@ pub(crate) fn link(fabric: &Fabric, settings: &Settings) -> Result<Link, SpecErr
         rate,
         rtt: fabric.base_rtt - rate.transmission_time(settings.format.full()) * 2,
     })
+}
+
+/// What the model's congestion control leaves unused of a link under a load of `wire`.
+pub(crate) fn unused(
+    scenario: &Scenario,
+    fabric: &Fabric,
+    settings: &Settings,
+    traffic: &Traffic,
+    wire: f64,
+) -> f64 {
+    let EngineSpec::Model(Model { cc: Some(cc) }) = &scenario.engine else {
+        return 0.0;
+    };
+    let (Ok(link), Ok(Some(sizes))) = (link(fabric, settings), traffic.sizes()) else {
+        return 0.0;
+    };
+    let first = sizes.work_up_to(cc.first_round_trip(&link)) / sizes.mean();
+    cc.used(wire, wire * first) - wire
 }
 
 /// What is written at `engine.cc`, taken out: the default that it changes is that of the scheme.

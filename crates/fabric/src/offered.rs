@@ -16,9 +16,8 @@ use fctlab_core::{Bytes, PacketFormat, SpecError, Time};
 use fctlab_workload::{Demand, Matrix, Traffic};
 use serde::Serialize;
 
-use crate::model;
 use crate::network::Fabric;
-use crate::scenario::{EngineSpec, Model, Scenario};
+use crate::scenario::{EngineSpec, Scenario};
 use crate::settings::Settings;
 
 /// Above this load a number depends on how long the run is.
@@ -54,12 +53,14 @@ fn is_none(share: &f64) -> bool {
 /// Bytes per second of each kind on one link.
 type Parts = [f64; 4];
 
-/// The tiers in order of their links; none where the traffic is too little to have a load.
+/// The tiers in order of their links, with what congestion control leaves `unused` of the busiest
+/// under a load; none where the traffic is too little to have a load.
 pub(crate) fn tiers(
     scenario: &Scenario,
     fabric: &Fabric,
     settings: &Settings,
     traffic: &Traffic,
+    unused: impl Fn(f64) -> f64,
 ) -> Vec<Tier> {
     let demands = traffic.demands(&fabric.layout());
     let loads = demands
@@ -84,29 +85,11 @@ pub(crate) fn tiers(
     let mut most = most.unwrap_or_default();
     if let Some(busiest) = busiest(&most).map(|tier| tier.tier.clone()) {
         for tier in most.iter_mut().filter(|tier| tier.tier == busiest) {
-            tier.unused = unused(scenario, fabric, settings, traffic, tier.load);
+            tier.unused = unused(tier.load);
             tier.load += tier.unused;
         }
     }
     most
-}
-
-/// What the model's congestion control leaves unused of a link under a load of `wire`.
-fn unused(
-    scenario: &Scenario,
-    fabric: &Fabric,
-    settings: &Settings,
-    traffic: &Traffic,
-    wire: f64,
-) -> f64 {
-    let EngineSpec::Model(Model { cc: Some(cc) }) = &scenario.engine else {
-        return 0.0;
-    };
-    let (Ok(link), Ok(Some(sizes))) = (model::link(fabric, settings), traffic.sizes()) else {
-        return 0.0;
-    };
-    let first = sizes.work_up_to(cc.first_round_trip(&link)) / sizes.mean();
-    cc.used(wire, wire * first) - wire
 }
 
 /// What one class puts on each link.

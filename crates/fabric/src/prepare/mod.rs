@@ -76,7 +76,8 @@ fn complete(
         let resolved = model::resolve(cc, &scenario, &settings, &fabric)?;
         scenario.engine = EngineSpec::Model(resolved);
     }
-    let offered = offered::tiers(&scenario, &fabric, &settings, &traffic);
+    let unused = |wire| model::unused(&scenario, &fabric, &settings, &traffic, wire);
+    let offered = offered::tiers(&scenario, &fabric, &settings, &traffic, unused);
     offered::check(&scenario, &offered)?;
     let classes = traffic.class_names().to_vec();
     check_classes(&scenario, &classes)?;
