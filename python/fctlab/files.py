@@ -72,7 +72,9 @@ def read_tables(file: str | PathLike[str], kind: Kind) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise SpecError(name, f"is not UTF-8 text (byte {error.start})") from None
     except SpecError as error:
-        raise SpecError(name + error.path, error.message) from None
+        if error.path.startswith(":"):  # a line
+            raise SpecError(name + error.path, error.message) from None
+        raise SpecError(name, str(error)) from None
     check_kind(name, tables, kind)
     return tables
 

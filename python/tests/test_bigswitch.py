@@ -225,7 +225,7 @@ def test_mistakes_on_the_command_line(program: Program) -> None:
     for arguments, message in (
         (["run", "nothing"], "nothing: is no .toml, .yaml, .yml, .json, .dhall file, nor figure-1"),
         (["run", "nothing.json"], "nothing.json: no such file"),
-        (["opt", "figure-1", "--method", "magic"], "--method: 'magic' is not one of"),
+        (["opt", "figure-1", "--method", "magic"], "--method: 'magic' is not a method; known: "),
         (["ratio", "--flows", "0"], "--flows: 0 is not at least 1"),
         (["worst-case", "fifo", "--theorem", "2"], "--theorem: 2 is not 1, 3 or 6"),
         (["worst-case", "fifo", "--theorem", "1", "--n", "9"], "n: 9 is not in [2, 5]"),

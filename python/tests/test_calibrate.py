@@ -52,7 +52,7 @@ def test_parameters_go_into_a_specification(tmp_path: Path) -> None:
 
 
 def test_mistakes() -> None:
-    with pytest.raises(fctlab.SpecError, match="'tcp' is not one of dctcp-rate, hpcc"):
+    with pytest.raises(fctlab.SpecError, match="'tcp' is not a scheme that has a model; known: dc"):
         calibrate.calibrate(SPEC, "tcp")
     traced = {**SPEC, "classes": [{"name": "log", "trace": "flows.csv"}]}
     with pytest.raises(fctlab.SpecError, match="a trace has no load to set"):

@@ -105,7 +105,7 @@ def test_an_address_that_does_not_answer() -> None:
 
 def test_executors_have_names() -> None:
     with (
-        pytest.raises(SpecError, match="'dask' is not one of threads, ray"),
+        pytest.raises(SpecError, match="'dask' is not an executor; known: threads, ray"),
         cluster.opened("dask"),
     ):
         pass

@@ -158,7 +158,9 @@ def test_mistakes() -> None:
     with pytest.raises(SpecError, match="'ns-3' is not an engine; known: model, packet"):
         planning.predict(resolved, engine="ns-3", most_flows=100)  # type: ignore[arg-type]
     resolved["cc"]["scheme"] = "tcp"
-    with pytest.raises(SpecError, match=r"cc\.scheme: .tcp. is not one of dctcp-rate, hpcc"):
+    with pytest.raises(
+        SpecError, match=r"cc\.scheme: .tcp. is no scheme that has a model; known: dc"
+    ):
         planning.predict(resolved, engine="packet", most_flows=100)
 
 

@@ -468,7 +468,7 @@ def test_a_computed_claim_of_the_real_study(program: Program, tmp_path: Path) ->
 
 BAD: dict[str, tuple[list[str], str]] = {
     "study": (["adss"], "study: 'adss' is not a study; did you mean 'ads'? known: ads"),
-    "claim": (["ads", "--only", "ads-99"], "only: 'ads-99' is no claim; known: ads-1, "),
+    "claim": (["ads", "--only", "ads-99"], "only: 'ads-99' is not a claim; did you mean "),
     "hole": (["ads", "--only", "ads-1,"], "--only"),
     "seeds": (["ads", "--seeds", "0"], "seeds: 0 is not at least 1"),
     "workers": (["ads", "--workers", "0"], "workers: 0 is not at least 1"),

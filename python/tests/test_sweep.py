@@ -122,7 +122,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"seeds": None, "until": "decided", "max_seeds": 3}, "max_seeds: 3 is not"),
     ({"max_cpu_hours": 3}, "max_cpu_hours: limits what until adds"),
     ({"seeds": None, "until": "decided", "max_cpu_hours": -1}, "max_cpu_hours: -1"),
-    ({"keep": "everything"}, "keep: 'everything' is not one of summary, flows"),
+    ({"keep": "everything"}, "keep: 'everything' is not allowed; known: summary, flows"),
     ({"set": {"record": {"queues": {"interval": "1us"}}}}, "record"),
 ]
 
