@@ -105,7 +105,7 @@ def _scale(rows: Iterable[Mapping[str, object]]) -> str:
 def _plain(area: str, rows: Iterable[Mapping[str, object]]) -> str:
     """A row per benchmark."""
     lines = (
-        (str(row["name"]), f"{float(str(row['value'])):,.4g}", str(row["unit"]), str(row["note"]))
+        (str(row["name"]), _digits(float(str(row["value"]))), str(row["unit"]), str(row["note"]))
         for row in rows
     )
     return _table(f"fctlab bench {area}", ("benchmark", "value", "unit", "how"), lines)
@@ -186,6 +186,12 @@ def _ports(found: Mapping[str, float]) -> str:
         "instructions per packet-hop",
     )
     return _table("Ports that choose", header, rows)
+
+
+def _digits(value: float) -> str:
+    """Four digits that count."""
+    shown = f"{value:.4g}"
+    return f"{float(shown):,.0f}" if value >= 1000 else shown
 
 
 def _whole(value: float | None) -> str:
