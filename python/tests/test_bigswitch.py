@@ -174,7 +174,7 @@ def test_the_steps_of_proofs() -> None:
 
 
 def test_mistakes_in_shapes() -> None:
-    with pytest.raises(SpecError, match=r"shape\.slots: 0 is not in \[1, 1073741824\]"):
+    with pytest.raises(SpecError, match=r"shape\.slots: 0 is not from 1 to 1,073,741,824"):
         bigswitch.random_ratios(["fifo"], 5, slots=0)
     with pytest.raises(SpecError, match=r"shape\.packets: 2 is less than the 3 flows"):
         bigswitch.random_ratios(["fifo"], 5, flows=3, packets=2)
