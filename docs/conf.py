@@ -43,6 +43,7 @@ html_theme = "furo"
 html_title = "fctlab"
 html_copy_source = False
 html_show_sphinx = False
+html_show_search_summary = False  # fetched, which pages opened as files may not
 html_theme_options = {
     "navigation_with_keys": True,
     "light_css_variables": {"font-stack": "system-ui, sans-serif"},

@@ -103,6 +103,29 @@ def commands(block: Block) -> Iterator[str]:
         begun = ""
 
 
+# Links
+
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+TARGET = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)")
+
+
+def dead_links(page: Path) -> Iterator[str]:
+    """Links to files that are not there, or to headings that a page does not have."""
+    text = COMMENT.sub("", FENCE.sub("", page.read_text(encoding="utf-8")))
+    for target, anchor in TARGET.findall(text):
+        file = page.parent / target if target else page
+        there = file.exists()
+        if there and anchor and file.suffix == ".md":
+            there = anchor in map(slug, HEADING.findall(file.read_text(encoding="utf-8")))
+        if not there:
+            yield f"{target}#{anchor}" if anchor else target
+
+
+def slug(heading: str) -> str:
+    """The anchor of a heading, as GitHub has it."""
+    return re.sub(r"[^\w\- ]", "", LINK.sub(r"\1", heading).lower()).strip().replace(" ", "-")
+
+
 # Prose
 
 END = re.compile(r"(?<=[.!?])[\"')*_\]]*\s+(?![a-z])")

@@ -172,6 +172,29 @@ def test_sentences_of_a_page_are_short(page: Path) -> None:
     assert long == []
 
 
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_outside_of_the_site_are_alive(name: str) -> None:
+    assert list(pages.dead_links(ROOT / name)) == []
+
+
+def test_pages_that_code_names_are_there() -> None:
+    command = [
+        "git",
+        "grep",
+        "--untracked",
+        "-hoE",
+        r"\bdocs/[A-Za-z0-9_/.-]+\.(md|jsonl|ipynb|sh|yaml)",
+    ]
+    named = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=True).stdout
+    assert {page for page in named.split() if not (ROOT / page).exists()} == set()
+
+
+def test_a_dead_link_is_seen(tmp_path: Path) -> None:
+    page = tmp_path / "a.md"
+    page.write_text("# A b\n[x](b.md) [y](a.md#a-b) [z](#c) [w](https://x) `[v](d.md)`\n")
+    assert list(pages.dead_links(page)) == ["b.md", "#c", "d.md"]
+
+
 def test_sentences_are_told_apart() -> None:
     text = """# A title
 

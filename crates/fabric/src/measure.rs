@@ -11,11 +11,11 @@ pub struct MeasureSpec {
     /// Flows that start earlier are simulated and not measured.
     pub warmup: Duration,
     /// Length of the window, after the warm-up, in which a measured flow
-    /// starts; until the last flow unless given.
+    /// starts. Default: until the last flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Duration>,
     /// Flows that start within this time before `traffic.duration` are not
-    /// measured. Needs `traffic.duration`; instead of `window`.
+    /// measured. Needs `traffic.duration`; instead of `window`. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cooldown: Option<Duration>,
     /// Where a flow's completion time ends.
@@ -23,7 +23,7 @@ pub struct MeasureSpec {
     /// When the run ends.
     pub stop: Stop,
     /// The run ends at this time at the latest; flows in progress are then
-    /// reported as unfinished.
+    /// reported as unfinished. Default: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_time: Option<Duration>,
     /// Further summaries.

@@ -271,7 +271,13 @@ impl schemars::JsonSchema for Control {
         let mut table = schema_of::<Shared>(generator);
         if let Some(properties) = table["properties"].as_object_mut() {
             properties.extend(Law::properties(generator));
-            properties.insert("preset".into(), json!({"enum": PRESETS}));
+            for key in properties.values_mut() {
+                let text = key["description"].as_str().unwrap_or_default();
+                key["description"] = format!("{text} Default: that of the preset.").into();
+            }
+            let preset = format!("The preset that the other keys change. Default: `{DEFAULT}`.");
+            let preset = json!({"enum": PRESETS, "description": preset});
+            properties.insert("preset".into(), preset);
         }
         if let Some(table) = table.as_object_mut() {
             table.shift_remove("required");

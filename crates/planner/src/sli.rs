@@ -144,6 +144,7 @@ impl schemars::JsonSchema for Metric {
         schemars::json_schema!({"anyOf": [
             {"type": "string", "pattern": "^(mean|p[0-9]+(\\.[0-9]+)?)$"},
             {"type": "object", "properties": {"percentile": {"type": "number",
+                "description": "As a share: 0.99 is p99.",
                 "exclusiveMinimum": 0, "exclusiveMaximum": 1}}, "required": ["percentile"],
                 "additionalProperties": false},
         ]})

@@ -35,7 +35,7 @@ pub struct ClassSpec {
     )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub share: Option<f64>,
-    /// Its own load, in (0, 1), when `traffic.load` is left out.
+    /// Its own load, in (0, 1), when `traffic.load` is left out. Default: its part of `traffic.load`.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",

@@ -17,10 +17,11 @@ use crate::{ArrivalsSpec, HostLayout, PatternSpec, SizesSpec};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrafficSpec {
-    /// The distribution of flow sizes.
+    /// The distribution of flow sizes; without a trace it has to be given. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workload: Option<SizesSpec>,
-    /// Bytes offered per loaded receiving host link as a share of its rate, in (0, 1).
+    /// Bytes offered per loaded receiving host link as a share of its rate, in (0, 1); without
+    /// a trace it has to be given. Default: none.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "load")]
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub load: Option<f64>,
@@ -34,15 +35,15 @@ pub struct TrafficSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<PatternSpec>,
     /// How many flows to start. Without a trace, this or `duration` is needed;
-    /// with both, whichever ends first counts.
+    /// with both, whichever ends first counts. Default: all of a trace.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "flows")]
     #[schemars(range(min = 1))]
     pub flows: Option<u64>,
-    /// Flows start before this time.
+    /// Flows start before this time. Default: no end.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "duration")]
     pub duration: Option<Duration>,
     /// A CSV or Parquet file of flows to replay, with the columns
-    /// `start_s,src,dst,size_bytes` and optionally `class`.
+    /// `start_s,src,dst,size_bytes` and optionally `class`. Default: none, flows are drawn.
     #[serde(skip_serializing_if = "has_no_text")]
     #[schemars(with = "Option<PathBuf>")]
     pub trace: Option<TraceSource>,
@@ -56,10 +57,10 @@ pub struct TrafficSpec {
     #[schemars(range(min = 0))]
     pub spacing: Option<f64>,
     /// Whether a link may be offered more than it carries, as in studies of incast; queues then
-    /// grow for as long as flows arrive, so that what is found depends on how long that is.
+    /// grow for as long as flows arrive, so that what is found depends on how long that is. Default: `false`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub overload: bool,
-    /// Several streams of flows at once; each takes what it does not name from here.
+    /// Several streams of flows at once; each takes what it does not name from here. Default: one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassSpec>,
     /// What the classes' shares are shares of. Default: `bytes`.

@@ -28,9 +28,9 @@ def page(name: str) -> str:
     return "\n".join(line for each in inside(whole) for line in _table(each, each is whole))
 
 
-def inside(whole: type) -> list[type]:
+def inside(whole: type[msgspec.Struct]) -> list[type[msgspec.Struct]]:
     """A type of answers and those of its attributes, each once."""
-    found: list[type] = []
+    found: list[type[msgspec.Struct]] = []
 
     def look(hint: Any) -> None:
         if _is_answer(hint) and hint not in found:
@@ -44,25 +44,26 @@ def inside(whole: type) -> list[type]:
     return found
 
 
-def attributes(of: type) -> dict[str, str]:
+def attributes(of: type[msgspec.Struct]) -> dict[str, str]:
     """What a type says of its attributes, Google style."""
-    _, _, told = inspect.cleandoc(of.__doc__ or "").partition("Attributes:\n")
     found: dict[str, str] = {}
-    for name, text in re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", told, re.MULTILINE):
-        found[name] = re.sub(r"\s*\n\s*", " ", text)
-    return found
+    for base in reversed(of.__mro__):
+        _, _, told = inspect.cleandoc(base.__doc__ or "").partition("Attributes:\n")
+        for name, text in re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", told, re.MULTILINE):
+            found[name] = re.sub(r"\s*\n\s*", " ", text)
+    return {name: found[name] for name in of.__struct_fields__ if name in found}
 
 
 def _is_answer(hint: Any) -> bool:
     return isinstance(hint, type) and issubclass(hint, msgspec.Struct)
 
 
-def _hints(of: type) -> dict[str, Any]:
+def _hints(of: type[msgspec.Struct]) -> dict[str, Any]:
     hints = typing.get_type_hints(of)
     return {field.name: hints[field.name] for field in msgspec.structs.fields(of)}
 
 
-def _table(of: type, is_whole: bool) -> Iterator[str]:
+def _table(of: type[msgspec.Struct], is_whole: bool) -> Iterator[str]:
     about = inspect.cleandoc(of.__doc__ or "").partition("\n")[0]
     if not is_whole:
         yield f"\n{_linked(of)}: {about[:1].lower()}{about[1:]}\n"

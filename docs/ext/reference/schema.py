@@ -129,7 +129,8 @@ class _Walk:
             yield from self.below(f"{path}.NAME", resolved["additionalProperties"])
             return
         kinds = [each for each in resolved.get("oneOf", ()) if _is_kind(each)]
-        tables = [each for each in (resolved, *resolved.get("anyOf", ())) if "properties" in each]
+        choices = (resolved, *map(self._resolved, resolved.get("anyOf", ())))
+        tables = [each for each in choices if "properties" in each]
         if kinds:
             yield from self.place(path, self._definitions[name], kinds)
         for each in tables:
@@ -184,7 +185,7 @@ class _Walk:
         value = schema["default"]
         if isinstance(value, Mapping) and set(value) == {"kind"}:
             value = value["kind"]
-        return "none" if value in (None, "") else f"`{_written(value)}`"
+        return "none" if value in (None, "") else f"`{written(value)}`"
 
     def values(self, schema: Schema) -> dict[str, str]:
         """Words that a key takes, and what they mean."""
@@ -194,9 +195,9 @@ class _Walk:
             each = self._resolved(each) if each is not resolved else each
             for inner in (each, *each.get("oneOf", ())):
                 if "const" in inner:
-                    found[_written(inner["const"])] = one_line(inner.get("description", ""))
+                    found[written(inner["const"])] = one_line(inner.get("description", ""))
                 for value in inner.get("enum", ()):
-                    found.setdefault(_written(value), "")
+                    found.setdefault(written(value), "")
         return found
 
     def type(self, schema: Schema) -> str:
@@ -262,13 +263,13 @@ def one_line(text: str) -> str:
     return re.sub(r"\s*\n\s*", " ", text)
 
 
-def _written(value: object) -> str:
+def written(value: object) -> str:
     """A value as in TOML."""
     if isinstance(value, Mapping):
-        inner = ", ".join(f"{key} = {_written(each)}" for key, each in value.items())
+        inner = ", ".join(f"{key} = {written(each)}" for key, each in value.items())
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, list):
-        return f"[{', '.join(map(_written, value))}]"
+        return f"[{', '.join(map(written, value))}]"
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return json.dumps(value, ensure_ascii=False)

@@ -306,7 +306,7 @@ class Capacity(Answer, frozen=True, kw_only=True):
         strategy: how classes share the link, one of `planning.STRATEGIES`.
         capacity_bps: the rate; ``None`` where 64 times the offered load does not do.
         capacity_ci95: from the largest rate at which some SLO is violated for all values inside
-            the 95% intervals to the least at which every one is met for all of them, in bits per
+            the 95% intervals to the least at which every one is met for all of them. In bits per
             second; ``None`` for an end that was not found.
         load: payload offered, as a share of the rate.
         weights: of each class, where the strategy has some; their sum is 1.

@@ -26,14 +26,26 @@ NO_AXES = ("seed", "base_rtt_s", "scheme.name")
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """What decisions are about: a metric, and the scheme that others are divided by."""
+    """What decisions are about.
+
+    Attributes:
+        metric: as the sweep names it.
+        against: the scheme that others are divided by; ``None`` for the value itself.
+    """
 
     metric: str
     against: str | None
 
 
 class Value(msgspec.Struct, frozen=True):
-    """What is known after so many seeds, with the interval of the rule."""
+    """What is known after so many seeds.
+
+    Attributes:
+        seeds: how many.
+        ratio: of the metric to that of the other scheme, or the value itself: a geometric mean.
+        low: the lower end of the rule's interval.
+        high: the upper end.
+    """
 
     seeds: int
     ratio: float
@@ -42,7 +54,17 @@ class Value(msgspec.Struct, frozen=True):
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """`fctlab.sweep.Decision`, as plain values."""
+    """What is known of one scheme in one cell.
+
+    Attributes:
+        cell: its place in `cells`, from 0.
+        scheme: that is judged; ``None`` for the scenario's own.
+        verdict: why no seeds are added, or ``"open"``.
+        found: ratio and interval; ``None`` where a value is only a lower bound.
+        seeds_needed: about how many would be enough, where it is open.
+        cpu_hours_needed: about what these would cost.
+        why: it is open.
+    """
 
     cell: int
     scheme: str | None
@@ -54,7 +76,14 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 class Point(msgspec.Struct, frozen=True):
-    """Where a point belongs, and its name in the store."""
+    """Where a point belongs.
+
+    Attributes:
+        cell: its place in `cells`, from 0.
+        scheme: that was run; ``None`` for the scenario's own.
+        seed: that it was run with.
+        key: its name in the store.
+    """
 
     cell: int
     scheme: str | None

@@ -233,7 +233,7 @@ impl fmt::Display for RttTime {
 }
 
 const DATA_LENGTH: &str = "a length of data: write a number with pkt, bdp, B, KB or MB, such as \"14pkt\", or a time or \
-    base RTTs at the link's rate, such as \"24us\" or \"2rtt\"; or a sum of them, such as \"10pkt + 0.143rtt\"";
+    base RTTs at the link's rate, such as \"24us\" or \"2rtt\"; or a sum, such as \"10pkt + 0.143rtt\"";
 const INCREASE: &str = "an increase: write a rate, such as \"800Mbps\", or data per base RTT \
     with pkt, bdp, B, KB or MB, such as \"1pkt\"";
 const RTT_TIME: &str = "a time: write a number with rtt, ps, ns, us, ms or s, such as \"3rtt\"";

@@ -18,9 +18,11 @@ use super::{DisciplineSpec, Site};
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// One number for each class, in the order of the classes.
+    #[schemars(length(min = 1, max = 256), extend("items" = {"type": "number", "exclusiveMinimum": 0}))]
     pub weights: Vec<f64>,
     /// What a class of the smallest weight may send per turn; others in
-    /// proportion. A full packet or more, or a turn may pass without one.
+    /// proportion. A full packet or more, or a turn may pass without one;
+    /// from 64B to 1GB.
     #[serde(default = "one_packet")]
     pub quantum: Bytes,
     /// What leaves a class next.

@@ -27,6 +27,7 @@ use crate::packet::Packet;
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// Number of queues.
+    #[schemars(range(min = 1, max = 64))]
     pub queues: u32,
     /// Where the table comes from.
     #[serde(default = "dynamic")]

@@ -21,9 +21,9 @@ const QUEUES: usize = 8;
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// The thresholds between queues, increasing, in the tag's unit (bytes, or
-    /// nanoseconds where the tag is a time), or with a unit of their own (`"10KB"`, `"120us"`; where
-    /// the tag is a time, a size is the time that a host's link takes for it);
-    /// there is one queue more than thresholds. Or the name of a set that PIAS
+    /// nanoseconds where the tag is a time), or with a unit of their own (`"10KB"`, `"120us"`). Where
+    /// the tag is a time, a size is the time that a host's link takes for it.
+    /// There is one queue more than thresholds. Or the name of a set that PIAS
     /// published: `"websearch@0.6"`, `"datamining@0.8"`. Or `"workload"`: those published for the workload
     /// at hand at the nearest load, where there are some, and else, as `"solve"` says always, those
     /// that minimise PIAS's objective for the sizes and the load of the traffic.

@@ -13,6 +13,7 @@ use super::{DisciplineSpec, Site};
 pub struct Spec {
     /// How many classes there are.
     #[serde(deserialize_with = "spec::whole::<_, 1, 256>")]
+    #[schemars(range(min = 1, max = 256))]
     pub classes: u32,
     /// What leaves a class next.
     #[serde(default)]

@@ -18,6 +18,7 @@ use super::{DisciplineSpec, Site};
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// One number for each class, in the order of the classes.
+    #[schemars(length(min = 1, max = 256), extend("items" = {"type": "number", "exclusiveMinimum": 0}))]
     pub weights: Vec<f64>,
     /// What leaves a class next.
     #[serde(default)]

@@ -17,6 +17,7 @@ use super::{DisciplineSpec, Site};
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// Packets per round, one number for each class, in the order of the classes.
+    #[schemars(length(min = 1, max = 256), inner(range(min = 1)))]
     pub weights: Vec<u32>,
     /// What leaves a class next.
     #[serde(default)]

@@ -57,7 +57,7 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("readOnly" = true))]
     pub base_rtt_s: Option<f64>,
-    /// Links of which less is available at times.
+    /// Links of which less is available at times. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capacity: Vec<capacity::Spec>,
     /// Which flows start where and when.

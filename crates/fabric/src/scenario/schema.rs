@@ -36,7 +36,9 @@ pub fn schema() -> Value {
     }
     let name = json!({"anyOf": [{"enum": PRESETS}, {"type": "string"}]});
     table["properties"]["preset"] = name.clone();
-    table["properties"]["preset"]["description"] = json!("The preset that the other keys change.");
+    table["properties"]["preset"]["description"] = json!(
+        "The preset that the other keys change. Default: none, `transport` then has to be given."
+    );
     definitions["SchemeSpec"] = json!({"anyOf": [name, table]});
     schema["properties"]["presets"] = json!({
         "description": "A directory of presets of your own, files NAME.toml, from the folder of the scenario; or a list of them. Default: none.",
@@ -44,7 +46,7 @@ pub fn schema() -> Value {
         "items": {"type": "string"},
     });
     schema["properties"]["schemes"] = json!({
-        "description": "Named schemes for `fctlab compare --schemes`.",
+        "description": "Named schemes for `fctlab compare --schemes`. Default: none.",
         "type": "object",
         "additionalProperties": {"$ref": "#/$defs/SchemeSpec"},
     });

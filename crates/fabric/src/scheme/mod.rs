@@ -26,20 +26,21 @@ use crate::transports::TransportSpec;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SchemeSpec {
-    /// What results call it; the preset's name unless given.
+    /// What results call it. Default: the preset's name, or the transport's.
     pub name: String,
-    /// How fast a host sends.
+    /// How fast a host sends. Default: the preset's.
     pub transport: TransportSpec,
-    /// A leaky bucket at every source; none unless given.
+    /// A leaky bucket at every source. Default: the preset's, or none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shaper: Option<ShaperSpec>,
-    /// What the header says.
+    /// What the header says. Default: the preset's, or `none`.
     pub tagger: Tagger,
-    /// The switch ports: what leaves next, what is dropped, what is marked.
+    /// The switch ports: what leaves next, what is dropped, what is marked. Default: the preset's, or what its
+    /// keys have.
     pub port: PortSpec,
-    /// The host ports; as the switch ports unless said otherwise.
+    /// The host ports. Default: as the switch ports.
     pub nic: NicSpec,
-    /// Which of several equal paths a packet takes.
+    /// Which of several equal paths a packet takes. Default: the preset's, or `ecmp`.
     pub routing: RoutingSpec,
 }
 

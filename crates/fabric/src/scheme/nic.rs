@@ -62,6 +62,14 @@ impl schemars::JsonSchema for NicSpec {
     }
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let mut schema = fctlab_core::parts::schema_of::<PortSpec>(generator);
+        let ports = schema["properties"].as_object_mut();
+        for (name, key) in ports.into_iter().flatten() {
+            let text = key["description"].as_str().unwrap_or_default();
+            key["description"] = format!("{text} Default: `scheme.port.{name}`.").into();
+            if let Some(key) = key.as_object_mut() {
+                key.shift_remove("default"); // the port's stands in
+            }
+        }
         let own = fctlab_core::parts::schema_of::<PerFlowLimit>(generator);
         schema["properties"]["per_flow_limit"] = own["properties"]["per_flow_limit"].clone();
         schema.try_into().unwrap_or_default()

@@ -29,9 +29,11 @@ use crate::packet::Stamp;
 pub struct Spec {
     /// As for `dctcp`.
     #[serde(deserialize_with = "spec::half_open_unit")]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
     pub g: f64,
     /// As for `dctcp`.
     #[serde(deserialize_with = "spec::closed_unit")]
+    #[schemars(range(min = 0, max = 1))]
     pub initial_alpha: f64,
     /// Send again what is outstanding when the flow becomes complete.
     pub retransmit_when_complete: bool,

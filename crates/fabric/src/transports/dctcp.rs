@@ -19,10 +19,12 @@ use super::{AckEvent, CongestionControl, SenderSpec, TimeoutEvent, TransportPart
 pub struct Spec {
     /// Gain of the estimate, in (0, 1]. RFC 8257, section 4.2.
     #[serde(deserialize_with = "spec::half_open_unit")]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
     pub g: f64,
     /// Estimate at the start of a flow, in [0, 1]: 1 in RFC 8257, section 4.2;
     /// 0 in the ns-2 code of the original paper.
     #[serde(deserialize_with = "spec::closed_unit")]
+    #[schemars(range(min = 0, max = 1))]
     pub initial_alpha: f64,
     /// Whether ACKs with an echo grow the window.
     pub echoes: Echoes,

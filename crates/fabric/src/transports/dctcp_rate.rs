@@ -22,12 +22,15 @@ use super::{AckEvent, CongestionControl, SenderSpec, TimeoutEvent, TransportPart
 pub struct Spec {
     /// Gain of the estimate, in (0, 1].
     #[serde(deserialize_with = "spec::half_open_unit")]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
     pub g: f64,
     /// Estimate at the start of a flow, in [0, 1].
     #[serde(deserialize_with = "spec::closed_unit")]
+    #[schemars(range(min = 0, max = 1))]
     pub initial_alpha: f64,
     /// Smallest rate as a share of the line rate, in (0, 1].
     #[serde(deserialize_with = "spec::half_open_unit")]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
     pub min_rate: f64,
     /// By how much the rate grows, once per window: a rate, or data per base RTT.
     pub increase: Increase,

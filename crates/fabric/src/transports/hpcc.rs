@@ -29,17 +29,20 @@ use crate::telemetry::{Hop, Path};
 pub struct Spec {
     /// Target utilisation, in (0, 1].
     #[serde(deserialize_with = "spec::half_open_unit")]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
     pub eta: f64,
     /// Additive steps in a row before a multiplicative one: 5 in the paper, 0 in
     /// the published simulator's settings.
     pub max_stage: u32,
     /// W_AI as a share of the BDP at line rate: 40 Mbps of 100 Gbps.
     #[serde(deserialize_with = "spec::half_open_unit")]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
     pub additive_increase: f64,
     /// What telemetry adds to every data packet.
     pub int_bytes: Bytes,
     /// Smallest rate, and so the smallest window, as a share of the line rate, in (0, 1].
     #[serde(deserialize_with = "spec::half_open_unit")]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
     pub min_rate: f64,
     /// Which bytes of a packet a window counts.
     pub window_counts: WindowCounts,

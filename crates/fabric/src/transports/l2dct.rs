@@ -25,19 +25,24 @@ use super::{AckEvent, CongestionControl, SenderSpec, TimeoutEvent, TransportPart
 pub struct Spec {
     /// Gain of the estimate, in (0, 1].
     #[serde(deserialize_with = "spec::half_open_unit")]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
     pub g: f64,
     /// Estimate at the start of a flow, in [0, 1].
     #[serde(deserialize_with = "spec::closed_unit")]
+    #[schemars(range(min = 0, max = 1))]
     pub initial_alpha: f64,
     /// The weight of a flow that has sent little.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub largest_weight: f64,
     /// The weight of a flow that has sent much.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub smallest_weight: f64,
     /// Bytes sent from which on the weight falls.
     pub falls_from: DataLength,
     /// Bytes sent from which on the weight is the smallest.
     pub falls_to: DataLength,
     /// The factor on growth: 1 for what `increase` says.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub growth: f64,
     /// By how much a window grows in congestion avoidance.
     pub increase: Increase,

@@ -372,13 +372,18 @@ impl schemars::JsonSchema for TransportSpec {
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let mut schema = fctlab_core::parts::schema_of::<RuleSpec>(generator);
         let shared = fctlab_core::parts::schema_of::<SenderSpec>(generator);
-        let shared = shared["properties"].as_object();
+        let shared = shared["properties"].as_object().cloned();
         let choices = schema.get_mut("oneOf").and_then(Value::as_array_mut);
         for choice in choices.into_iter().flatten() {
             // The first choice is the bare name; it has no properties.
+            let kind = choice["properties"]["kind"]["const"].as_str();
+            let defaults = kind.and_then(RuleSpec::sender_defaults);
             let own = choice.get_mut("properties").and_then(Value::as_object_mut);
-            if let (Some(own), Some(shared)) = (own, shared) {
-                own.extend(shared.clone());
+            if let (Some(own), Some(mut shared), Some(defaults)) = (own, shared.clone(), defaults) {
+                for (key, default) in keys_of(&defaults) {
+                    shared[&key]["default"] = default;
+                }
+                own.extend(shared);
             }
         }
         schema.try_into().unwrap_or_default()

@@ -37,6 +37,7 @@ pub struct SenderSpec {
     /// are ignored and only the timer detects losses.
     pub fast_retransmit: bool,
     /// Selectively acknowledged packets above a hole that declare it lost.
+    #[schemars(range(min = 1))]
     pub dupack_threshold: u32,
     /// Timeouts in a row after which only header-sized probes are sent, one
     /// per timeout, until an ACK arrives (pFabric, section 4.2); `"none"` for never.
@@ -52,7 +53,7 @@ pub enum WindowLimits {
     /// Packets in flight: neither acknowledged, selectively or not, nor presumed lost (RFC 6675).
     InFlight,
     /// Also how far a sender goes beyond the cumulative ACK, whatever was acknowledged
-    /// selectively: behind a hole it stops after one window, and where duplicate ACKs are
+    /// selectively. Behind a hole it stops after one window, and where duplicate ACKs are
     /// ignored it stops until its timer expires (minTCP of the ns-2 code that pFabric and PIAS
     /// published: Full TCP outside of fast recovery).
     Sequence,

@@ -151,7 +151,7 @@ fn units() {
     let time = "is not a time: write a number with ps, ns, us, ms or s, such as \"85.2us\"";
     let rate = "is not a rate above zero and at most 8Tbps: write a number with bps, Kbps, Mbps, Gbps or Tbps, such as \"10Gbps\"";
     let length = "is not a length of data: write a number with pkt, bdp, B, KB or MB, such as \"14pkt\", or a \
-        time or base RTTs at the link's rate, such as \"24us\" or \"2rtt\"; or a sum of them, such as \"10pkt + 0.143rtt\"";
+        time or base RTTs at the link's rate, such as \"24us\" or \"2rtt\"; or a sum, such as \"10pkt + 0.143rtt\"";
     let size =
         "is not a size: write a number with B, KB, MB or GB (KB = 1000 bytes), such as \"500KB\"";
     assert_eq!(

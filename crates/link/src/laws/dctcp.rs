@@ -17,15 +17,17 @@ use crate::heard::{Heard, Line, Mark, Sent};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Under `Law::Dctcp`, the gain g of the estimated share of marks; in (0, 1] there.
+    /// Under `law = "dctcp"`, the gain g of the estimated share of marks; in (0, 1] there.
     #[serde(deserialize_with = "closed_unit")]
+    #[schemars(range(min = 0, max = 1))]
     pub gain: f64,
-    /// Under `Law::Dctcp`, by how much a flow's window rises per round trip without a mark; `"none"` elsewhere.
+    /// Under `law = "dctcp"`, by how much a flow's window rises per round trip without a mark; `"none"` elsewhere.
     #[serde(with = "or_none")]
     #[schemars(with = "OrNone<Bytes>")]
     pub rise: Option<Bytes>,
-    /// Under `Law::Dctcp` and `Law::Hpcc`, the smallest rate of a flow as a share of the link's; in (0, 1] there.
+    /// Under `law = "dctcp"` and `"hpcc"`, the smallest rate of a flow as a share of the link's; in (0, 1] there.
     #[serde(deserialize_with = "closed_unit")]
+    #[schemars(range(min = 0, max = 1))]
     pub min_rate: f64,
 }
 

@@ -21,20 +21,24 @@ const LEAST: f64 = 1e-3;
 pub struct Spec {
     /// U, in (0, 1]: the share of the capacity that controlled flows aim at.
     #[serde(deserialize_with = "half_open_unit")]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
     pub u_target: f64,
-    /// Under `Law::Hpcc` the load is
+    /// Under `law = "hpcc"` the load is
     /// averaged over as long.
     #[serde(deserialize_with = "positive")]
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub eta: f64,
-    /// Under `Law::Hpcc`, by how much of a BDP a flow's window is raised besides (W_AI); above zero there.
+    /// Under `law = "hpcc"`, by how much of a BDP a flow's window is raised besides (W_AI); above zero there.
     #[serde(deserialize_with = "non_negative")]
+    #[schemars(range(min = 0))]
     pub additive_increase: f64,
-    /// Under `Law::Dctcp` and `Law::Hpcc`, the smallest rate of a flow as a share of the link's; in (0, 1] there.
+    /// Under `law = "dctcp"` and `"hpcc"`, the smallest rate of a flow as a share of the link's; in (0, 1] there.
     #[serde(deserialize_with = "closed_unit")]
+    #[schemars(range(min = 0, max = 1))]
     pub min_rate: f64,
-    /// Which bytes of a packet a window counts; `Payload` under `Law::Hpcc` alone.
+    /// Which bytes of a packet a window counts; `payload` under `law = "hpcc"` alone.
     pub window_counts: WindowCounts,
-    /// Whose queue, capacity and flows a flow hears of. `Port` is not in the paper.
+    /// Whose queue, capacity and flows a flow hears of. `port` is not in the paper.
     pub scope: Scope,
 }
 

@@ -141,7 +141,7 @@ macro_rules! laws {
             /// The properties of a table that has all laws' keys, `law` first.
             pub(crate) fn properties(generator: &mut SchemaGenerator) -> Map<String, Value> {
                 let mut law = generator.subschema_for::<Law>().to_value();
-                law["description"] = json!("How flows react. Only `Rate` is in the paper.");
+                law["description"] = json!("How flows react. Only `rate` is in the paper.");
                 let mut all = Map::from_iter([("law".to_owned(), law)]);
                 $( add_properties(&mut all, schema_of::<$file::Spec>(generator)); )+
                 all

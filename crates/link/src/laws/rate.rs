@@ -33,18 +33,21 @@ pub enum Start {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Under `Law::Rate`, the rate from which a flow goes on after that. Only `Initial` is in the paper.
+    /// Under `law = "rate"`, the rate from which a flow goes on after that. Only `initial` is in the paper.
     pub start: Start,
     /// U, in (0, 1]: the share of the capacity that controlled flows aim at.
     #[serde(deserialize_with = "half_open_unit")]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
     pub u_target: f64,
     /// Beta: how much controlled flows make room for uncontrolled traffic (0 or 1 in the paper).
     #[serde(deserialize_with = "non_negative")]
+    #[schemars(range(min = 0))]
     pub beta: f64,
     /// Eta: rates approach their ideal within eta x tau.
     #[serde(deserialize_with = "positive")]
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub eta: f64,
-    /// Whose queue, capacity and flows a flow hears of. `Port` is not in the paper.
+    /// Whose queue, capacity and flows a flow hears of. `port` is not in the paper.
     pub scope: Scope,
 }
 

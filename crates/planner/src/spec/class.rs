@@ -19,21 +19,23 @@ use crate::slo::Slo;
 pub struct ClassSpec {
     /// Its name; different for every class.
     pub name: String,
-    /// The distribution of flow sizes.
+    /// The distribution of flow sizes; without a trace it has to be given. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flowsizes: Option<SizesSpec>,
     /// The arrival process; log-normal may have `mu`, the mean of the logarithm
     /// of the gap in nanoseconds, instead of a load or a rate. Default: `poisson`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interarrivals: Option<Interarrivals>,
-    /// Payload offered as a share of `network.link`.
+    /// Payload offered as a share of `network.link`; without a trace this, `rate` or a `mu` has to be given.
+    /// Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub load: Option<f64>,
-    /// Payload offered as a rate, instead of `load`.
+    /// Payload offered as a rate, instead of `load`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Flows to replay instead: CSV or Parquet with start_s, src, dst, size_bytes.
+    /// Default: none, flows are drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<PathBuf>,
     /// After how long the trace starts again, for as long as a run lasts; flows of the trace that start later
@@ -41,9 +43,11 @@ pub struct ClassSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Duration>,
     /// Its flows as they were measured, for who compares: CSV with start_s, size_bytes, duration_s.
+    /// Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<PathBuf>,
     /// The code points (DSCP, 0 to 63) that its packets have, for people and switches.
+    /// Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dscp: Vec<u8>,
     /// Its weight at the switch. Default: 1.
@@ -53,7 +57,7 @@ pub struct ClassSpec {
     /// What is measured of it.
     #[serde(default)]
     pub slis: Vec<SliSpec>,
-    /// What must hold: a logical expression over its SLIs.
+    /// What must hold: a logical expression over its SLIs. Default: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slo: Option<String>,
 }
@@ -107,7 +111,11 @@ impl schemars::JsonSchema for Interarrivals {
         let mut schema = fctlab_core::parts::schema_of::<ArrivalsSpec>(generator);
         let parts = schema["oneOf"].as_array_mut().into_iter().flatten();
         for part in parts.filter(|p| p["properties"]["kind"]["const"] == "lognormal") {
-            part["properties"]["mu"] = serde_json::json!({"type": "number"});
+            part["properties"]["mu"] = serde_json::json!({
+                "type": "number",
+                "description": "Mean of the logarithm of the gap in nanoseconds, instead of a load or a rate. \
+                    Default: what follows from these.",
+            });
         }
         schema.try_into().unwrap_or_default()
     }

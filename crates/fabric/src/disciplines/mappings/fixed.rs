@@ -18,10 +18,11 @@ use crate::network::Fabric;
 #[serde(default, deny_unknown_fields)]
 pub struct Spec {
     /// The largest value of each queue but the last: one list for every port,
-    /// or lists by name of a node (`"leaf 0"`) or port (`"leaf 0 -> host 3"`).
+    /// or lists by name of a node (`"leaf 0"`) or port (`"leaf 0 -> host 3"`). Default: those of
+    /// `file`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thresholds: Option<Thresholds>,
-    /// Instead, a file that has them.
+    /// Instead, a file that has them. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
 }

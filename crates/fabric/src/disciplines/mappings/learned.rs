@@ -20,6 +20,7 @@ pub struct Spec {
     /// Time between two tables.
     pub interval: Duration,
     /// Intervals that are remembered.
+    #[schemars(range(min = 1))]
     pub window: u32,
     /// How values are divided among queues.
     pub policy: MappingPolicy,

@@ -36,12 +36,16 @@ use super::{Histogram, Map};
 #[serde(default, deny_unknown_fields)]
 pub struct Spec {
     /// Packets that a flow sends before its first ACK.
+    #[schemars(range(min = 1))]
     pub initial_window: u32,
     /// What an idle path adds to a flow's own transmission, in packets' times.
+    #[schemars(range(min = 0))]
     pub path_delay: f64,
     /// Packets that two colliding flows pile up.
+    #[schemars(range(min = 0))]
     pub burst: f64,
     /// How steeply sharing slows down as utilisation grows; 1 for ideal sharing.
+    #[schemars(range(min = 0))]
     pub sharing_exponent: f64,
 }
 

@@ -64,9 +64,20 @@ impl schemars::JsonSchema for BaseRtt {
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let time = generator.subschema_for::<Duration>();
         let includes = generator.subschema_for::<Includes>();
+        let described = |schema: schemars::Schema, text: &str| {
+            let mut schema = schema.to_value();
+            schema["description"] = text.into();
+            schema
+        };
+        let value = described(time.clone(), "The round-trip time.");
+        let mut includes = described(
+            includes,
+            "What it includes besides propagation and host delays.",
+        );
+        includes["default"] = "transmission".into();
         schemars::json_schema!({"anyOf": [time, {
             "type": "object",
-            "properties": {"value": time, "includes": includes},
+            "properties": {"value": value, "includes": includes},
             "required": ["value"],
             "additionalProperties": false,
         }]})

@@ -10,6 +10,7 @@ topology_spec! {
     {
         /// Ports of a switch: even, 4 to 62.
         #[serde(deserialize_with = "spec::whole::<_, 4, 62>")]
+        #[schemars(range(min = 4, max = 62))]
         k: u32,
         /// Rate of every link.
         host_rate: Rate,

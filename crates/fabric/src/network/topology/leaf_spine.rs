@@ -11,12 +11,15 @@ topology_spec! {
     {
         /// Leaf switches.
         #[serde(deserialize_with = "spec::whole::<_, 1, 65535>")]
+        #[schemars(range(min = 1, max = 65535))]
         leaves: u32,
         /// Spine switches.
         #[serde(deserialize_with = "spec::whole::<_, 1, 65535>")]
+        #[schemars(range(min = 1, max = 65535))]
         spines: u32,
         /// Hosts under each leaf.
         #[serde(deserialize_with = "spec::whole::<_, 1, 65535>")]
+        #[schemars(range(min = 1, max = 65535))]
         hosts_per_leaf: u32,
         /// Rate of the links between hosts and leaves.
         host_rate: Rate,

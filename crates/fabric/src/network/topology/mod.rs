@@ -54,10 +54,11 @@ macro_rules! topology_spec {
         pub struct Spec {
             $( $(#[$fmeta])* pub $field: $type, )*
             /// RTT across the longest path on an idle fabric: a time, or
-            /// `{value, includes = "transmission" | "propagation"}`. Instead of `link_delay`.
+            /// `{value, includes = "transmission" | "propagation"}`. Either this or
+            /// `link_delay` has to be given. Default: none.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub base_rtt: Option<$crate::network::topology::BaseRtt>,
-            /// Propagation delay of each link, one way. Instead of `base_rtt`.
+            /// Propagation delay of each link, one way. Default: what `base_rtt` leaves to each.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub link_delay: Option<fctlab_core::Duration>,
             /// Delay inside a host, for each packet that it sends or receives.

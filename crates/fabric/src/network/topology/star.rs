@@ -10,10 +10,11 @@ topology_spec! {
     {
         /// Sending hosts.
         #[serde(deserialize_with = "spec::whole::<_, 1, 65534>")]
+        #[schemars(range(min = 1, max = 65534))]
         senders: u32,
         /// Rate of the links of the senders.
         host_rate: Rate,
-        /// Rate of the link of the receiver; the host rate unless given.
+        /// Rate of the link of the receiver. Default: `host_rate`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bottleneck_rate: Option<Rate>,
     }

@@ -15,19 +15,19 @@ use crate::network::Fabric;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RecordSpec {
-    /// Time series of ports, into `port_series.parquet`.
+    /// Time series of ports, into `port_series.parquet`. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ports: Option<ports::Spec>,
-    /// Windows of chosen flows, into `windows.parquet`.
+    /// Windows of chosen flows, into `windows.parquet`. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub windows: Option<windows::Spec>,
-    /// Packets of chosen flows, into `packets.pcapng`.
+    /// Packets of chosen flows, into `packets.pcapng`. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packets: Option<packets::Spec>,
-    /// The longest waits in ports, into `waits.csv`.
+    /// The longest waits in ports, into `waits.csv`. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits: Option<waits::Spec>,
-    /// The priorities that ports see, into `values.parquet`.
+    /// The priorities that ports see, into `values.parquet`. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub values: Option<values::Spec>,
 }

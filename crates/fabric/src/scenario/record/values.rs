@@ -12,6 +12,7 @@ pub struct Spec {
     /// Tags in bytes are divided by this; those in another unit are values already.
     pub unit: Bytes,
     /// The largest value; larger ones count as it.
+    #[schemars(range(min = 1, max = 4095))]
     pub largest: u32,
 }
 
