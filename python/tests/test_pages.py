@@ -51,14 +51,20 @@ def program() -> Any:
     return typer.main.get_command(app)
 
 
-def parse(given: list[str]) -> None:
-    """Reads arguments as the program does, without running it."""
+def named(given: list[str]) -> tuple[Any, str, list[str]]:
+    """The command that arguments name, its name, and the rest of them."""
     command: Any = program()
     name, rest = "fctlab", given
     while hasattr(command, "commands") and rest and not rest[0].startswith("-"):
         name, *rest = rest
         assert name in command.commands, f"fctlab has no command {name}"
         command = command.commands[name]
+    return command, name, rest
+
+
+def parse(given: list[str]) -> None:
+    """Reads arguments as the program does, without running it."""
+    command, name, rest = named(given)
     if not {"--help", "-h", "--version"} & set(rest):
         command.make_context(name, list(rest))
 
@@ -67,6 +73,7 @@ def check(command: str) -> None:
     """What can be said of a command that is not run."""
     for part in re.split(r"\s(?:\||&&|;)\s", command):
         words = shlex.split(part, comments=True)
+        words = words[: words.index(">")] if ">" in words else words
         if words[:1] == ["make"]:
             targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
             assert set(words[1:]) <= set(targets), part
@@ -76,7 +83,9 @@ def check(command: str) -> None:
 
 def run(command: str, more: str) -> tuple[str, int]:
     """What a command prints, and its exit code."""
-    given = arguments(f"{command.partition(' #')[0]} {more}" if more else command)
+    given, added = arguments(command), shlex.split(more)
+    if given and added and any(added[0] in param.opts for param in named(given)[0].params):
+        given += added
     if given is None:
         done = subprocess.run(command, shell=True, text=True, capture_output=True, timeout=120)
         return done.stdout, done.returncode
