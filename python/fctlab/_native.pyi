@@ -11,6 +11,7 @@ __all__ = [
     "build_profile",
     "catalog",
     "judge",
+    "line_of",
     "map_values",
     "model_flows",
     "packets",
