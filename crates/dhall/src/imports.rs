@@ -167,7 +167,7 @@ impl Files {
         if text.len() as u64 > MOST_TEXT_BYTES {
             return Err(at(format!(
                 "{name}: has more than {} bytes",
-                grouped(MOST_TEXT_BYTES as u64)
+                grouped(MOST_TEXT_BYTES)
             )));
         }
         if mode == ImportMode::RawText {

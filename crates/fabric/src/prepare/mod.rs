@@ -257,7 +257,7 @@ fn settings(scenario: &Scenario, fabric: &Fabric) -> Result<Settings, SpecError>
         let (largest, takes) = (scheme.tagger.largest(), spec.discipline.largest_tag());
         if largest > takes {
             let (tagger, discipline) = (scheme.tagger.kind(), spec.discipline.kind());
-            let (largest, takes) = (grouped(largest.into()), grouped(takes.into()));
+            let (largest, takes) = (grouped(largest), grouped(takes));
             let message = format!(
                 "{tagger} writes tags up to {largest}, but {discipline} ({key}) takes no more than {takes}"
             );

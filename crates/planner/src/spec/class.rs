@@ -162,7 +162,7 @@ impl Class {
         self.rate_bps = of(bytes * 8.0);
         self.flows_per_s = of(rows.len() as f64);
         self.mean_square = squares / rows.len() as f64;
-        let burst = control.first_round_trip(&link);
+        let burst = control.first_round_trip(link);
         self.wire = Wire::of_rows(&rows, control, burst);
         for (i, (share, sli)) in self.shares.iter_mut().zip(&self.slis).enumerate() {
             let inside =
@@ -233,7 +233,7 @@ impl ClassSpec {
         let distribution = sizes.build().map_err(|e| e.under("flowsizes"))?;
         let mean = distribution.mean();
         let rate_bps = self.rate_bps(link.rate, mean)?;
-        let burst = control.first_round_trip(&link);
+        let burst = control.first_round_trip(link);
         let wire = Wire::of(&distribution, control, burst);
         let shares = self.shares(&distribution)?;
         let process = self.interarrivals.as_ref().map(|given| &given.process);
