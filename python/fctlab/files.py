@@ -6,6 +6,7 @@ What is right in one is for the engine, or who reads it, to say; here is which o
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -107,7 +108,7 @@ def located(
     try:
         yield
     except SpecError as error:
-        if error.written or not error.path:
+        if error.written or not error.path or os.sep in error.path:  # that is a file, not a key
             raise
         changed = any(f"{error.path}.".startswith(f"{path}.") for path, _ in sets)
         if file is None and not changed:

@@ -218,7 +218,7 @@ def test_compare_refuses(program: Program, small: Path, tmp_path: Path, name: st
 
 
 BAD_FILES: dict[str, tuple[str, bytes, str]] = {
-    "toml": ("bad.toml", b'name = "x"\n[topology\n', "bad.toml: line 2"),
+    "toml": ("bad.toml", b'name = "x"\n[topology\n', "bad.toml:2: "),
     "yaml": ("bad.yaml", b"a: [1\n", "bad.yaml"),
     "json": ("bad.json", b'{"a": }', "bad.json"),
     "list": ("bad.json", b"[1]", "is not a scenario"),
@@ -281,7 +281,7 @@ def test_errors_name_options_here_and_parameters_in_the_library(program: Program
     for arguments, told in (
         (("compare", file, "--schemes", "dctcp", "--workers", "0"), "--workers: 0 is not"),
         (("run", file, "--engine", "x"), '--engine: "x" is not a kind of engine'),
-        (("run", file, "--set", "engine=x"), 'engine: "x" is not a kind of engine'),
+        (("run", file, "--set", "engine=x"), '--set engine: "x" is not a kind of engine'),
         (("run", file, "--set", "x"), "--set: 'x' is not an assignment"),
         (("bench", "packet", "--runs", "0"), "--runs: 0 is not at least 1"),
     ):

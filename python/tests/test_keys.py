@@ -398,6 +398,7 @@ CASES = [*transports(), *schemes(), *mapped(), *traffic(), *settings()]
 EXCEPTIONS = {
     "version": "what resolved a scenario; another one is refused or replaced",
     "base_rtt_s": "computed; where it is written it is refused",
+    "presets": "directories of presets of one's own, which schemes name (test_own_schemes.py)",
     "schemes": "tables that `compare` looks up by name",
     "EngineSpec[model].cc": "the link model's own keys are tested with specifications",
 }

@@ -124,4 +124,5 @@ def test_the_cheapest_line_is_what_this_engine_finds() -> None:
     ask = dict(swp.asking())[name]
     found = ask()
     assert isinstance(found, capacity.Scenario)
-    assert found.least == lines[name].answer, json.dumps(found.least)
+    # Sums of losses may be made in another order: the last digits are not an answer.
+    assert found.least == pytest.approx(lines[name].answer, rel=1e-12), json.dumps(found.least)

@@ -137,7 +137,7 @@ def test_messages(program: Program, small: Path) -> None:
     ]
     for arguments, error in mistakes:
         done = program(*arguments)
-        assert done.returncode == 2 and f"error: {error}" in done.stderr
+        assert done.returncode == 2 and f"error: --set {error}" in done.stderr
     bare = program()
     assert "Usage" in bare.stdout + bare.stderr and "error:" not in bare.stderr
     with pytest.raises(SpecError, match="schemes: 'dctcp' is text, not a list of names"):

@@ -103,11 +103,11 @@ fn cycles_and_files_that_cannot_be_read() {
     assert!(among(&twice, "{ a = ./a.dhall, b = ./a.dhall }").is_ok());
     assert_eq!(
         error("{ a = /dev/zero as Text }"),
-        "line 1, column 7: /dev/zero: has more than 1048576 bytes"
+        "line 1, column 7: /dev/zero: has more than 1,048,576 bytes"
     );
     assert_eq!(
         error(&format!("{{ a = {}1 }}", " ".repeat(70_000))),
-        "has more than the 65536 bytes of Dhall that are read"
+        "has more than the 65,536 bytes of Dhall that are read"
     );
     let bad = [("a.dhall", "{ a = ")];
     let found = among(&bad, "{ a = ./a.dhall }").unwrap_err();

@@ -122,7 +122,9 @@ impl Seconds {
     pub(crate) fn picoseconds(&self, row: usize) -> Result<u128, String> {
         let seconds = self.0.get(row, self.seconds(row), not_seconds)?;
         let seconds = seconds.ok_or_else(|| not_seconds(self.0.name, "null"))?;
-        Ok((seconds * 1e12).round() as u128)
+        // The seconds and what is behind their point apart: of both together a float has fewer digits.
+        let parts = (seconds.trunc() as u128, seconds.fract() * PS_PER_S as f64);
+        Ok(parts.0 * u128::from(PS_PER_S) + parts.1.round() as u128)
     }
 
     /// What is written in a row.

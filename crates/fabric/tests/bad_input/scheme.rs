@@ -135,7 +135,7 @@ fn mapped_queues() {
     );
     assert_eq!(
         scheme(json!({"preset": "ads", "tagger": {"cap": "20MB", "write_buffer": "30MB"}})),
-        "scheme.tagger: outstanding writes tags up to 13334, but mapped (scheme.port) takes no more than 4095"
+        "scheme.tagger: outstanding writes tags up to 13,334, but mapped (scheme.port) takes no more than 4,095"
     );
     assert_eq!(
         scheme(json!({"port": {"discipline": "fq", "drop": "lowest-priority"}})),

@@ -79,7 +79,7 @@ fn files() {
     assert_eq!(
         trace(&format!("{head}1,0,1,10\n0.5,0,1,10\n")),
         "traffic.trace: DIR/in.csv: line 3: start_s 0.5 is before the 1 of the flow before it; \
-         starts must not decrease"
+         starts must not decrease (fctlab trace puts rows in order)"
     );
     assert_eq!(
         trace(&format!("{head}NaN,0,1,10\n")),

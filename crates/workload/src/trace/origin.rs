@@ -4,11 +4,12 @@
 //! start of the run.
 
 use fctlab_core::Time;
+use fctlab_core::units::{PS_PER_S, grouped};
 
 use super::COLUMNS;
 
 /// Picoseconds in a second.
-const SECOND: u128 = 1_000_000_000_000;
+const SECOND: u128 = PS_PER_S as u128;
 /// From here on a first start is since 1970: no run takes so long.
 const EPOCH: u128 = 1_000_000_000 * SECOND;
 
@@ -31,12 +32,17 @@ impl Origin {
         let origin = *self.0.get_or_insert(first);
         let since = ps.checked_sub(origin).and_then(|ps| u64::try_from(ps).ok());
         since.map(Time::from_ps).ok_or_else(|| {
-            let last = (origin + u128::from(u64::MAX)) / SECOND;
+            let whole = |seconds: u128| grouped(seconds.try_into().unwrap_or(u64::MAX));
+            let (first, last) = (
+                origin.div_ceil(SECOND),
+                (origin + u128::from(u64::MAX)) / SECOND,
+            );
             format!(
-                "{} {:?} is not a number of seconds in [{}, {last}]",
+                "{} {:?} is not a number of seconds from {} to {}",
                 COLUMNS[0],
                 text(),
-                origin.div_ceil(SECOND)
+                whole(first),
+                whole(last)
             )
         })
     }

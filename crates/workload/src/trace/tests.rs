@@ -171,7 +171,7 @@ fn times_since_1970_are_from_the_first_flow_on() {
     let earlier = csv_error(&format!("{HEADER}1764172800.5,0,1,10\n1764172800,0,1,10\n"));
     assert_eq!(
         earlier,
-        "line 3: start_s \"1764172800\" is not a number of seconds in [1764172801, 1782619544]"
+        "line 3: start_s \"1764172800\" is not a number of seconds from 1,764,172,801 to 1,782,619,544"
     );
 }
 
