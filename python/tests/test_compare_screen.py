@@ -46,6 +46,18 @@ def test_a_comparison_fits_80_columns(comparison: fctlab.Comparison) -> None:
     assert sum(line.startswith("pfabric  ") for line in narrow) == 3, "all, small and medium"
 
 
+def test_long_names_go_on_below() -> None:
+    name = "dctcp-with-a-window-of-twenty-packets"
+    scheme = {"preset": "dctcp", "transport": {"initial_window": "20pkt"}}
+    found = fctlab.compare(SMALL | {"schemes": {name: scheme}}, ["dctcp", name], seeds=2)
+    lines = printed(found, 80)
+    assert max(map(len, lines)) <= 80
+    table = lines[: next(i for i, line in enumerate(lines) if line.startswith("offered"))]
+    starts = [line.split(" ")[0] for line in table]
+    place = next(i for i, start in enumerate(starts) if len(start) >= 7 and name.startswith(start))
+    assert "".join(starts[place:]).startswith(name), "all of it is there"
+
+
 def test_a_tty_has_a_bar_for_all_runs(small: Path, tmp_path: Path) -> None:
     master, slave = pty.openpty()
     seen = bytearray()

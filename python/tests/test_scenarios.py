@@ -58,7 +58,7 @@ def test_the_base_rtt_is_computed_and_not_written() -> None:
     assert slower["base_rtt_s"] == pytest.approx(48e-6 + 2 * 1.232e-6, abs=1e-15)
     wrong = (again.set("base_rtt_s", 1e-5), fctlab.load_scenario(SMALL | {"base_rtt_s": 1e-5}))
     for scenario in wrong:
-        with pytest.raises(fctlab.SpecError, match=r"^(set )?base_rtt_s: is computed from the topology"):
+        with pytest.raises(fctlab.SpecError, match=r"^(set )?base_rtt_s: is computed from the top"):
             scenario.resolve()
 
 

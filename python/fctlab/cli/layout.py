@@ -16,6 +16,8 @@ from fctlab import tables
 
 NARROW = 80
 """Letters of the narrowest terminal that tables are made for."""
+SHORT = 7
+"""Letters of a name that are always in its first line."""
 
 
 def shown(parts: Iterable[tables.Part]) -> Group:
@@ -69,12 +71,15 @@ def _narrow(part: tables.Table) -> Group:
     if sum(_widths(columns, cells)) + len(columns) - 1 > NARROW:
         cells = [[[cell.replace(" ±", "±") for cell in row] for row in rows] for rows in cells]
     widths = _widths(columns, cells)
+    # Names of any length: what does not fit goes on below.
+    widths[0] = min(widths[0], max(SHORT, NARROW - sum(widths[1:]) - len(columns) + 1))
 
     def close(rows: Sequence[Sequence[str]]) -> Table:
         table = _filled(frame(""), columns, rows)
         table.padding, table.show_edge, table.show_header = (0, 0), False, not rows
         for column, width in zip(table.columns, widths, strict=True):
-            column.min_width = width
+            column.min_width = column.max_width = width
+        table.columns[0].no_wrap, table.columns[0].overflow = False, "fold"
         return table
 
     shown: list[RenderableType] = [Text(part.title, style="bold"), close([])]
