@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::lines::{line_at, line_of};
+use crate::lines::{line_at, line_in_toml};
 use crate::parts::{PartInfo, first_sentence};
 use crate::spec::{Plain, SpecError};
 
@@ -45,7 +45,8 @@ pub fn table(file: &str, text: &str) -> Result<Map<String, Value>, SpecError> {
 /// `error`, which is about what `text` says, as one about the `file` that holds it: with the line where
 /// its path is written, if it is.
 pub fn in_file(error: &SpecError, file: &str, text: &str) -> SpecError {
-    let line = line_of(text, &error.path).map_or(String::new(), |line| format!("line {line}: "));
+    let line = line_in_toml(text, &error.path);
+    let line = line.map_or(String::new(), |line| format!("line {line}: "));
     SpecError::new(file, format!("{line}{error}"))
 }
 
