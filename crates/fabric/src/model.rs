@@ -72,6 +72,10 @@ pub(crate) fn unused(
     let EngineSpec::Model(Model { cc: Some(cc) }) = &scenario.engine else {
         return 0.0;
     };
+    // Other laws use all of a link; the sizes of a trace are a file to read.
+    if !matches!(cc.law, Law::Rate(_)) {
+        return 0.0;
+    }
     let (Ok(link), Ok(Some(sizes))) = (link(fabric, settings), traffic.sizes()) else {
         return 0.0;
     };
