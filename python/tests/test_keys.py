@@ -47,6 +47,7 @@ def transports() -> Iterator[Case]:
     """The rule of each transport, and what all senders share once, where windows reach it."""
     lossy = {"kind": "tcp", "initial_window": "40pkt", "min_rto": "100us"}
     timers = {"kind": "mintcp", "initial_window": "100pkt", "min_rto": "45us"}
+    deaf = {"kind": "dctcp", "initial_window": "40pkt", "fast_retransmit": False}
     paced = {"kind": "dctcp-rate"}
     ascc = {"kind": "ascc", "initial_window": "30pkt"}
     changes: list[tuple[dict[str, Any], str, Any]] = [
@@ -65,6 +66,7 @@ def transports() -> Iterator[Case]:
         ({"kind": "dctcp"}, "g", 0.9),
         ({"kind": "dctcp"}, "initial_alpha", 0.1),
         ({"kind": "dctcp"}, "echoes", "grow"),
+        (deaf, "holes", "after-cut"),
         ({"kind": "l2dct"}, "g", 0.9),
         ({"kind": "l2dct"}, "initial_alpha", 0.1),
         ({"kind": "l2dct"}, "largest_weight", 4.0),
@@ -105,7 +107,7 @@ def transports() -> Iterator[Case]:
 SHARED = {
     *("initial_window", "max_window", "window_limits", "connections"),
     *("rto", "min_rto", "initial_rto", "max_rto"),
-    *("rto_backoff", "fast_retransmit", "dupack_threshold", "probe_after"),
+    *("rto_backoff", "fast_retransmit", "dupack_threshold", "holes", "probe_after"),
 }
 """Keys that all transports have."""
 

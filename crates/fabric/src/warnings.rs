@@ -10,7 +10,7 @@ use crate::scheme::{EcnAt, PortSpec};
 use crate::settings::Settings;
 use crate::taggers::Tagger;
 use crate::taggers::remaining_time::Bandwidth;
-use crate::transports::sender::Rto;
+use crate::transports::sender::{Holes, Rto};
 use crate::{model, offered};
 
 /// What to say about a scenario whose last flow starts at `last_start`: parts whose input nobody gives, and a load
@@ -29,6 +29,7 @@ pub(crate) fn warnings(
             found.extend(of_tags(scenario, settings));
             found.extend(of_thresholds(scenario, last_start));
             found.extend(of_timers(scenario, settings, fabric));
+            found.extend(of_holes(scenario));
         }
         // It has neither buffers nor timers nor tags.
         EngineSpec::Model(_) => {
@@ -185,6 +186,17 @@ fn of_timers(scenario: &Scenario, settings: &Settings, fabric: &Fabric) -> Optio
         fabric.base_rtt.rounded()
     );
     Some(at("transport.min_rto", message))
+}
+
+/// Holes that wait for a mark to shrink a window.
+fn of_holes(scenario: &Scenario) -> Option<SpecError> {
+    let transport = &scenario.scheme.transport;
+    let message = format!(
+        "is \"after-cut\": no mark shrinks a window of {}, so holes wait as if it were \"detected\"",
+        transport.rule.kind()
+    );
+    (transport.sender.holes == Holes::AfterCut && !transport.rule.ecn())
+        .then(|| at("transport.holes", message))
 }
 
 #[cfg(test)]

@@ -137,6 +137,9 @@ impl CongestionControl for Ascc {
     fn window(&self) -> f64 {
         self.dctcp.window()
     }
+    fn has_reduced(&self, una: u32) -> bool {
+        self.dctcp.has_reduced(una)
+    }
     fn alpha(&self) -> Option<f64> {
         self.dctcp.alpha()
     }

@@ -41,6 +41,7 @@ pub enum Echoes {
     Hold,
     /// All but the first of a run, and those that shrink it (the ns-2 code that pFabric and PIAS
     /// published): a flow all of whose packets are marked still gains a packet per round trip.
+    /// Echoes of duplicate ACKs count for alpha and do nothing else there.
     Grow,
 }
 
@@ -142,6 +143,9 @@ impl Marks {
             self.marked = 0;
             self.window_end = ack.next;
         }
+        if ack.acknowledged == 0 && self.echoes == Echoes::Grow {
+            return Answer::Hold;
+        }
         let follows = std::mem::replace(&mut self.in_run, ack.marked);
         if !ack.marked {
             return Answer::Grow;
@@ -203,6 +207,9 @@ impl CongestionControl for Dctcp {
     #[inline]
     fn window(&self) -> f64 {
         self.aimd.window
+    }
+    fn has_reduced(&self, una: u32) -> bool {
+        self.marks.has_reduced(una)
     }
     fn alpha(&self) -> Option<f64> {
         Some(self.marks.alpha)

@@ -127,6 +127,9 @@ impl CongestionControl for DctcpRate {
     fn pacing_rate(&self) -> f64 {
         self.line_rate * self.share
     }
+    fn has_reduced(&self, una: u32) -> bool {
+        self.marks.has_reduced(una)
+    }
     fn alpha(&self) -> Option<f64> {
         Some(self.marks.alpha)
     }

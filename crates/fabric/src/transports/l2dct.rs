@@ -184,6 +184,9 @@ impl CongestionControl for L2dct {
     fn window(&self) -> f64 {
         self.aimd.window
     }
+    fn has_reduced(&self, una: u32) -> bool {
+        self.marks.has_reduced(una)
+    }
     fn alpha(&self) -> Option<f64> {
         Some(self.marks.alpha)
     }

@@ -119,6 +119,10 @@ pub trait CongestionControl {
     fn pacing_rate(&self) -> f64 {
         f64::INFINITY
     }
+    /// Whether a mark has shrunk the window for the packets in flight at `una`.
+    fn has_reduced(&self, _una: u32) -> bool {
+        false
+    }
     /// The estimate of the share of marked packets, where there is one.
     fn alpha(&self) -> Option<f64> {
         None
@@ -258,6 +262,10 @@ macro_rules! transports {
             /// See [`CongestionControl::pacing_rate`].
             pub fn pacing_rate(&self) -> f64 {
                 match self { $( Rule::$variant(r) => r.pacing_rate() ),+ }
+            }
+            /// See [`CongestionControl::has_reduced`].
+            pub fn has_reduced(&self, una: u32) -> bool {
+                match self { $( Rule::$variant(r) => r.has_reduced(una) ),+ }
             }
             /// See [`CongestionControl::alpha`].
             pub fn alpha(&self) -> Option<f64> {

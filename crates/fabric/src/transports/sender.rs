@@ -8,7 +8,7 @@
 use fctlab_core::{Duration, Time};
 
 use super::scoreboard::Scoreboard;
-pub use super::settings::{Connections, Rto, SenderConfig, SenderSpec, WindowLimits};
+pub use super::settings::{Connections, Holes, Rto, SenderConfig, SenderSpec, WindowLimits};
 use super::{AckEvent, Rule, TimeoutEvent};
 use crate::packet::Stamp;
 use crate::telemetry::Path;
@@ -360,6 +360,9 @@ impl Sender {
         });
         if config.fast_retransmit && !self.board.is_empty() {
             self.detect_losses(config);
+        }
+        if config.fills_holes_after_cut && self.rule.has_reduced(self.una) {
+            self.pipe -= self.board.detect(1);
         }
         self.update_window(config);
         if self.una == self.next {

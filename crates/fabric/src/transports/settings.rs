@@ -39,11 +39,25 @@ pub struct SenderSpec {
     /// Selectively acknowledged packets above a hole that declare it lost.
     #[schemars(range(min = 1))]
     pub dupack_threshold: u32,
+    /// Which holes below selectively acknowledged packets are sent again before a timeout.
+    pub holes: Holes,
     /// Timeouts in a row after which only header-sized probes are sent, one
     /// per timeout, until an ACK arrives (pFabric, section 4.2); `"none"` for never.
     #[serde(with = "spec::or_none")]
     #[schemars(with = "OrNone<u32>")]
     pub probe_after: Option<u32>,
+}
+
+/// Which holes below selectively acknowledged packets are sent again before a timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Holes {
+    /// Those that are detected as losses (`fast_retransmit`).
+    Detected,
+    /// Also every hole, once, until what was in flight when a mark shrank the window is
+    /// acknowledged (`recover_` and `nxt_tseq` of the ns-2 code that pFabric and PIAS published).
+    /// Losses are repaired without a timeout. What was only overtaken goes out twice.
+    AfterCut,
 }
 
 /// What a window limits. They differ once a packet is lost or overtaken.
@@ -96,6 +110,7 @@ impl Default for SenderSpec {
             rto_backoff: true,
             fast_retransmit: true,
             dupack_threshold: 3,
+            holes: Holes::Detected,
             probe_after: None,
         }
     }
@@ -118,6 +133,7 @@ pub struct SenderConfig {
     pub(super) rto_backoff: bool,
     pub(super) fast_retransmit: bool,
     pub(super) dupack_threshold: u32,
+    pub(super) fills_holes_after_cut: bool,
     pub(super) probe_after: u32,
 }
 
@@ -175,6 +191,7 @@ impl SenderSpec {
             rto_backoff: self.rto_backoff,
             fast_retransmit: self.fast_retransmit,
             dupack_threshold: self.dupack_threshold,
+            fills_holes_after_cut: self.holes == Holes::AfterCut,
             probe_after: self.probe_after.unwrap_or(u32::MAX),
         })
     }

@@ -20,11 +20,12 @@ proptest! {
         total in 1u32..60,
         window in 1u32..30,
         limits in prop::sample::select(vec!["in-flight", "sequence"]),
+        holes in prop::sample::select(vec!["detected", "after-cut"]),
         opens in any::<bool>(),
         script in prop::collection::vec((any::<u8>(), any::<bool>()), 0..400),
     ) {
         let spec = json!({"kind": kind, "initial_window": format!("{window}pkt"), "min_rto": "500us",
-            "window_limits": limits});
+            "window_limits": limits, "holes": holes});
         let mut ends = Ends::new(spec, total);
         if opens {
             ends.sender.open();

@@ -1,6 +1,6 @@
 //! What TCP of the ns-2 experiments of pFabric and PIAS does differently: windows
 //! limit sequence numbers, connections have had flows before or have to be opened,
-//! and echoes grow windows.
+//! echoes grow windows, and holes are sent again after a cut.
 
 use fctlab_core::Time;
 use fctlab_fabric::transports::receiver::Receiver;
@@ -161,4 +161,59 @@ fn all_echoes_but_the_first_of_a_run_grow_the_window() {
         windows("grow"),
         [5.0, 5.0, more(5.0), more(more(5.0)), three, three]
     );
+}
+
+#[test]
+fn echoes_of_duplicate_acks_shrink_no_window_there() {
+    let after = |echoes: &str| {
+        let spec = json!({
+            "kind": "dctcp", "initial_window": "4pkt", "initial_alpha": 1.0, "echoes": echoes,
+        });
+        let mut ends = Ends::new(spec, 1000);
+        ends.send();
+        ends.hear_marked(1, true); // 0 is missing
+        ends.window()
+    };
+    assert_eq!((after("hold"), after("grow")), (2.0, 4.0));
+}
+
+/// DCTCP that ignores duplicate ACKs; a first mark makes alpha 1/16 and the window 7.75.
+fn deaf(holes: &str) -> Ends {
+    let spec = json!({
+        "kind": "dctcp", "initial_window": "8pkt", "initial_alpha": 0.0, "fast_retransmit": false,
+        "max_window": "8pkt", "holes": holes,
+    });
+    let mut ends = Ends::new(spec, 1000);
+    assert_eq!(ends.send(), news(0..8));
+    ends
+}
+
+#[test]
+fn after_a_cut_each_hole_is_sent_again_once() {
+    // The mark of 0 cuts for 0 to 7; 1 and 3 are missing.
+    let mut ends = deaf("after-cut");
+    assert_eq!(ends.hear_marked(0, true), []);
+    assert_eq!(ends.hear(2), [Again(1), New(8)]);
+    assert_eq!(ends.hear(4), [Again(3), New(9)]);
+    assert_eq!(ends.hear(5), news(10..11)); // neither a second time
+    assert_eq!(ends.sender.timeouts(), 0);
+    // Without, both wait for the timer.
+    let mut ends = deaf("detected");
+    ends.hear_marked(0, true);
+    for n in [2, 4, 5] {
+        assert!(ends.hear(n).iter().all(|sent| matches!(sent, New(_))));
+    }
+}
+
+#[test]
+fn beyond_what_the_cut_was_for_holes_wait() {
+    // All of 0 to 7 arrives, and 9 is missing: nothing of it was in flight at the mark.
+    let mut ends = deaf("after-cut");
+    ends.hear_marked(0, true);
+    for n in 1..9 {
+        ends.hear(n);
+    }
+    for n in 10..14 {
+        assert!(ends.hear(n).iter().all(|sent| matches!(sent, New(_))));
+    }
 }

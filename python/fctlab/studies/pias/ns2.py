@@ -5,8 +5,8 @@ and 40 Gbps, 20 us of delay in a host and 0.2 us on a link, which is a base RTT 
 initial window of 70 packets; 240-packet ports shared by all queues, marking above 65 packets in
 the whole port; a fixed RTO of 2 ms without backoff; duplicate ACKs ignored; probes after five
 timeouts in a row; packets sprayed; completion times end with the last ACK. What the preset
-`pias-ns2` is, for any scheme, but for its connections, its windows of sequence numbers and its
-echoes.
+`pias-ns2` is, for any scheme, but for its connections, its windows of sequence numbers, its
+echoes and its holes.
 """
 
 from __future__ import annotations
