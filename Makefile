@@ -4,6 +4,8 @@
 #   make dev        the same in seconds after a change in Rust; runs take longer
 #   make demo       build, then the main job: DCTCP against pFabric on a 144-host leaf-spine
 #   make test       every test
+#   make uml        build the Linux that runs in virtual time (fctlab testbed), in minutes
+#   make test-linux tests on it, and in namespaces
 #   make bench      the reference benchmarks on this machine
 #   make docs       the documentation, in target/site
 #   make wheel      a wheel in dist/
@@ -25,7 +27,7 @@ export RUSTUP_TOOLCHAIN := stable
 endif
 endif
 
-.PHONY: build dev demo test bench docs rustdoc wheel try-wheel clean tools
+.PHONY: build dev demo test uml test-linux bench docs rustdoc wheel try-wheel clean tools
 
 build: $(INSTALLED)
 
@@ -43,6 +45,12 @@ test: $(INSTALLED) tools
 	$(MAKE) --no-print-directory docs rustdoc
 	cargo test --release --workspace
 	$(BIN)/pytest --numprocesses auto --dist loadgroup
+
+uml: $(INSTALLED)
+	$(BIN)/fctlab testbed build
+
+test-linux: uml
+	$(BIN)/pytest python/tests/test_testbed.py
 
 bench: $(INSTALLED) tools
 	$(BIN)/fctlab bench packet

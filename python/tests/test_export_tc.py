@@ -15,7 +15,7 @@ import pytest
 
 from fctlab.errors import SpecError
 from fctlab.export.targets import TARGETS
-from fctlab.export.targets.tc import TINY
+from fctlab.export.targets.qdiscs import TINY
 from fctlab.export.types import MTU_BYTES, Form
 from tests import exports
 

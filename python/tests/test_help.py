@@ -21,7 +21,10 @@ from fctlab.scenario import toml
 from fctlab.slo import planning
 from tests.conftest import SCENARIOS, Program
 
-SLOW = ("plan", "provision", "whatif", "calibrate", "study", "bench", "compare", "export")
+SLOW = (
+    *("testbed build", "testbed run"),
+    *("plan", "provision", "whatif", "calibrate", "study", "bench", "compare", "export"),
+)
 """Commands whose examples take more than a few seconds: they are parsed."""
 
 

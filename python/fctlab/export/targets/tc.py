@@ -10,11 +10,11 @@ unless it has ``nodrop``.
 
 from __future__ import annotations
 
-import math
 import shlex
 
 from fctlab.errors import SpecError
 from fctlab.export.form import Limits
+from fctlab.export.targets import qdiscs
 from fctlab.export.targets.base import Target
 from fctlab.export.targets.dcb import batch as dcb_batch
 from fctlab.export.types import MTU_BYTES, Form, Queue, Taken
@@ -30,14 +30,6 @@ PRIORITIES = 16
 MOST_BANDS = 16
 MOST_HTB = 8
 """Values of ``prio``."""
-TINY = "8kbit"
-"""Rate of an htb leaf: as good as all that it sends is lent."""
-AVERAGE_PACKET = 1000
-"""``avpkt`` of red, in bytes."""
-MOST_RED_BPS = 34e9
-"""``bandwidth`` of red has 32 bits for bytes per second; it is about queues that were empty."""
-ROOM = 4
-"""Length at which red drops all, in thresholds."""
 BURST_S = 100e-6
 """What a class may send at once, in seconds of the line: a timer of the kernel is about as late."""
 PARENT = "1:a0"
@@ -163,9 +155,10 @@ def _check(form: Form) -> None:
         if len(port) > 15 or "/" in port:
             raise SpecError("host.ports", f"{port!r:.40} is no name of a network device")
     for each in form.queues:
-        if each.mark_bytes is not None and not AVERAGE_PACKET <= each.mark_bytes < 2**29:
+        if each.mark_bytes is not None and not qdiscs.AVERAGE_PACKET <= each.mark_bytes < 2**29:
             raise SpecError(
-                "marking.threshold", f"{each.mark_bytes} bytes are not in [{AVERAGE_PACKET}, 2^29)"
+                "marking.threshold",
+                f"{each.mark_bytes} bytes are not in [{qdiscs.AVERAGE_PACKET}, 2^29)",
             )
 
 
@@ -198,7 +191,7 @@ def _priomap(form: Form) -> list[int]:
 
 
 def _htb(form: Form, port: str) -> list[Line]:
-    rate = _mbit(form.rate_bps)
+    rate = qdiscs.mbit(form.rate_bps)
     burst = max(round(form.rate_bps / 8 * BURST_S), 10 * MTU_BYTES)
     ceil = f"ceil {rate} cburst {burst}"
     parent = f"class dev {port} parent 1: classid {PARENT} htb rate {rate} burst {burst} {ceil}"
@@ -210,12 +203,8 @@ def _htb(form: Form, port: str) -> list[Line]:
         level = len(form.strict) if each.weight is not None else band
         served = f"prio {level} quantum {(each.weight or 1) * MTU_BYTES}"
         head = f"class dev {port} parent {PARENT} classid {_class(band)}"
-        lines.append(_line(f"{head} htb rate {TINY} {ceil} {served}"))
+        lines.append(_line(f"{head} htb rate {qdiscs.TINY} {ceil} {served}"))
     return lines
-
-
-def _mbit(rate_bps: float) -> str:
-    return f"{rate_bps / 1e6:.0f}mbit"
 
 
 def _class(band: int) -> str:
@@ -223,22 +212,13 @@ def _class(band: int) -> str:
 
 
 def _red(form: Form, least: int, port: str, band: int) -> Line:
-    """Marks everything beyond a length that is averaged as little as tc allows."""
-    head = f"qdisc dev {port} parent {_class(band)} handle {0x10 + band:x}: red"
-    lengths = f"limit {ROOM * least} min {least} max {least + 1}"
-    burst = math.ceil(least / AVERAGE_PACKET)
-    idle = f"bandwidth {_mbit(min(form.rate_bps, MOST_RED_BPS))}"
-    average = f"avpkt {AVERAGE_PACKET} burst {burst} probability 1 {idle}"
-    return _line(f"{head} {lengths} {average} ecn{' nodrop' if form.nodrop else ''}")
+    head = f"qdisc dev {port} parent {_class(band)} handle {0x10 + band:x}: "
+    return _line(head + qdiscs.red(least, form.rate_bps, form.nodrop))
 
 
 def _filters(form: Form, each: Queue, port: str, band: int) -> list[Line]:
     head, to = f"filter dev {port} parent 1: protocol", f"flowid {_class(band)}"
-    lines: list[Line] = []
-    for code in each.dscps:
-        tos = f"0x{code << 2:02x} 0xfc"
-        lines.append(_line(f"{head} ip prio 10 u32 match ip dsfield {tos} {to}"))
-        lines.append(_line(f"{head} ipv6 prio 11 u32 match ip6 priority {tos} {to}"))
+    lines = [_line(text) for code in each.dscps for text in qdiscs.code_point(head, code, to)]
     if form.host == "htb":  # the others have a priomap
         meta = f"meta(priority eq {each.priority})"
         lines.append((*_line(f"{head} all prio 12 basic match"), meta, *_line(to)))

@@ -1,0 +1,194 @@
+"""What a scenario asks of a testbed, in bytes, bits per second and seconds."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from fctlab.errors import SpecError
+from fctlab.export.init import CODES
+from fctlab.formats import TIMES, rate_bps, time_s
+from fctlab.scenario import Prepared, Scenario
+
+CONGESTION = {"dctcp": "dctcp", "tcp": "reno"}
+"""What Linux calls a transport (RFC 8257; RFC 5681 with RFC 6582 and 6675)."""
+IP_AND_TCP = 40
+"""Bytes of the headers that Linux sends without options."""
+MOST_HOSTS = 250
+TERM = re.compile(r"\s*([0-9.]+) ?([A-Za-z]+)\s*")
+
+
+@dataclass(frozen=True)
+class Port:
+    """Queues in front of a link.
+
+    Attributes:
+        rate_bps: of the link.
+        buffer_bytes: of each queue.
+        mark_bytes: above which waiting bytes of the port packets are marked; ``None`` if never.
+        thresholds: largest bytes sent of each band but the last; none of a FIFO port.
+    """
+
+    rate_bps: float
+    buffer_bytes: int
+    mark_bytes: int | None
+    thresholds: tuple[int, ...]
+
+    @property
+    def codes(self) -> tuple[int, ...]:
+        """The code point of each band."""
+        return CODES[: len(self.thresholds) + 1]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A star on Linux.
+
+    Attributes:
+        ports: of the switch, one to each host.
+        nics: of the hosts.
+        delay_s: of each link, one way.
+        payload_bytes, header_bytes: of a full packet.
+        congestion: a module of Linux.
+        window_packets: initial window.
+        min_rto_s: least retransmission timeout.
+    """
+
+    ports: tuple[Port, ...]
+    nics: tuple[Port, ...]
+    delay_s: float
+    payload_bytes: int
+    header_bytes: int
+    congestion: str
+    window_packets: int
+    min_rto_s: float
+
+    @property
+    def thresholds(self) -> tuple[int, ...]:
+        """Those of hosts, which tag by them."""
+        return self.nics[0].thresholds
+
+
+def at_rate(scenario: Scenario, rate: str) -> Scenario:
+    """The scenario at another rate of its hosts: times are longer as rates are smaller.
+
+    Raises:
+        SpecError: `rate` is none, or the topology has no `host_rate` and base RTT to change.
+    """
+    try:
+        wanted = rate_bps(rate)
+    except (StopIteration, ValueError):
+        raise SpecError("--rate", f"{rate!r} is no rate such as 200Mbps") from None
+    tables = scenario.resolve().tables
+    topology = _star(tables)
+    factor = rate_bps(topology["host_rate"]) / wanted
+    changed = scenario.set("topology.host_rate", rate)
+    if "bottleneck_rate" in topology:
+        bottleneck = rate_bps(topology["bottleneck_rate"]) / factor
+        changed = changed.set("topology.bottleneck_rate", f"{bottleneck:.0f}bps")
+    if "link_delay" in topology:
+        longer = time_s(topology["link_delay"]) * factor
+        return changed.set("topology.link_delay", f"{longer * 1e12:.0f}ps")
+    value = time_s(topology["base_rtt"]["value"]) * factor
+    base = topology["base_rtt"] | {"value": f"{value * 1e12:.0f}ps"}
+    return changed.set("topology.base_rtt", base)
+
+
+def of(prepared: Prepared) -> Plan:
+    """The plan of a scenario.
+
+    Raises:
+        SpecError: it has what no testbed does, with the key and what there is.
+    """
+    tables = prepared.tables
+    topology, scheme = _star(tables), tables["scheme"]
+    transport = scheme["transport"]
+    _one_of("scheme.transport.kind", transport["kind"], CONGESTION)
+    _one_of("scheme.transport.connections", transport.get("connections", "per-flow"), ["per-flow"])
+    _one_of("scheme.tagger.kind", scheme["tagger"]["kind"], ["none", "sent"])
+    _one_of("measure.fct_ends", tables["measure"]["fct_ends"], ["delivery"])
+    payload, header, ack = (_bytes_of(tables["packet"][k]) for k in ("payload", "header", "ack"))
+    base_s = float(tables["base_rtt_s"])
+    host_bps = rate_bps(topology["host_rate"])
+    sink_bps = rate_bps(topology.get("bottleneck_rate", topology["host_rate"]))
+    on_wire = (payload + header + ack) * 8 * (1 / host_bps + 1 / sink_bps)
+    scale = _Scale(payload + header, host_bps, base_s)
+    window = scale.bytes(transport["initial_window"], host_bps)
+    rates = [host_bps] * topology["senders"] + [sink_bps]
+    return Plan(
+        ports=tuple(_port(scheme, "port", rate, scale) for rate in rates),
+        nics=tuple(_port(scheme, "nic", rate, scale) for rate in rates),
+        delay_s=max(base_s - on_wire, 0.0) / 4,
+        payload_bytes=payload,
+        header_bytes=header,
+        congestion=CONGESTION[transport["kind"]],
+        window_packets=max(round(window / scale.packet), 1),
+        min_rto_s=_time_s(transport["min_rto"], base_s),
+    )
+
+
+def _star(tables: dict[str, Any]) -> dict[str, Any]:
+    topology: dict[str, Any] = tables["topology"]
+    _one_of("topology.kind", topology["kind"], ["star"])
+    if topology["senders"] >= MOST_HOSTS:
+        raise SpecError("topology.senders", f"a testbed has fewer than {MOST_HOSTS}")
+    return topology
+
+
+def _one_of(path: str, value: str, known: Any) -> None:
+    if value not in known:
+        raise SpecError(path, f"{value!r} is not what a testbed has: {', '.join(known)}")
+
+
+def _port(scheme: dict[str, Any], key: str, rate: float, scale: _Scale) -> Port:
+    port = scheme[key]
+    kind = port["discipline"]["kind"]
+    _one_of(f"scheme.{key}.discipline.kind", kind, ["fifo", "priority"])
+    if port["buffer"] == "unlimited":
+        raise SpecError(f"scheme.{key}.buffer", "a testbed's queues have a limit")
+    marks = None
+    if port["ecn_threshold"] != "none":
+        _one_of(f"scheme.{key}.ecn_scope", port["ecn_scope"], ["port"])
+        _one_of(f"scheme.{key}.ecn_at", port["ecn_at"], ["enqueue"])
+        marks = scale.bytes(port["ecn_threshold"], rate)
+    thresholds = port["discipline"].get("thresholds", ()) if kind == "priority" else ()
+    if kind == "priority" and scheme["tagger"]["kind"] != "sent":
+        raise SpecError("scheme.tagger.kind", "priorities of a testbed are by bytes sent: sent")
+    if len(thresholds) >= len(CODES):
+        raise SpecError(f"scheme.{key}.discipline", f"has more than {len(CODES)} queues")
+    return Port(rate, scale.bytes(port["buffer"], rate), marks, tuple(map(_bytes_of, thresholds)))
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """What relative lengths are relative to."""
+
+    packet: int
+    host_bps: float
+    base_s: float
+
+    def bytes(self, text: str, rate: float) -> int:
+        """A length of data of a port with `rate`, see ``docs/explanation/definitions.md``."""
+        return round(sum(self._term(term, rate) for term in str(text).split("+")))
+
+    def _term(self, text: str, rate: float) -> float:
+        found = TERM.fullmatch(text)
+        assert found, text
+        value, unit = float(found[1]), found[2]
+        if unit == "bdp":
+            packets = -(-self.host_bps * self.base_s / 8 // self.packet)
+            return value * packets * self.packet
+        if unit == "rtt" or unit in TIMES:
+            return value * (self.base_s if unit == "rtt" else TIMES[unit]) * rate / 8
+        return value * {"pkt": self.packet, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9}[unit]
+
+
+def _time_s(text: str, base_s: float) -> float:
+    if text.endswith("rtt"):
+        return float(text.removesuffix("rtt")) * base_s
+    return time_s(text)
+
+
+def _bytes_of(value: str | int) -> int:
+    return value if isinstance(value, int) else _Scale(0, 0, 0).bytes(value, 0)

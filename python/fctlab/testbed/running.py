@@ -1,0 +1,139 @@
+"""A scenario on a testbed: its flows as the engine has them, sent by Linux, and both results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from fctlab.errors import SpecError
+from fctlab.results import kinds, store
+from fctlab.results.result import Result
+from fctlab.results.result import run as simulate
+from fctlab.scenario import Scenario, ScenarioLike, load_scenario
+from fctlab.testbed import network, plan, uml
+from fctlab.testbed.network import Kernel
+from fctlab.testbed.plan import Plan
+
+PLACES = ("uml",)
+"""Where the namespaces are: in virtual time."""
+MOST_BPS = 2.5e9
+"""In virtual time a clock tick of 256 ns is 80 bytes of it."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """Flows on Linux and in the engine.
+
+    Attributes:
+        on: where.
+        linux: what Linux made of them.
+        simulated: what the engine did: the same flows.
+        counters: of each namespace, what its queues and its TCP have counted.
+        late_s: of each flow, how long after its start it was sent.
+    """
+
+    on: str
+    linux: Result
+    simulated: Result
+    counters: dict[str, Any]
+    late_s: list[float]
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """That of Linux, with ``simulated``, the engine's summary, and ``namespaces``."""
+        return {
+            "scenario": self.linux.scenario,
+            **self.linux.report,
+            "on": self.on,
+            "simulated": self.simulated.report["summary"],
+            "late_s": max(self.late_s, default=0.0),
+            "namespaces": self.counters,
+        }
+
+
+def run(
+    scenario: ScenarioLike,
+    on: str,
+    *,
+    rate: str | None = None,
+    seed: int | None = None,
+    out: str | PathLike[str] | None = None,
+    force: bool = False,
+    say: Callable[[str], object] = lambda _: None,
+) -> Ran:
+    """Run the flows of a scenario on Linux.
+
+    Args:
+        scenario: a `Scenario`, a mapping with its tables, or a file; a star.
+        on: ``"uml"``, virtual time.
+        rate: of its hosts, instead of the scenario's: times grow as rates shrink.
+        seed: instead of the scenario's.
+        out: save what Linux made of them there, as the result of a run.
+        force: as of `fctlab.run`.
+        say: told what is being done.
+
+    Raises:
+        SpecError: the scenario has what no testbed does, or the machine cannot do it.
+        OutputError: `out` cannot be written; nothing has been sent.
+    """
+    if on not in PLACES:
+        raise SpecError("--on", f"{on!r} is none of {', '.join(PLACES)}")
+    loaded = load_scenario(scenario)
+    if seed is not None:
+        loaded = loaded.set("seed", seed)
+    if rate is not None:
+        loaded = plan.at_rate(loaded, rate)
+    prepared = loaded.resolve()
+    wanted = plan.of(prepared)
+    if wanted.nics[0].rate_bps > MOST_BPS:
+        raise SpecError("topology.host_rate", "is beyond 2.5 Gbps, the clock's grain; --rate 1Gbps")
+    why = uml.lacks()
+    if why:
+        raise SpecError(f"--on {on}", why)
+    if out is None:
+        return _run(loaded, wanted, on, say)
+    reads = kinds.files_in([loaded.source, prepared.tables])
+    with store.writing(out, prepared.expected_flows, kinds.RUN, reads=reads, force=force) as draft:
+        ran = _run(loaded, wanted, on, say)
+        for write in (ran.linux.write_flows, ran.linux.write_plots, ran.linux.write_tables):
+            write(draft.folder)
+    ran.linux.directory = store.as_directory(out)
+    return ran
+
+
+def _run(loaded: Scenario, wanted: Plan, on: str, say: Callable[[str], object]) -> Ran:
+    simulated = simulate(loaded)
+    flows = simulated.flows
+    rows = list(flows.select("start_s", "src", "dst", "size_bytes").iter_rows())
+    say(f"{len(rows):,} flows through Linux")
+    with TemporaryDirectory(prefix="fctlab-") as made:
+        job, told = Path(made) / "job.json", Path(made) / "answer.json"
+        job.write_text(json.dumps(network.job(wanted, rows, Kernel())))
+        uml.boot(job, told, simulated.scenario["seed"])
+        answer = json.loads(told.read_text())
+    if "error" in answer:
+        raise SpecError(f"--on {on}", answer["error"])
+    made_by = f"Linux {answer['kernel']}"
+    return Ran(
+        on=on,
+        linux=Result.of_flows(loaded, _table(flows, answer), made_by=made_by),
+        simulated=simulated,
+        counters=answer["counters"],
+        late_s=answer["late_s"],
+    )
+
+
+def _table(flows: Any, answer: dict[str, Any]) -> Any:
+    import polars as pl
+
+    return flows.select(
+        "start_s", "src", "dst", "size_bytes", "traffic_class", "flow"
+    ).with_columns(
+        pl.Series("fct_s", answer["fct_s"], dtype=pl.Float64),
+        pl.Series("retransmissions", answer["resent"], dtype=pl.UInt32),
+    )
