@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import fctlab
 from fctlab import testbed
-from fctlab.testbed import contained, network, plan, port, uml
+from fctlab.testbed import contained, namespaces, network, plan, port, tagger, uml
 from tests.conftest import PROGRAM, SCENARIOS, Program
 
 STAR = fctlab.load_scenario(SCENARIOS / "linux-star.toml")
 SHORT = STAR.set("traffic.flows", 80)
 
+in_real_time = pytest.mark.skipif(
+    bool(namespaces.lacks()), reason=f"namespaces: {namespaces.lacks()}"
+)
 in_virtual_time = pytest.mark.skipif(bool(uml.lacks()), reason=f"virtual time: {uml.lacks()}")
 
 
@@ -61,14 +66,15 @@ def test_a_place_that_is_none(program: Program) -> None:
 
 def test_priorities_are_bands_in_the_order_of_service() -> None:
     pias = plan.of(STAR.set("scheme.preset", "pias").resolve())
-    lines = port.lines("eth0", pias.ports[0], pias)
+    lines = port.lines("eth0", pias.ports[0], pias, port.Kernel())
     kinds = [line.split()[8] for line in lines if line.startswith("qdisc") and "parent" in line]
     assert kinds == ["red", "prio", *["bfifo"] * 8]
     filters = [line.split()[-4:] for line in lines if line.startswith("filter")]
     assert filters[0] == ["0x28", "0xfc", "flowid", "3:1"]
-    leaves = port.lines("eth0", pias.ports[0], pias, lacks=frozenset({"prio", "red"}))
+    without = port.Kernel(frozenset({"prio", "red", "netem"}))
+    leaves = port.lines("eth0", pias.ports[0], pias, without)
     assert sum(line.startswith("class") for line in leaves) == 9
-    job = network.job(pias, [(0.0, 0, 8, 1000)], network.Kernel(frozenset({"netem"})))
+    job = network.job(pias, [(0.0, 0, 8, 1000)], without)
     assert len(job["namespaces"]) == 10 and "ifb" not in str(job)
 
 
@@ -88,6 +94,24 @@ def test_linux_in_virtual_time_is_near_the_engine_and_repeats(tmp_path: Path) ->
     assert 72e-6 < longer.min() < 78e-6
 
 
+@in_virtual_time
+@pytest.mark.skipif(bool(tagger.lacks()), reason=str(tagger.lacks()))
+def test_hosts_tag_by_bytes_sent() -> None:
+    pias = STAR.set("scheme.preset", "pias").set("traffic.flows", 40)
+    thresholds = plan.of(pias.resolve()).thresholds
+    ran = testbed.run(pias, "uml")
+    queues = ran.counters["switch"]["queues"]
+    bands = {
+        q["handle"]: q["bytes"] for q in queues if q["dev"] == "port8" and len(q["handle"]) == 3
+    }
+    sizes = ran.linux.flows["size_bytes"].to_numpy()
+    # Of each flow, what it sends up to the first threshold.
+    first = np.minimum(sizes, thresholds[0] + 1460).sum()
+    assert bands["10:"] == pytest.approx(first * 1500 / 1460, rel=0.02)
+    assert sum(bands.values()) == pytest.approx(sizes.sum() * 1500 / 1460, rel=0.02)
+    assert all(each["timeouts"] < 100 for each in ran.counters.values())
+
+
 def running(word: str) -> set[str]:
     """Processes whose command line has a word."""
     found = set()
@@ -100,24 +124,60 @@ def running(word: str) -> set[str]:
     return found
 
 
-@in_virtual_time
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_nothing_is_left(how: signal.Signals, tmp_path: Path) -> None:
-    before = running("time-travel=inf-cpu")
-    words = [PROGRAM, "testbed", "run", str(SCENARIOS / "linux-star.toml")]
-    process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE)
-    while not running("time-travel=inf-cpu") - before:
+@in_real_time
+def test_namespaces_finish_all_flows(program: Program) -> None:
+    tcp = ("--set", "scheme.preset=tcp", "--set", "traffic.flows=20", "--rate", "400Mbps")
+    star = str(SCENARIOS / "linux-star.toml")
+    done = program("testbed", "run", star, "--on", "namespaces", *tcp, "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    linux, here = (told[key][0] for key in ("summary", "simulated"))
+    assert (linux["flows"], linux["unfinished"]) == (20, 0)
+    # What waits for the machine takes longer; a link is never faster than it is.
+    assert 0.7 * here["avg_fct_s"] < linux["avg_fct_s"] < 10 * here["avg_fct_s"] + 0.2
+    assert sum(each["bytes"] for each in told["namespaces"]["switch"]["queues"]) > 0
+
+
+@in_real_time
+def test_what_this_kernel_lacks_is_told() -> None:
+    lacks = namespaces.kernel().lacks
+    assert lacks <= {"htb", "prio", "red", "netem", "dctcp"}
+    without = port.Kernel(frozenset({"dctcp", "netem"}))
+    with pytest.raises(fctlab.SpecError, match="this kernel has no dctcp"):
+        namespaces.check(plan.of(STAR.resolve()), without)
+    told = namespaces.check(plan.of(STAR.set("scheme.preset", "tcp").resolve()), without)
+    assert told == ["this kernel has no netem: links have no delay but the machine's own"]
+
+
+def _nothing_is_left(place: str, why: str | None, how: signal.Signals, folder: Path) -> None:
+    if why:
+        pytest.skip(f"{place}: {why}")
+    word = {"uml": "time-travel=inf-cpu", "namespaces": "testbed/inside.py"}[place]
+    before = running(word)
+    words = [PROGRAM, "testbed", "run", str(SCENARIOS / "linux-star.toml"), "--on", place]
+    words += ["--set", "scheme.preset=tcp"]
+    process = subprocess.Popen(words, cwd=folder, stderr=subprocess.PIPE)
+    while not running(word) - before:
         time.sleep(0.1)
-        assert process.poll() is None
+        assert process.poll() is None, process.communicate()
     process.send_signal(how)
     process.communicate(timeout=20)
     for _ in range(50):
-        left = running("time-travel=inf-cpu") - before
-        if not left:
+        if not running(word) - before:
             break
         time.sleep(0.1)
-    assert not left
+    assert not running(word) - before
     assert process.returncode == {signal.SIGKILL: -9}.get(how, 130)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_is_left_of_virtual_time(how: signal.Signals, tmp_path: Path) -> None:
+    _nothing_is_left("uml", uml.lacks(), how, tmp_path)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_is_left_of_namespaces(how: signal.Signals, tmp_path: Path) -> None:
+    _nothing_is_left("namespaces", namespaces.lacks(), how, tmp_path)
 
 
 def test_containers_end_with_what_they_hold() -> None:

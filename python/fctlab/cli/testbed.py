@@ -44,7 +44,9 @@ def build(
 )
 def run(
     scenario: ScenarioFile,
-    on: Annotated[str, typer.Option(help="uml: virtual time, independent of the machine.")] = "uml",
+    on: Annotated[
+        str, typer.Option(help="uml (virtual time), or namespaces (real time, 200 Mbps).")
+    ] = "uml",
     rate: Annotated[
         str | None,
         typer.Option(help="Of hosts, instead of the scenario's; times grow as rates shrink."),

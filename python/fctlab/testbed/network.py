@@ -9,11 +9,13 @@ send no more (TCP small queues).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from fctlab.testbed import port as ports
+from fctlab.testbed import tagger
 from fctlab.testbed.plan import IP_AND_TCP, Plan
+from fctlab.testbed.port import Kernel
 
 PATIENCE_S = 120.0
 """Without a byte received or a flow started, the rest is unfinished."""
@@ -27,7 +29,6 @@ MEMORY = "4096 4194304 67108864"
 
 SETTINGS = {
     "net/ipv4/tcp_timestamps": "0",
-    "net/ipv4/tcp_ecn": "1",
     "net/ipv4/tcp_no_metrics_save": "1",
     "net/ipv4/tcp_slow_start_after_idle": "0",
     "net/ipv4/tcp_wmem": MEMORY,
@@ -37,29 +38,24 @@ SETTINGS = {
 }
 
 
-@dataclass(frozen=True)
-class Kernel:
-    """What a kernel has not.
-
-    Attributes:
-        lacks: of ``prio``, ``red``, ``netem`` and names of congestion control.
-    """
-
-    lacks: frozenset[str] = frozenset()
-
-
-def job(plan: Plan, flows: Sequence[tuple[float, int, int, int]], kernel: Kernel) -> dict[str, Any]:
+def job(
+    plan: Plan,
+    flows: Sequence[tuple[float, int, int, int]],
+    kernel: Kernel,
+    made: Path | None = None,
+) -> dict[str, Any]:
     """What `inside.main` reads.
 
     Args:
         plan: the network.
         flows: start in seconds, source, destination, bytes; in order of start.
         kernel: where it is to run.
+        made: the tagger, of a plan with priorities.
     """
     hosts = range(len(plan.ports))
     tables = {SWITCH: _switch(plan, kernel)}
     for host in hosts:
-        tables[f"host{host}"] = _host(host, plan, kernel)
+        tables[f"host{host}"] = _host(host, plan, kernel, made)
     return {
         "namespaces": tables,
         "hosts": [(f"host{host}", _address(host)) for host in hosts],
@@ -78,7 +74,7 @@ def _mac(host: int, end: int) -> str:
     return f"02:00:00:00:{host:02x}:{end:02x}"
 
 
-def _host(host: int, plan: Plan, kernel: Kernel) -> dict[str, Any]:
+def _host(host: int, plan: Plan, kernel: Kernel, made: Path | None) -> dict[str, Any]:
     window = f"initcwnd {plan.window_packets} initrwnd {max(plan.window_packets, 64)}"
     timer = f"rto_min {max(round(plan.min_rto_s * 1000), 1)}ms"
     ip = [
@@ -89,8 +85,10 @@ def _host(host: int, plan: Plan, kernel: Kernel) -> dict[str, Any]:
         f"route add default via {_address(host, 1)} {window} {timer}",
     ]
     wire_ip, wire_tc = _wire("eth0", "wire", plan.ports[host].rate_bps, plan, kernel)
-    tc = ports.lines("eth0", plan.nics[host], plan, kernel.lacks)
-    return {"ip": ip + wire_ip, "tc": tc + wire_tc, "settings": SETTINGS}
+    tc = [*ports.lines("eth0", plan.nics[host], plan, kernel), "qdisc add dev eth0 clsact"]
+    tags = tagger.lines("eth0", made) if made else []
+    settings = SETTINGS | {"net/ipv4/tcp_ecn": str(int(plan.congestion == "dctcp"))}
+    return {"ip": ip + wire_ip, "tc": tc + wire_tc + tags, "settings": settings}
 
 
 def _switch(plan: Plan, kernel: Kernel) -> dict[str, Any]:
@@ -108,7 +106,8 @@ def _switch(plan: Plan, kernel: Kernel) -> dict[str, Any]:
         ]
         wire_ip, wire_tc = _wire(device, f"wire{host}", plan.nics[host].rate_bps, plan, kernel)
         ip += wire_ip
-        tc += ports.lines(device, port, plan, kernel.lacks) + wire_tc
+        tc += [*ports.lines(device, port, plan, kernel), f"qdisc add dev {device} clsact"]
+        tc += wire_tc
     return {"ip": ip, "tc": tc, "settings": {"net/ipv4/ip_forward": "1"}}
 
 
@@ -124,7 +123,6 @@ def _wire(
     delay = f"delay {plan.delay_s * 1e6:.3f}us"
     tc = [
         f"qdisc add dev {name} root netem limit {MANY} {delay} {speed}",
-        f"qdisc add dev {device} clsact",
         f"filter add dev {device} ingress protocol all prio 1 matchall "
         f"action mirred egress redirect dev {name}",
     ]

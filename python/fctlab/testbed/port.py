@@ -8,6 +8,8 @@ first.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from fctlab.export.targets import qdiscs
 from fctlab.testbed.plan import Plan, Port
 
@@ -15,23 +17,36 @@ ETHERNET = 14
 """Header bytes that Linux counts and a scenario does not."""
 
 
-def lines(device: str, port: Port, plan: Plan, lacks: frozenset[str] = frozenset()) -> list[str]:
+@dataclass(frozen=True)
+class Kernel:
+    """Where ports are to be.
+
+    Attributes:
+        lacks: of ``htb``, ``prio``, ``red``, ``netem`` and ``dctcp``.
+        burst_bytes: what a port sends at once when its timer was late; none is in virtual time.
+    """
+
+    lacks: frozenset[str] = frozenset()
+    burst_bytes: int = 1
+
+
+def lines(device: str, port: Port, plan: Plan, kernel: Kernel) -> list[str]:
     """The disciplines of a device.
 
     Args:
         device: its name.
         port: what it is to be.
         plan: how long packets are.
-        lacks: disciplines that the kernel does not have.
+        kernel: what it has.
     """
     overhead = plan.header_bytes - 40 - ETHERNET
     size = f"stab overhead {overhead} linklayer ethernet"
     found = [f"qdisc add dev {device} root handle 1: {size} htb default 1"]
-    if port.thresholds and "prio" in lacks:
-        return found + _leaves(device, port)
-    found.append(f"class add dev {device} parent 1: classid 1:1 {_rate(port)} quantum 1514")
+    if port.thresholds and "prio" in kernel.lacks:
+        return found + _leaves(device, port, kernel)
+    found.append(f"class add dev {device} parent 1: classid 1:1 {_rate(port, kernel)}")
     parent = "1:1"
-    if port.mark_bytes is not None and "red" not in lacks:
+    if port.mark_bytes is not None and "red" not in kernel.lacks:
         marker = qdiscs.red(port.mark_bytes, port.rate_bps, nodrop=True)
         found.append(f"qdisc add dev {device} parent {parent} handle 2: {marker}")
         parent = "2:1"
@@ -40,9 +55,10 @@ def lines(device: str, port: Port, plan: Plan, lacks: frozenset[str] = frozenset
     return found + _bands(device, parent, port)
 
 
-def _rate(port: Port) -> str:
-    rate = f"{port.rate_bps:.0f}bit"
-    return f"htb rate {rate} ceil {rate} burst 1 cburst 1"
+def _rate(port: Port, kernel: Kernel, least: str | None = None) -> str:
+    """A class that sends at the port's rate, of which `least` is its own."""
+    ceil, burst = f"{port.rate_bps:.0f}bit", kernel.burst_bytes
+    return f"htb rate {least or ceil} ceil {ceil} burst {burst} cburst {burst} quantum 1514"
 
 
 def _fifo(device: str, parent: str, handle: int, port: Port) -> str:
@@ -62,13 +78,13 @@ def _bands(device: str, parent: str, port: Port) -> list[str]:
     return found
 
 
-def _leaves(device: str, port: Port) -> list[str]:
-    ceil = f"ceil {port.rate_bps:.0f}bit burst 1 cburst 1 quantum 1514"
-    found = [f"class add dev {device} parent 1: classid 1:a0 {_rate(port)} quantum 1514"]
+def _leaves(device: str, port: Port, kernel: Kernel) -> list[str]:
+    tiny = _rate(port, kernel, qdiscs.TINY)
+    found = [f"class add dev {device} parent 1: classid 1:a0 {_rate(port, kernel)}"]
     for band, code in enumerate(port.codes):
         leaf = f"1:{len(port.codes) - band:x}"
         head = f"class add dev {device} parent 1:a0 classid {leaf}"
-        found.append(f"{head} htb rate {qdiscs.TINY} {ceil} prio {min(band, 7)}")
+        found.append(f"{head} {tiny} prio {min(band, 7)}")
         found.append(_fifo(device, leaf, 0x10 + band, port))
         head = f"filter add dev {device} parent 1: protocol"
         found += qdiscs.code_point(head, code, f"flowid {leaf}")[:1]

@@ -15,12 +15,12 @@ from fctlab.results import kinds, store
 from fctlab.results.result import Result
 from fctlab.results.result import run as simulate
 from fctlab.scenario import Scenario, ScenarioLike, load_scenario
-from fctlab.testbed import network, plan, uml
-from fctlab.testbed.network import Kernel
+from fctlab.testbed import namespaces, network, plan, tagger, uml
 from fctlab.testbed.plan import Plan
+from fctlab.testbed.port import Kernel
 
-PLACES = ("uml",)
-"""Where the namespaces are: in virtual time."""
+PLACES = ("uml", "namespaces")
+"""Where the hosts are: in virtual time, and in real time on this machine."""
 MOST_BPS = 2.5e9
 """In virtual time a clock tick of 256 ns is 80 bytes of it."""
 
@@ -70,8 +70,9 @@ def run(
 
     Args:
         scenario: a `Scenario`, a mapping with its tables, or a file; a star.
-        on: ``"uml"``, virtual time.
-        rate: of its hosts, instead of the scenario's: times grow as rates shrink.
+        on: ``"uml"``, virtual time, or ``"namespaces"``, real time.
+        rate: of its hosts, instead of the scenario's (uml) or 200 Mbps (namespaces): times grow
+            as rates shrink.
         seed: instead of the scenario's.
         out: save what Linux made of them there, as the result of a run.
         force: as of `fctlab.run`.
@@ -86,35 +87,56 @@ def run(
     loaded = load_scenario(scenario)
     if seed is not None:
         loaded = loaded.set("seed", seed)
+    if on == "namespaces":
+        rate = rate or namespaces.RATE
     if rate is not None:
         loaded = plan.at_rate(loaded, rate)
     prepared = loaded.resolve()
     wanted = plan.of(prepared)
-    if wanted.nics[0].rate_bps > MOST_BPS:
-        raise SpecError("topology.host_rate", "is beyond 2.5 Gbps, the clock's grain; --rate 1Gbps")
-    why = uml.lacks()
-    if why:
-        raise SpecError(f"--on {on}", why)
+    kernel = _kernel(on, wanted, say)
     if out is None:
-        return _run(loaded, wanted, on, say)
+        return _run(loaded, wanted, on, kernel, say)
     reads = kinds.files_in([loaded.source, prepared.tables])
     with store.writing(out, prepared.expected_flows, kinds.RUN, reads=reads, force=force) as draft:
-        ran = _run(loaded, wanted, on, say)
+        ran = _run(loaded, wanted, on, kernel, say)
         for write in (ran.linux.write_flows, ran.linux.write_plots, ran.linux.write_tables):
             write(draft.folder)
     ran.linux.directory = store.as_directory(out)
     return ran
 
 
-def _run(loaded: Scenario, wanted: Plan, on: str, say: Callable[[str], object]) -> Ran:
+def _kernel(on: str, wanted: Plan, say: Callable[[str], object]) -> Kernel:
+    """The kernel of a place, if that can run what is wanted."""
+    if on == "uml" and wanted.nics[0].rate_bps > MOST_BPS:
+        raise SpecError("topology.host_rate", "is beyond 2.5 Gbps, the clock's grain; --rate 1Gbps")
+    why = uml.lacks() if on == "uml" else namespaces.lacks()
+    if why:
+        raise SpecError(f"--on {on}", why)
+    if on == "uml":
+        return Kernel()
+    here = namespaces.kernel()
+    for line in namespaces.check(wanted, here):
+        say(line)
+    return here
+
+
+def _run(
+    loaded: Scenario, wanted: Plan, on: str, kernel: Kernel, say: Callable[[str], object]
+) -> Ran:
     simulated = simulate(loaded)
     flows = simulated.flows
     rows = list(flows.select("start_s", "src", "dst", "size_bytes").iter_rows())
     say(f"{len(rows):,} flows through Linux")
     with TemporaryDirectory(prefix="fctlab-") as made:
         job, told = Path(made) / "job.json", Path(made) / "answer.json"
-        job.write_text(json.dumps(network.job(wanted, rows, Kernel())))
-        uml.boot(job, told, simulated.scenario["seed"])
+        tags = Path(made) / "tagger.o" if wanted.thresholds else None
+        if tags:
+            tagger.build(wanted.nics[0], tags)
+        job.write_text(json.dumps(network.job(wanted, rows, kernel, tags)))
+        if on == "uml":
+            uml.boot(job, told, simulated.scenario["seed"])
+        else:
+            namespaces.run(job, told)
         answer = json.loads(told.read_text())
     if "error" in answer:
         raise SpecError(f"--on {on}", answer["error"])

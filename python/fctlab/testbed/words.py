@@ -51,9 +51,15 @@ def _counted(found: Ran) -> list[Part]:
     timeouts = sum(table["timeouts"] for table in found.counters.values())
     again = found.linux.counters["retransmissions"]
     told = f"{count(marks)} ecn marks, {drops} drops, {again} retransmissions, {timeouts} timeouts"
-    return [Line(f"{found.linux.engine}: {told}"), Line(PLACE[found.on], soft=True)]
+    lines = [Line(f"{found.linux.engine}: {told}"), Line(PLACE[found.on], soft=True)]
+    if found.on == "namespaces":
+        late = seconds(max(found.late_s, default=0.0))
+        lines.append(Line(f"flows were sent up to {late} late", soft=True))
+    return [*lines]
 
 
 PLACE = {
     "uml": "in virtual time, which does not hang on this machine's load",
+    "namespaces": "in real time: averages and medians mean something on a busy machine, "
+    "percentiles below 10 ms do not",
 }

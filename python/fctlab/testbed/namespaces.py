@@ -1,0 +1,79 @@
+"""Namespaces of this machine's kernel, in real time.
+
+Its timers are late on a busy machine, so ports may catch up with ten packets at once.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+
+from fctlab.errors import SpecError
+from fctlab.export.types import MTU_BYTES
+from fctlab.testbed import contained
+from fctlab.testbed.plan import Plan
+from fctlab.testbed.port import Kernel
+
+RATE = "200Mbps"
+"""What one process sends and receives without being late."""
+PROBE = """
+ip link add fctlab0 type veth peer name fctlab1
+for kind in htb prio red netem; do
+    words=$kind
+    test $kind = red && words="red limit 40000 min 3000 max 3001 avpkt 1000 burst 4"
+    tc qdisc add dev fctlab0 root handle 1: $words 2>/dev/null || echo $kind
+    tc qdisc del dev fctlab0 root 2>/dev/null
+done
+"""
+AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+
+
+def lacks() -> str | None:
+    """Why there can be none here; ``None`` if there can."""
+    if sys.platform != "linux":
+        return "namespaces are of Linux"
+    return contained.lacks() or ("this kernel has no htb" if "htb" in kernel().lacks else None)
+
+
+def kernel() -> Kernel:
+    """What this machine's kernel has not."""
+    done = subprocess.run(contained.command(["sh", "-c", PROBE]), capture_output=True, text=True)
+    known = AVAILABLE.read_text().split()
+    lacks = frozenset(done.stdout.split()) | {c for c in ("dctcp",) if c not in known}
+    return Kernel(lacks, burst_bytes=10 * MTU_BYTES)
+
+
+def check(plan: Plan, here: Kernel) -> list[str]:
+    """What a run here leaves out of a plan, in sentences.
+
+    Raises:
+        SpecError: nothing of it would be left.
+    """
+    if plan.congestion in here.lacks:
+        message = "this kernel has no dctcp; --set scheme.transport.kind=tcp runs, or --on uml"
+        raise SpecError("scheme.transport.kind", message)
+    if "red" in here.lacks and plan.congestion == "dctcp":
+        raise SpecError(
+            "scheme.port.ecn_threshold", "this kernel has no red to mark with; --on uml"
+        )
+    told = []
+    if "netem" in here.lacks:
+        told.append("this kernel has no netem: links have no delay but the machine's own")
+    if "prio" in here.lacks and plan.thresholds:
+        told.append("this kernel has no prio: bands are leaves of htb with tiny rates")
+    return told
+
+
+def run(job: Path, answer: Path) -> None:
+    """Run `inside` on a job, as a process of this machine.
+
+    Raises:
+        SpecError: it ended without an answer.
+    """
+    program = resources.files("fctlab.testbed") / "inside.py"
+    words: list[str | Path] = [sys.executable, "-I", "-S", "-B", str(program), job, answer]
+    done = subprocess.run(contained.command(words), capture_output=True, text=True)
+    if not answer.exists():
+        raise SpecError("--on namespaces", f"ended without an answer: {done.stderr.strip()[-300:]}")
