@@ -34,6 +34,7 @@ build: $(INSTALLED)
 demo: $(INSTALLED)
 	$(BIN)/fctlab compare scenarios/websearch-leafspine.toml --schemes dctcp,pfabric --out results/demo
 
+# Everything of cargo's goes by the profile of the build, whose build scripts and macros it shares.
 test: $(INSTALLED) tools
 	$(BIN)/ruff check python docs/conf.py docs/ext benches packaging
 	$(BIN)/ruff format --check python docs/conf.py docs/ext benches packaging
@@ -41,7 +42,7 @@ test: $(INSTALLED) tools
 	$(BIN)/stubtest fctlab._native
 	$(BIN)/lint-imports --no-cache > /dev/null || $(BIN)/lint-imports --no-cache
 	cargo fmt --check
-	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --release --workspace --all-targets -- -D warnings
 	$(MAKE) --no-print-directory docs rustdoc
 	cargo test --release --workspace
 	$(BIN)/pytest --numprocesses auto --dist loadgroup
@@ -62,7 +63,7 @@ docs: $(INSTALLED)
 	@echo "the documentation is in target/site/index.html"
 
 rustdoc:
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+	RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps
 
 wheel: $(VENV)/pyvenv.cfg
 	@$(OTHER)

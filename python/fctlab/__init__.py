@@ -8,6 +8,8 @@
 >>> fctlab.fit("flows.csv")
 """
 
+from __future__ import annotations
+
 import json
 from os import PathLike
 from pathlib import Path
@@ -17,16 +19,15 @@ from typing import TYPE_CHECKING, Any
 from fctlab import _native
 from fctlab._native import Progress
 from fctlab.errors import InternalError, OutputError, SpecError, SpecWarning
-from fctlab.results import kinds
-from fctlab.results.comparison import Cell, Comparison, compare
-from fctlab.results.result import Result, run
-from fctlab.scenario import Scenario, load_scenario, of_environment
-from fctlab.tuning.mapping import compute_mapping, save_mapping
-from fctlab.tuning.types import Mapping
 
 if TYPE_CHECKING:
+    from fctlab.results.comparison import Cell, Comparison, compare
+    from fctlab.results.result import Result, run
+    from fctlab.scenario import Scenario, load_scenario
     from fctlab.slo import planning
     from fctlab.slo.fit import fit
+    from fctlab.tuning.mapping import compute_mapping, save_mapping
+    from fctlab.tuning.types import Mapping
 
 __version__: str = _native.version()
 
@@ -55,8 +56,21 @@ __all__ = [
 ]
 
 
-_LATER = {"planning": "fctlab.slo.planning", "fit": "fctlab.slo.fit:fit"}
-"""What is imported when it is first asked for: most programs do without."""
+_LATER = {
+    "Cell": "fctlab.results.comparison:Cell",
+    "Comparison": "fctlab.results.comparison:Comparison",
+    "Mapping": "fctlab.tuning.types:Mapping",
+    "Result": "fctlab.results.result:Result",
+    "Scenario": "fctlab.scenario:Scenario",
+    "compare": "fctlab.results.comparison:compare",
+    "compute_mapping": "fctlab.tuning.mapping:compute_mapping",
+    "fit": "fctlab.slo.fit:fit",
+    "load_scenario": "fctlab.scenario:load_scenario",
+    "planning": "fctlab.slo.planning",
+    "run": "fctlab.results.result:run",
+    "save_mapping": "fctlab.tuning.mapping:save_mapping",
+}
+"""What is imported when it is first asked for: most programs need some of it."""
 
 
 def __getattr__(name: str) -> Any:
@@ -76,8 +90,11 @@ def load(directory: str | PathLike[str]) -> Result | Comparison:
     Raises:
         SpecError: the directory holds neither, or not a whole one.
     """
-    comparison = kinds.kind_of(Path(directory)) is kinds.COMPARISON
-    return Comparison.load(directory) if comparison else Result.load(directory)
+    from fctlab.results import comparison, kinds, result
+
+    kind = kinds.kind_of(Path(directory))
+    of = comparison.Comparison if kind is kinds.COMPARISON else result.Result
+    return of.load(directory)
 
 
 def schema() -> dict[str, Any]:
@@ -98,6 +115,8 @@ def catalog(presets: str | PathLike[str] | None = None) -> dict[str, list[dict[s
     Raises:
         SpecError: the first mistake in a preset, with its file and line.
     """
+    from fctlab.scenario import of_environment
+
     own = [*of_environment(), *(() if presets is None else (str(presets),))]
     value: dict[str, list[dict[str, str]]] = json.loads(_native.catalog(own))
     return value

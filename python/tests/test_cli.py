@@ -286,3 +286,16 @@ def test_errors_name_options_here_and_parameters_in_the_library(program: Program
         (("bench", "packet", "--runs", "0"), "--runs: 0 is not at least 1"),
     ):
         assert program(*arguments).stderr.startswith(f"error: {told}")
+
+
+@pytest.mark.parametrize("line", ["--version", "list", "schema sweep"])
+def test_what_computes_nothing_starts_without_its_libraries(line: str) -> None:
+    """They take most of a start."""
+    code = (
+        "import sys; from fctlab.cli.app import app\n"
+        f"app({line.split()!r}, standalone_mode=False)\n"
+        "heavy = {'numpy', 'polars', 'scipy', 'matplotlib', 'plotly', 'pyarrow'}\n"
+        "sys.exit(f'imported: {heavy & set(sys.modules)}' if heavy & set(sys.modules) else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True)
+    assert done.returncode == 0, done.stderr

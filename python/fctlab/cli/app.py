@@ -10,38 +10,69 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import Annotated, Any, NoReturn
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Annotated, Any, NoReturn, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 import fctlab
-from fctlab import files
-from fctlab.cli import (
-    bench,
-    catalog,
-    export,
-    fit,
-    init,
-    plot,
-    report,
-    run,
-    slo,
-    study,
-    summary,
-    sweep,
-    testbed,
-    theory,
-    trace,
-    tuning,
-)
 from fctlab.cli.terminal import say, say_warnings
 from fctlab.errors import InternalError, OutputError, SpecError
-from fctlab.results import store
+
+PARTS = {
+    "init": ("init",),
+    "run": ("run", "compare"),
+    "sweep": ("sweep", "store"),
+    "trace": ("trace",),
+    "testbed": ("testbed",),
+    "slo": ("predict", "plan", "provision", "whatif", "calibrate"),
+    "fit": ("fit",),
+    "export": ("export",),
+    "tuning": ("mapping", "thresholds"),
+    "study": ("study",),
+    "theory": ("bigswitch",),
+    "report": ("report",),
+    "plot": ("plot",),
+    "summary": ("summary",),
+    "catalog": ("list", "schema"),
+    "bench": ("bench",),
+}
+"""Each module of commands, and what they are called, as the help lists them."""
+
+
+class _Commands(Mapping[str, Any]):
+    """The commands by name. A module is imported when one of its commands is asked for."""
+
+    def __init__(self) -> None:
+        self._parts = {name: part for part, names in PARTS.items() for name in names}
+        self._loaded: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._loaded:
+            part = typer.Typer()
+            import_module(f"fctlab.cli.{self._parts[name]}").register(part)
+            _with_options(part)
+            self._loaded |= typer.main.get_group(part).commands
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
 
 
 class _Group(TyperGroup):
-    """Says what Ctrl-C left behind, before typer turns it into a bare exit code."""
+    """Knows its commands by name, and says what Ctrl-C left behind.
+
+    Typer would turn that into a bare exit code.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands = cast("Any", _Commands())  # nothing is added to it
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -59,6 +90,8 @@ class _Command(TyperCommand):
             return super().invoke(ctx)
         except SpecError as error:
             options = {param.name: param.opts[0] for param in self.params}
+            from fctlab import files
+
             given = ctx.get_parameter_source(error.path)
             # A key of a file may be called as an option is.
             if given is not None and given.name == "COMMANDLINE":
@@ -67,6 +100,8 @@ class _Command(TyperCommand):
                 raise SpecError(error.path, error.message, f"{options['sets']} ") from None
             raise
         except OutputError as error:
+            from fctlab.results import store
+
             raise OutputError(str(error).replace(store.FORCE, "--force")) from None
 
 
@@ -86,27 +121,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-for group in (
-    init,
-    run,
-    sweep,
-    trace,
-    testbed,
-    slo,
-    fit,
-    export,
-    tuning,
-    study,
-    theory,
-    report,
-    plot,
-    summary,
-    catalog,
-    bench,
-):
-    group.register(app)
-_with_options(app)
 
 
 @app.callback(invoke_without_command=True)

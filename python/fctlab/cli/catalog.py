@@ -6,14 +6,13 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
+from rich.console import Group
 
 import fctlab
-from fctlab import choices, studies
+from fctlab import choices
+from fctlab.cli.layout import frame, whole
 from fctlab.cli.options import Presets, examples
 from fctlab.cli.terminal import AsJson, show, show_json
-from fctlab.slo import planning
-from fctlab.sweep.schema import SCHEMA as SWEEP
-from fctlab.theory import bigswitch
 
 PANEL = "Look up"
 
@@ -34,6 +33,10 @@ def list_parts(
     as_json: AsJson = False,
 ) -> None:
     """Show what there is to choose from."""
+    from fctlab import studies
+    from fctlab.slo import planning
+    from fctlab.theory import bigswitch
+
     places = fctlab.catalog(presets) | {
         "studies": studies.catalog(),
         "policies": bigswitch.policies(),
@@ -45,15 +48,33 @@ def list_parts(
     if as_json:
         show_json(chosen)
         return
-    from fctlab.cli import tables
+    tables = []
+    for name, entries in chosen.items():
+        table = frame(name)
+        table.add_column("name", no_wrap=True)
+        table.add_column("what it is")
+        for entry in entries:
+            table.add_row(entry["name"], entry["description"])
+        tables.append(whole(table))
+    show(Group(*tables))
 
-    show(tables.catalog(chosen))
+
+def _specification() -> dict[str, Any]:
+    from fctlab.slo import planning
+
+    return planning.schema()
+
+
+def _sweep() -> dict[str, Any]:
+    from fctlab.sweep.schema import SCHEMA
+
+    return SCHEMA
 
 
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "scenario": fctlab.schema,
-    "specification": planning.schema,
-    "sweep": lambda: SWEEP,
+    "specification": _specification,
+    "sweep": _sweep,
 }
 
 

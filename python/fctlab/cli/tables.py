@@ -25,19 +25,6 @@ def comparison(found: Comparison) -> RenderableType:
     return shown(words.comparison(found))
 
 
-def catalog(places: dict[str, list[dict[str, str]]]) -> RenderableType:
-    """What there is to choose from, one table per place."""
-    parts: list[RenderableType] = []
-    for place, entries in places.items():
-        table = frame(place)
-        table.add_column("name", no_wrap=True)
-        table.add_column("what it is")
-        for entry in entries:
-            table.add_row(entry["name"], entry["description"])
-        parts.append(whole(table))
-    return Group(*parts)
-
-
 def thresholds(found: Thresholds) -> RenderableType:
     """Demotion thresholds and what they achieve."""
     table = frame(f"{found.scheme}: {found.workload} at load {found.load:g}")

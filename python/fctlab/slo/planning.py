@@ -27,7 +27,6 @@ from fctlab import _native, choices, files, memory, plain, scenario
 from fctlab.errors import SpecError, SpecWarning
 from fctlab.jobs import Told
 from fctlab.results.result import Result, simulate
-from fctlab.slo import measured
 from fctlab.slo.types import ClassPrediction, Engine, Plan, Prediction, Provision, Strategy
 
 if TYPE_CHECKING:
@@ -115,6 +114,8 @@ def predict(
     Raises:
         SpecError: a mistake in the specification; more flows of packets than fit into memory.
     """
+    from fctlab.slo import measured
+
     choices.check("engine", engine, ENGINES, "an engine")
     resolved = load(spec)
     limit = memory.limit(most_flows)
