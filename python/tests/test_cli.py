@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -292,7 +293,7 @@ def test_errors_name_options_here_and_parameters_in_the_library(program: Program
 def test_what_computes_nothing_starts_without_its_libraries(line: str) -> None:
     """They take most of a start."""
     code = (
-        "import sys; from fctlab.cli.app import app\n"
+        "import sys\nfrom fctlab.cli.app import app\n"
         f"app({line.split()!r}, standalone_mode=False)\n"
         "heavy = {'numpy', 'polars', 'scipy', 'matplotlib', 'plotly', 'pyarrow'}\n"
         "sys.exit(f'imported: {heavy & set(sys.modules)}' if heavy & set(sys.modules) else 0)"
