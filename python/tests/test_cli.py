@@ -289,7 +289,7 @@ def test_errors_name_options_here_and_parameters_in_the_library(program: Program
         assert program(*arguments).stderr.startswith(f"error: {told}")
 
 
-@pytest.mark.parametrize("line", ["--version", "list", "schema sweep"])
+@pytest.mark.parametrize("line", ["--version", "list", "schema scenario"])
 def test_what_computes_nothing_starts_without_its_libraries(line: str) -> None:
     """They take most of a start."""
     code = (
