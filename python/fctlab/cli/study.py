@@ -45,11 +45,18 @@ def study(
         bool,
         typer.Option("--settle", help="More seeds for undecided claims, until they are decided."),
     ] = False,
+    settings: Annotated[
+        bool,
+        typer.Option(
+            "--settings", help="Claims under every reading of what the paper leaves open."
+        ),
+    ] = False,
     max_seeds: Annotated[
         int | None, typer.Option(help="With --settle: at most so many.", show_default="40")
     ] = None,
     max_cpu_hours: Annotated[
-        float | None, typer.Option(help="With --settle: no more seeds beyond.")
+        float | None,
+        typer.Option(help="With --settle: no more seeds beyond. With --settings: no readings."),
     ] = None,
     workers: Workers = None,
     executor: Executor = None,
@@ -74,6 +81,7 @@ def study(
             seeds=seeds,
             only=items("--only", only, str),
             settled=settle,
+            settings=settings,
             max_seeds=max_seeds,
             max_cpu_hours=max_cpu_hours,
             workers=workers,

@@ -9,6 +9,7 @@ to queue is static or follows what each port sees (`emulation`); what the paper 
 from __future__ import annotations
 
 from fctlab.studies.ads import emulation, factors, questions
+from fctlab.studies.ads.left_open import LEFT_OPEN
 from fctlab.studies.ads.setting import INTENDED, Lab, Scales
 from fctlab.studies.framework.runs import Results
 from fctlab.studies.framework.study import Check, Mode, Plan, Study
@@ -98,4 +99,5 @@ STUDY = Study(
     "Congestion Control: Identifying what is essential and making it practical. ACM SIGCOMM "
     "Computer Communication Review (editorial note).",
     plan=plan,
+    left_open=LEFT_OPEN,
 )

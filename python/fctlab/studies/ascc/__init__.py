@@ -7,6 +7,7 @@ what all of them run on.
 from __future__ import annotations
 
 from fctlab.studies.ascc import claims, rules
+from fctlab.studies.ascc.left_open import LEFT_OPEN
 from fctlab.studies.ascc.setting import INTENDED, Lab
 from fctlab.studies.framework.study import Mode, Plan, Study
 
@@ -57,4 +58,5 @@ STUDY = Study(
     paper="K. Kogan et al.: congestion control without prior knowledge of flow sizes (ASCC), "
     "sections VII and VIII.",
     plan=plan,
+    left_open=LEFT_OPEN,
 )

@@ -7,6 +7,7 @@ Memory and convergence (`adaption`), AWAFS against PIAS with thresholds of anoth
 from __future__ import annotations
 
 from fctlab.studies.awafs import adaption, comparison
+from fctlab.studies.awafs.left_open import LEFT_OPEN
 from fctlab.studies.awafs.setting import INTENDED, Lab
 from fctlab.studies.framework.lab import Stated
 from fctlab.studies.framework.study import Mode, Plan, Study
@@ -69,4 +70,5 @@ STUDY = Study(
     paper="S. A. Gutierrez, J. F. Botero, J. W. Branch: An Adaptable and Agnostic Flow Scheduling "
     "Approach for Data Center Networks. arXiv:2203.00548, 2022.",
     plan=plan,
+    left_open=LEFT_OPEN,
 )

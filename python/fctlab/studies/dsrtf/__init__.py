@@ -8,6 +8,7 @@ all of them run on.
 from __future__ import annotations
 
 from fctlab.studies.dsrtf import cases, deep, mixed, single
+from fctlab.studies.dsrtf.left_open import LEFT_OPEN
 from fctlab.studies.dsrtf.setting import CLASSES, D_SRTF, INTENDED, Lab
 from fctlab.studies.framework.runs import Results
 from fctlab.studies.framework.study import Check, Mode, Plan, Study
@@ -100,4 +101,5 @@ STUDY = Study(
     paper="C. Gao, V. C. S. Lee, K. Li: D-SRTF: Distributed Shortest Remaining Time First "
     "Scheduling for Data Center Networks. IEEE Transactions on Cloud Computing 9(2), 2021.",
     plan=plan,
+    left_open=LEFT_OPEN,
 )

@@ -13,7 +13,7 @@ from fctlab.errors import SpecError
 from fctlab.jobs import at_once
 from fctlab.results import store
 from fctlab.results.points import PointStore
-from fctlab.studies.framework import asked, runner, settle
+from fctlab.studies.framework import asked, readings, runner, settle
 from fctlab.studies.framework.asked import Answers
 from fctlab.studies.framework.report import FIGURES, Report
 from fctlab.studies.framework.runner import Task, Watch, Work
@@ -32,6 +32,7 @@ def study(
     seeds: int | None = None,
     only: Sequence[str] = (),
     settled: bool = False,
+    settings: bool = False,
     max_seeds: int | None = None,
     max_cpu_hours: float | None = None,
     workers: int | None = None,
@@ -51,8 +52,11 @@ def study(
         only: the claims whose ids start so, instead of all.
         settled: give claims that are undecided more seeds until they are decided, see
             `fctlab.studies.framework.settle`.
-        max_seeds: then at most so many; 40 unless given.
-        max_cpu_hours: then no more seeds once the runs have taken so many.
+        settings: judge claims under every reading of what the paper leaves open as well, see
+            `fctlab.studies.framework.readings`.
+        max_seeds: with `settled` at most so many; 40 unless given.
+        max_cpu_hours: with `settled` no more seeds once the runs have taken so many; with
+            `settings` no reading that leads beyond, 5 unless given.
         workers: runs at once; one per core unless given.
         executor: of ``concurrent.futures``, does the runs instead of threads of this process.
         watch: told how far the study has come.
@@ -69,12 +73,16 @@ def study(
             raise SpecError(name, f"{value} is not at least 1")
     if max_cpu_hours is not None and not max_cpu_hours > 0:
         raise SpecError("max_cpu_hours", f"{max_cpu_hours:g} is not above 0")
+    if settled and settings:
+        raise SpecError("settings", "are tried with the same seeds for all; settle apart from that")
     if settled and seeds is not None:
         raise SpecError("seeds", "are what is settled finds out; leave them out, or say max_seeds")
     limits = {"max_seeds": max_seeds, "max_cpu_hours": max_cpu_hours}
     for name, limit in limits.items():
-        if limit is not None and not settled:
+        if limit is not None and not settled and not (settings and name == "max_cpu_hours"):
             raise SpecError(name, "is a limit of settled, which is not asked for")
+    if settings and not chosen.left_open.settings:
+        raise SpecError("settings", f"study {chosen.name} names none that its paper leaves open")
     everything = chosen.plan(mode)
     plan = everything.only(only)
     choices.check_distinct("only", only)
@@ -85,6 +93,7 @@ def study(
     number = settle.FIRST if settled else seeds or SEEDS[mode]
     command = ["fctlab", "study", chosen.name, f"--{mode}"]
     command += ["--settle"] if settled else ["--seeds", str(number)]
+    command += ["--settings"] if settings else []
     command += [f"--{k.replace('_', '-')}={v:g}" for k, v in limits.items() if v is not None]
     command += ["--only", ",".join(only)] if only else []
     cells = plan.cells()
@@ -105,7 +114,12 @@ def study(
             if settled:
                 most = max_seeds or MAX_SEEDS
                 judged, runs = settle.settle(plan.claims, results, run, most, max_cpu_hours)
+            tried = None
+            if settings:
+                hours = max_cpu_hours or readings.MAX_CPU_HOURS
+                again = partial(run, seeds=number)
+                tried = readings.read(plan.claims, chosen.left_open, results, again, hours)
             text, wall_s = " ".join(command), time.monotonic() - begin
-            report = Report(chosen, plan, results, runs, mode, number, text, wall_s, judged)
+            report = Report(chosen, plan, results, runs, mode, number, text, wall_s, judged, tried)
             report.save(folder)
     return report

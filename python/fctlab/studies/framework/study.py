@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from fctlab.studies.framework import verdict
 from fctlab.studies.framework.cells import Cell
 from fctlab.studies.framework.judged import Judged
+from fctlab.studies.framework.left_open import LeftOpen
 from fctlab.studies.framework.likeness import Intended
 from fctlab.studies.framework.runs import SLOWDOWN, Measure, Results, Run
 from fctlab.studies.framework.verdict import Computed, Exact, Expectation, Finding, Within
@@ -276,3 +277,5 @@ class Study:
     paper: str
     """The citation."""
     plan: Callable[[Mode], Plan] = field(repr=False)
+    left_open: LeftOpen = field(default=LeftOpen(), repr=False)
+    """What the paper does not say, and what else is plausible."""

@@ -17,6 +17,7 @@ from matplotlib import rc_context
 from fctlab.results import store
 from fctlab.studies.framework.judged import Judged
 from fctlab.studies.framework.pictures import INKED, Picture, paint, png
+from fctlab.studies.framework.readings import Readings
 from fctlab.studies.framework.report import html, json, markdown
 from fctlab.studies.framework.report.markdown import FIGURES
 from fctlab.studies.framework.runs import Results
@@ -49,6 +50,8 @@ class Report:
     command: str
     wall_s: float
     judged: Sequence[Judged]
+    readings: Readings | None = None
+    """Claims under every reading of the paper, where that was asked for."""
 
     @cached_property
     def json(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from fctlab.report.page import Page, Section, macros
 from fctlab.results import kinds
 from fctlab.studies.framework import pictures, verdict
 from fctlab.studies.framework.pictures import MOST_MARKERS, Picture
-from fctlab.studies.framework.report import words
+from fctlab.studies.framework.report import readings, words
 from fctlab.studies.framework.report.markdown import FIGURES
 from fctlab.studies.framework.report.words import Plain
 from fctlab.studies.framework.verdict import Bound
@@ -145,6 +145,7 @@ def page(report: Plain, beside: Beside) -> Page:
     sections = [
         *([Section("Claim by claim", [rows(own)])] if own else []),
         *([Section("Here and in the paper", charts=[against])] if against else []),
+        *_readings(report, study),
         *([Section("Beyond the paper", [rows(beyond)])] if beyond else []),
         *(
             Section(each["title"], _table(each, beside), folded=each["table"] in beside.folded)
@@ -170,6 +171,19 @@ def page(report: Plain, beside: Beside) -> Page:
         sections=sections,
         beside=f"{FIGURES}/*.png",
     )
+
+
+def _readings(report: Plain, study: Any) -> list[Section]:
+    """Claims under every reading, and what the paper leaves open; old reports have none."""
+    found = report.get("readings")
+    if not found:
+        return []
+    own: Markup = study.readings(found, readings.decides)
+    open_ = Table("", tuple(map(Column, readings.OPENED)), readings.opened(found))
+    return [
+        Section("Under every reading", [study.sentences(readings.summary(found)), own]),
+        Section("What the paper leaves open", [open_], folded=True),
+    ]
 
 
 def _list(title: str, sentences: Sequence[str], study: Any) -> list[Section]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from fctlab.studies.framework.report import words
+from fctlab.studies.framework.report import readings, words
 from fctlab.studies.framework.report.words import FLOWS, Plain
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ def text(report: Plain, plan: Plan) -> str:
         ("id", "claim", "paper", "here", "95% interval", "verdict", FLOWS, "why"),
         (row for claim in report["claims"] for row in _rows(claim)),
     )
+    if report["readings"]:
+        lines += _readings(report["readings"])
     if report["advice"]:
         lines += ["## What to choose", "", *(f"- {s}" for s in report["advice"]), ""]
     for found, each in zip(report["tables"], plan.tables, strict=True):
@@ -39,6 +41,20 @@ def text(report: Plain, plan: Plan) -> str:
     lines += [f"- {words.cost(report)}", f"- engine {report['engine']}", ""]
     lines += ["```sh", report["command"], "```", ""]
     return "\n".join(lines)
+
+
+def _readings(found: Plain) -> list[str]:
+    """Claims under every reading, and what the paper leaves open."""
+    return [
+        "## Under every reading",
+        "",
+        " ".join(readings.summary(found)),
+        "",
+        *table(readings.HEADER, readings.rows(found)),
+        "## What the paper leaves open",
+        "",
+        *table(readings.OPENED, readings.opened(found)),
+    ]
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

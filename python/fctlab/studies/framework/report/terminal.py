@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from fctlab.studies.framework.report import words
+from fctlab.studies.framework.report import readings, words
 from fctlab.studies.framework.report.words import FLOWS, Plain
 
 COLOURS = {
@@ -46,4 +46,27 @@ def table(report: Plain) -> RenderableType:
     if advice:
         advice = [Text("What to choose", style="bold"), *advice, Text("")]
     summary, cost = Text(words.summary(report)), Text(words.cost(report), style="dim")
-    return Group(shown, *advice, summary, cost)
+    return Group(shown, *advice, *_readings(report), summary, cost)
+
+
+def _readings(report: Plain) -> list[RenderableType]:
+    """Claims under every reading."""
+    found = report["readings"]
+    if not found:
+        return []
+    shown = Table(
+        title="Under every reading of the paper",
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
+    )
+    for name in readings.NARROW:
+        number = len(name) == 1
+        wraps = name == readings.NARROW[-1]
+        shown.add_column(name, no_wrap=not wraps, justify="right" if number else "left")
+    for id, verdict, *rest in readings.rows(found):
+        shown.add_row(id, Text(verdict, style=COLOURS[verdict]), *rest)
+    sentences = [Text(f"- {each}") for each in readings.summary(found)]
+    return [shown, Text(readings.LEGEND, style="dim"), *sentences, Text("")]

@@ -1,0 +1,210 @@
+"""Claims under every reading of their paper, on the same flows: which survive, and what decides.
+
+A reading is a `Variant` of what the paper leaves open. What it does not change is not run again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from fctlab.studies.framework import verdict
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.judged import Judged
+from fctlab.studies.framework.left_open import OWN, Choice, LeftOpen, Variant
+from fctlab.studies.framework.runs import Results
+from fctlab.studies.framework.study import Claim, Part
+from fctlab.studies.framework.verdict import Estimate, Number, Verdict
+
+MAX_CPU_HOURS = 5.0
+"""Of a paper's readings together, unless told otherwise."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """What was found under a reading.
+
+    Attributes:
+        variant: the reading.
+        results: runs of the cells of all claims.
+        judged: every claim by its id.
+        cpu_s: of the runs that this reading does not share with the study's own.
+    """
+
+    variant: Variant
+    results: Results
+    judged: dict[str, Judged]
+    cpu_s: float
+
+    @property
+    def agreeing(self) -> int:
+        """Claims that agree."""
+        return sum(each.verdict is Verdict.AGREES for each in self.judged.values())
+
+
+@dataclass(frozen=True)
+class Left:
+    """A reading for which the budget did not suffice, and about what it would take."""
+
+    variant: Variant
+    cpu_s: float
+
+
+@dataclass(frozen=True)
+class Decides:
+    """A single change under which a claim's verdict is another.
+
+    Attributes:
+        choice: what is changed.
+        verdict: of the claim then.
+        moved: by what factor it moves the effect of the part that is weakest in the weaker of both
+            verdicts, seed by seed on the same flows.
+    """
+
+    choice: Choice
+    verdict: Verdict
+    moved: Estimate
+
+
+@dataclass(frozen=True)
+class Readings:
+    """Claims under all readings; the study's own comes first.
+
+    Attributes:
+        left_open: what the paper leaves open.
+        claims: those of the paper that have runs, with the parts that count.
+        read: readings that were tried.
+        left: readings that were not.
+    """
+
+    left_open: LeftOpen
+    claims: Sequence[Claim]
+    read: Sequence[Read]
+    left: Sequence[Left]
+
+    def counts(self, claim: str) -> Counter[Verdict]:
+        """In how many readings a claim got which verdict."""
+        return Counter(read.judged[claim].verdict for read in self.read)
+
+    def deciding(self, claim: str) -> list[Decides]:
+        """The single changes that change its verdict, and its effect by more than chance.
+
+        Where it agrees as the study reads the paper, what leads farthest from that is first; else
+        what leads nearest to it. Then comes what moves the effect most.
+        """
+        own = self.read[0]
+        before = own.judged[claim]
+        found = []
+        for read in self.read[1:]:
+            after = read.judged[claim]
+            if len(read.variant.choices) == 1 and after.verdict is not before.verdict:
+                moved = _moved(own, read, claim)
+                if moved and not moved.low <= 1 <= moved.high:
+                    found.append(Decides(read.variant.choices[0], after.verdict, moved))
+        way = -1 if before.verdict is Verdict.AGREES else 1
+
+        def order(one: Decides) -> tuple[int, float]:
+            return way * one.verdict.weakness, -abs(math.log(one.moved.point))
+
+        return sorted(found, key=order)
+
+    def best(self, claim: str) -> Read:
+        """The reading with the best verdict; of several the one with the fewest changes."""
+        return min(
+            self.read,
+            key=lambda r: (r.judged[claim].verdict.weakness, len(r.variant.choices)),
+        )
+
+    @cached_property
+    def nearest(self) -> Read:
+        """The reading with most claims that agree, then the least `distance` to the paper."""
+        return min(self.read, key=lambda read: (-read.agreeing, self.distance(read)))
+
+    def distance(self, read: Read) -> float:
+        """Mean of ``|log(here / paper)|``, over the numbers known under every reading.
+
+        Infinite without any.
+        """
+        away = [
+            abs(math.log(found.point / paper))
+            for claim, index, paper in self._numbers
+            if (found := read.judged[claim].parts[index][1].estimate)
+        ]
+        return math.fsum(away) / len(away) if away else math.inf
+
+    @cached_property
+    def _numbers(self) -> list[tuple[str, int, float]]:
+        """Claims and indices of parts of which the paper gives the ratio, and that."""
+        return [
+            (claim.id, index, part.expected.ratio)
+            for claim in self.claims
+            for index, part in enumerate(claim.parts)
+            if isinstance(part.expected, Number)
+            and all(read.judged[claim.id].parts[index][1].estimate for read in self.read)
+        ]
+
+
+def tried(claims: Sequence[Claim]) -> list[Claim]:
+    """The paper's claims that have runs, with the parts that count; not those inside others."""
+    own = [claim for claim in claims if not claim.beyond and "." not in claim.id]
+    counting = [replace(c, parts=tuple(p for p in c.parts if p.counts), why=None) for c in own]
+    return [claim for claim in counting if claim.cells]
+
+
+def read(
+    claims: Sequence[Claim],
+    left_open: LeftOpen,
+    results: Results,
+    run: Callable[[Sequence[Cell]], Results],
+    max_cpu_hours: float = MAX_CPU_HOURS,
+) -> Readings:
+    """Judge claims under every reading that the budget allows.
+
+    Args:
+        claims: of a study.
+        left_open: what its paper leaves open.
+        results: runs of all cells as the study reads the paper.
+        run: runs cells with the same seeds.
+        max_cpu_hours: a reading that would lead beyond is left. The study's own runs count, and
+            so does what was in the store already: what is done does not depend on when.
+    """
+    tried_ = tried(claims)
+    cells = list(dict.fromkeys(cell for claim in tried_ for cell in claim.cells))
+    own = Results(one for cell in cells for one in results.of(cell))
+    spent = _cpu_s(own, cells)
+    done = [Read(OWN, own, _judged(tried_, own), spent)]
+    left = []
+    for variant in left_open.variants()[1:]:
+        pairs = zip(cells, variant.cells(cells), strict=True)
+        changed = [after for before, after in pairs if after is not before]
+        about = _cpu_s(own, changed)
+        if spent + about > max_cpu_hours * 3600:
+            left.append(Left(variant, about))
+            continue
+        found = run(changed)
+        took = _cpu_s(found, changed)
+        spent += took
+        under = own.with_more(found)
+        done.append(Read(variant, under, _judged(tried_, under), took))
+    return Readings(left_open, tried_, done, left)
+
+
+def _judged(claims: Sequence[Claim], results: Results) -> dict[str, Judged]:
+    return {claim.id: claim.judge(results) for claim in claims}
+
+
+def _cpu_s(results: Results, cells: Sequence[Cell]) -> float:
+    return math.fsum(run.cpu_s for cell in cells for run in results.of(cell))
+
+
+def _moved(own: Read, other: Read, claim: str) -> Estimate | None:
+    """The factor between both readings of the effect that the weaker verdict rests on."""
+    both = own.judged[claim], other.judged[claim]
+    part: Part = max(both, key=lambda judged: judged.verdict.weakness).decisive[0]
+    before, after = (read.results.measured(part.cells, part.measure) for read in (own, other))
+    if not all(math.isfinite(x) and x > 0 for x in (*before, *after)):
+        return None
+    return verdict.estimate([b / a for a, b in zip(before, after, strict=True)])
