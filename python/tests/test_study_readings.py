@@ -45,7 +45,7 @@ FIFO, SRPT = Cell("fifo", {"port": {"buffer": 9}}), Cell("srpt", {"port": {"buff
 
 def test_keys_are_put_where_tables_are_shared_by_others() -> None:
     shared = {"discipline": "srpt"}
-    scenario = {"scheme": {"port": shared}}
+    scenario: dict[str, Any] = {"scheme": {"port": shared}}
     put(scenario, "scheme.port.discipline.starvation", False)
     put(scenario, "scheme.nic.limit", 1)
     assert scenario["scheme"]["port"] == {"discipline": {"kind": "srpt", "starvation": False}}

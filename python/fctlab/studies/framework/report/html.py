@@ -179,7 +179,7 @@ def _readings(report: Plain, study: Any) -> list[Section]:
     if not found:
         return []
     own: Markup = study.readings(found, readings.decides)
-    open_ = Table("", tuple(map(Column, readings.OPENED)), readings.opened(found))
+    open_ = Table("", tuple(map(Column, readings.OPENED)), [*readings.opened(found)])
     return [
         Section("Under every reading", [study.sentences(readings.summary(found)), own]),
         Section("What the paper leaves open", [open_], folded=True),
