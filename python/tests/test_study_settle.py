@@ -9,13 +9,25 @@ import numpy as np
 import pytest
 
 import fctlab
+from fctlab.studies.framework import regions
 from fctlab.studies.framework.cells import Cell
 from fctlab.studies.framework.conduct import study
 from fctlab.studies.framework.judged import Judged
+from fctlab.studies.framework.report.json import claim as claim_of
 from fctlab.studies.framework.runs import Results, Run
-from fctlab.studies.framework.settle import FIRST, settle
+from fctlab.studies.framework.settle import FIRST, RULE, settle
 from fctlab.studies.framework.study import Claim, ratio
-from fctlab.studies.framework.verdict import Band, Expectation, Sign, Verdict
+from fctlab.studies.framework.verdict import (
+    Apart,
+    Band,
+    Expectation,
+    Finding,
+    Number,
+    Range,
+    Sign,
+    Verdict,
+    judge,
+)
 from tests.test_study import TWO
 
 ONE, OTHER = Cell("one", {}), Cell("other", {})
@@ -36,7 +48,9 @@ class Made:
     def _run(self, cell: Cell, seed: int) -> Run:
         value = float(np.exp(self.drawn[seed])) if cell is ONE else 1.0
         row = {"class": "all", "traffic_class": "all", "avg_slowdown": value}
-        return Run(cell.id, seed, {}, {"summary": [row], "counters": {}, "extras": {}}, cpu_s=36.0)
+        found = {"summary": [row], "counters": {"flows_started": 2}, "extras": {}}
+        scenario = {"topology": {"kind": "star", "senders": 1}}
+        return Run(cell.id, seed, scenario, found, cpu_s=36.0)
 
     def judged(self, expected: Expectation, most: int, hours: float | None = None) -> Judged:
         """The claim that ONE / OTHER is as expected."""
@@ -84,12 +98,95 @@ def test_a_band_is_open_until_the_whole_interval_lies_inside() -> None:
     assert found.verdict is Verdict.AGREES and found.seeds > 5
 
 
-def test_without_an_effect_few_are_decided() -> None:
-    decided = sum(
-        Made(0.0, 0.1, number).judged(Sign(1), 80).verdict is not Verdict.UNDECIDED
-        for number in range(1000)
-    )
-    assert 0 < decided <= 50
+def first_settled(expected: Expectation, mean: float, number: int) -> Finding | None:
+    """Of a made-up effect whose log is `mean`: what the first look that settles it finds."""
+    drawn = np.exp(np.random.default_rng(number).normal(mean, 0.1, 80)).tolist()
+    for look, seeds in enumerate((5, 10, 20, 40, 80), 1):
+        found = regions.judge(drawn[:seeds], expected, RULE.confidence(look))
+        if found.settled:
+            return found
+    return None
+
+
+@pytest.mark.parametrize("expected", [Sign(1), Number(1.3), Number(0.7), Range(1.2)])
+def test_without_an_effect_few_are_given_a_sign(expected: Expectation) -> None:
+    found = [first_settled(expected, 0.0, number) for number in range(400)]
+    signs = [each for each in found if each and each.nothing is None]
+    none = [each for each in found if each and each.nothing is not None]
+    assert len(signs) <= 0.05 * len(found)
+    assert all(each.verdict is Verdict.DIFFERS for each in none)
+    # 80 seeds tell that there is less than 7.5%, a quarter of 30%, and not less than 1%.
+    assert (len(none) > 300) == isinstance(expected, Number)
+
+
+@pytest.mark.parametrize(
+    ("expected", "edge"),
+    [
+        (Number(1.4), 1.3),
+        (Number(1.4), 1.5),
+        (Number(0.8), 0.85),
+        (Range(1.2), 1.2),
+        (Band(0.9, 1.2), 1.2),
+    ],
+)
+def test_on_the_edge_few_are_called_settled_inside_or_outside(
+    expected: Expectation, edge: float
+) -> None:
+    found = [first_settled(expected, float(np.log(edge)), number) for number in range(400)]
+    inside = sum(each is not None and each.verdict is Verdict.AGREES for each in found)
+    outside = sum(each is not None and each.verdict is not Verdict.AGREES for each in found)
+    assert inside + outside > 0 and max(inside, outside) <= 0.05 * len(found)
+
+
+EVEN = (0.98, 0.99, 1.0, 1.01, 1.02)
+
+
+@pytest.mark.parametrize(
+    ("point", "expected", "verdict", "settled"),
+    [
+        (1.4, Number(1.4), Verdict.AGREES, True),
+        (1.32, Number(1.4), Verdict.AGREES, False),  # the interval reaches below 1.3
+        (1.1, Number(1.4), Verdict.DIRECTION, True),
+        (1.6, Number(1.4), Verdict.DIRECTION, True),
+        (0.9, Number(1.4), Verdict.DIFFERS, True),
+        (1.01, Number(1.4), Verdict.DIFFERS, True),  # a quarter of 40% is 10%
+        (1.01, Sign(1), Verdict.UNDECIDED, False),
+        (0.9, Sign(-1), Verdict.AGREES, True),
+        (2.0, Range(1.5), Verdict.AGREES, True),
+        (1.04, Band.within(0.05), Verdict.DIRECTION, False),
+        (1.0, Band.within(0.05), Verdict.AGREES, True),
+        (1.3, Band.within(0.05), Verdict.DIFFERS, True),
+        (1.2, Apart(0.05), Verdict.AGREES, True),
+        (1.0, Apart(0.05), Verdict.DIFFERS, True),
+        (1.06, Apart(0.05), Verdict.AGREES, False),
+    ],
+)
+def test_settled_is_what_lies_in_one_region_as_a_whole(
+    point: float, expected: Expectation, verdict: Verdict, settled: bool
+) -> None:
+    found = regions.judge([point * each for each in EVEN], expected)
+    assert (found.verdict, found.settled) == (verdict, settled)
+    assert (found.seeds_needed is None) == settled
+    if settled and found.nothing is None:
+        ordinary = judge([point * each for each in EVEN], expected)
+        assert found.verdict is ordinary.verdict, "as without settling"
+
+
+def test_an_open_claim_has_its_price_also_where_it_agrees() -> None:
+    made = Made(float(np.log(1.3)), 0.05, 6)
+    found = made.judged(Number(1.4), 10)
+    assert found.verdict in (Verdict.AGREES, Verdict.DIRECTION) and found.is_open
+    assert found.price is not None and f"About {found.price[0]} seeds" in found.why
+    plain = claim_of(found)
+    assert plain["settled"] is False
+    assert plain["price"] == {"seeds": found.price[0], "cpu_hours": pytest.approx(found.price[1])}
+
+
+def test_no_effect_is_told() -> None:
+    found = Made(0.0, 0.01, 7).judged(Number(2.0), 10)
+    assert (found.verdict, found.is_open) == (Verdict.DIFFERS, False)
+    assert "No effect: less than 25.0% either way." in found.why
+    assert claim_of(found)["parts"][0]["no_effect"] is True
 
 
 def test_a_study_is_settled_and_goes_on_from_what_is_there(tmp_path: Path) -> None:

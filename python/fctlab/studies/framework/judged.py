@@ -62,14 +62,26 @@ class Judged:
         Not where a part differs for sure, and not for what has no runs or rests on flows that do
         not finish.
         """
+        return bool(self._open())
+
+    def _open(self) -> list[Finding]:
+        """Of parts that more seeds could settle, where that could change the verdict."""
         if self.verdict is Verdict.DIFFERS:
-            return False
-        counting = [(part, found) for part, found in self.parts if part.counts and part.cells]
-        return any(
-            found.bound is Bound.NONE
-            and (found.verdict is Verdict.UNDECIDED or found.seeds_needed is not None)
-            for _, found in counting
-        )
+            return []
+        counting = [found for part, found in self.parts if part.counts and part.cells]
+        return [found for found in counting if found.bound is Bound.NONE and not found.settled]
+
+    @property
+    def price(self) -> tuple[int, float] | None:
+        """Seeds that would settle it and CPU hours more that they take.
+
+        ``None`` where it is settled, and where no number of seeds of this size would do.
+        """
+        needed = [found.seeds_needed for found in self._open()]
+        if not needed or None in needed:
+            return None
+        seeds = max(each for each in needed if each is not None)
+        return seeds, (seeds - self.seeds) * self.cpu_s_per_seed / 3600
 
     @property
     def cpu_s_per_seed(self) -> float:
@@ -124,10 +136,11 @@ class Judged:
         """How the verdict comes about; empty where everything agrees, unless `Claim.told`."""
         bounds = self._bounds()
         if self.verdict in (Verdict.AGREES, Verdict.COMPUTED):
-            told = self.claim.why if self.claim.told else None
-            return " ".join(filter(None, (bounds, told(self._results) if told else "")))
+            told = self.claim.why(self._results) if self.claim.told and self.claim.why else ""
+            return " ".join(filter(None, (bounds, self._needed(), told)))
         part, finding = self.decisive
-        sentences = [bounds, self._decided_by(part, finding), self._likewise(part, finding)]
+        sentences = [bounds, self._decided_by(part, finding), self._needed()]
+        sentences.append(self._likewise(part, finding))
         if self.claim.why:
             sentences.append(self.claim.why(self._results))
         elif part.cells and finding.verdict is not Verdict.UNDECIDED:
@@ -146,7 +159,7 @@ class Judged:
         return f"{what}{more} {words} on lower bounds: flows had not finished."
 
     def _decided_by(self, part: Part, finding: Finding) -> str:
-        """Which part it was, if there are several, and what would settle it."""
+        """Which part it was, if there are several."""
         if finding.estimate is None:
             return f"{part.name}: no flows to compare."
         sentence = ""
@@ -154,19 +167,20 @@ class Judged:
             paper = f", paper {part.paper}" if part.paper else ""
             found = f"{effect(part, finding)} {interval(part, finding)}".strip()
             sentence = f"{part.name}: {found}{paper}."
-        settled = finding.verdict is not Verdict.UNDECIDED and finding.seeds_needed is None
-        settled |= finding.bound is not Bound.NONE  # more seeds would not finish the flows
-        return sentence if settled else f"{sentence} {self._needed(finding)}".strip()
+        if finding.nothing is not None:
+            return f"{sentence} No effect: less than {finding.nothing:.1%} either way.".strip()
+        return sentence
 
-    def _needed(self, finding: Finding) -> str:
-        """What would settle it."""
-        if finding.seeds_needed is None:
-            few = finding.estimate is None or finding.estimate.seeds < 2
+    def _needed(self) -> str:
+        """What would settle it, where it is open."""
+        if not self.is_open:
+            return ""
+        if self.price is None:
+            few = self.seeds < 2
             return "It takes at least 2 seeds." if few else "More seeds of this size would not do."
-        more = finding.seeds_needed - self.seeds
-        hours = more * self.cpu_s_per_seed / 3600
+        seeds, hours = self.price
         cost = f", {hours:.2g} CPU hours more" if hours >= 0.01 else ""
-        return f"About {finding.seeds_needed} seeds would settle it{cost}."
+        return f"About {seeds} seeds would settle it{cost}."
 
     def _likewise(self, decisive: Part, finding: Finding) -> str:
         """Other parts that are no better than the one that decided."""

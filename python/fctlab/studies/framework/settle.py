@@ -1,14 +1,16 @@
-"""More seeds for claims that are undecided, until they are decided.
+"""More seeds for claims that are open, until their whole intervals settle them.
 
-Looks are at 5, 10, 20, ... seeds and at no other number, and each asks for more confidence than the
-one before (`fctlab.sweep.looks.Decided`): the chance that a part is ever decided wrongly is at most
-5%, however often one goes on.
+What settled means is in `fctlab.studies.framework.regions`. Looks are at 5, 10, 20, ... seeds and
+at no other number, and each asks for more confidence than the one before
+(`fctlab.sweep.looks.Decided`): the chance that a part is ever settled wrongly is at most 5%,
+however often one goes on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from fctlab.studies.framework import regions
 from fctlab.studies.framework.cells import Cell
 from fctlab.studies.framework.judged import Judged
 from fctlab.studies.framework.runs import Results
@@ -46,7 +48,7 @@ def settle(
             cells = list(dict.fromkeys(cell for claim in open_ for cell in claim.cells))
             results = results.with_more(run(cells, seeds))
         seen = results.first(seeds)
-        found = [claim.judge(seen, RULE.confidence(look)) for claim in open_]
+        found = [claim.judge(seen, RULE.confidence(look), regions.judge) for claim in open_]
         judged |= {each.claim.id: each for each in found}
         open_ = [each.claim for each in found if each.is_open]
         spent = sum(one.cpu_s for one in results.all) / 3600

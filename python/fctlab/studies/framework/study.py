@@ -20,7 +20,7 @@ from fctlab.studies.framework.judged import Judged
 from fctlab.studies.framework.left_open import LeftOpen
 from fctlab.studies.framework.likeness import Intended
 from fctlab.studies.framework.runs import SLOWDOWN, Measure, Results, Run
-from fctlab.studies.framework.verdict import Computed, Exact, Expectation, Finding, Within
+from fctlab.studies.framework.verdict import Computed, Exact, Expectation, Finding, Rule, Within
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -60,11 +60,13 @@ class Part:
         """Whether it is a number in some unit, not a ratio."""
         return isinstance(self.expected, Exact | Within | Computed)
 
-    def judge(self, results: Results, confidence: float = verdict.CONFIDENCE) -> Finding:
-        """What the runs say about it; of an interval of so much `confidence`."""
+    def judge(
+        self, results: Results, confidence: float = verdict.CONFIDENCE, rule: Rule = verdict.judge
+    ) -> Finding:
+        """What the runs say about it, by a rule; of an interval of so much `confidence`."""
         if self.cells:
             effects, bound = results.bounded(self.cells, self.measure)
-            return verdict.judge_bounds(effects, self.expected, bound, confidence)
+            return verdict.judge_bounds(effects, self.expected, bound, confidence, rule)
         found = self.measure()
         effects = [found] if isinstance(found, float | int) else list(found)
         return verdict.judge(effects, self.expected, confidence)
@@ -110,9 +112,11 @@ class Claim:
     combines: bool = False
     told: bool = False
 
-    def judge(self, results: Results, confidence: float = verdict.CONFIDENCE) -> Judged:
+    def judge(
+        self, results: Results, confidence: float = verdict.CONFIDENCE, rule: Rule = verdict.judge
+    ) -> Judged:
         """Judge every part."""
-        parts = [(part, part.judge(results, confidence)) for part in self.parts]
+        parts = [(part, part.judge(results, confidence, rule)) for part in self.parts]
         return Judged(self, parts, results, confidence)
 
     @property

@@ -8,7 +8,7 @@ of the logarithm. A ratio of 1 is no effect.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
@@ -168,6 +168,10 @@ class Finding:
     """Seeds that would settle it if point and spread stay as they are; where it is not settled."""
     bound: Bound = Bound.NONE
     """What `estimate` is, if it rests on times of flows that had not finished."""
+    settled: bool = True
+    """Whether more seeds would hardly make it another."""
+    nothing: float | None = None
+    """There is no effect where one is claimed: none beyond this share. See `regions`."""
 
 
 def estimate(ratios: Sequence[float], confidence: float = CONFIDENCE) -> Estimate | None:
@@ -205,12 +209,12 @@ def judge(
       **undecided** without a number.
     """
     if not ratios:
-        return Finding(Verdict.UNDECIDED, None)
+        return Finding(Verdict.UNDECIDED, None, settled=False)
     if isinstance(expected, Exact | Within | Computed):
         return _judge_computed(ratios, expected)
     found = estimate(ratios, confidence)
     if found is None:
-        return Finding(Verdict.UNDECIDED, None)
+        return Finding(Verdict.UNDECIDED, None, settled=False)
     if isinstance(expected, Apart):
         verdict, border = _judge_apart(found, expected), 1.0
     elif isinstance(expected, Band):
@@ -221,8 +225,11 @@ def judge(
         verdict is Verdict.DIRECTION and not isinstance(expected, Band)
     )
     needed = None if settled else seeds_needed(ratios, border, confidence)
-    return Finding(verdict, estimate(ratios), needed)
+    return Finding(verdict, estimate(ratios), needed, settled=settled)
 
+
+Rule: TypeAlias = Callable[[Sequence[float], Expectation, float], Finding]
+"""Ratios, what is expected and a confidence -> a finding: `judge`, or another of its kind."""
 
 FAR = 1e6
 """Factor by which `judge_bounds` moves an effect that may lie anywhere further on."""
@@ -233,6 +240,7 @@ def judge_bounds(
     expected: Expectation,
     bound: Bound,
     confidence: float = CONFIDENCE,
+    rule: Rule = judge,
 ) -> Finding:
     """The verdict on effects that rest on lower bounds: one that holds wherever they really lie.
 
@@ -240,13 +248,13 @@ def judge_bounds(
     further on, to the side to which they may; **direction** when both have the right sign; else
     **undecided**.
     """
-    found = judge(effects, expected, confidence)
+    found = rule(effects, expected, confidence)
     ways = {Bound.NONE: (), Bound.LOWER: (FAR,), Bound.UPPER: (1 / FAR,)}
     verdicts = {found.verdict}
     for factor in ways.get(bound, (FAR, 1 / FAR)):
         # Towards infinity or nothing, whatever the sign of a number.
         moved = [e * factor if e >= 0 else e / factor for e in effects]
-        verdicts.add(judge(moved, expected, confidence).verdict)
+        verdicts.add(rule(moved, expected, confidence).verdict)
     if bound is Bound.NONE or (len(verdicts) == 1 and bound is not Bound.NOT_KNOWN):
         return replace(found, bound=bound)
     right = verdicts <= {Verdict.AGREES, Verdict.DIRECTION} and bound is not Bound.NOT_KNOWN
@@ -266,10 +274,21 @@ def seeds_needed(
 
     ``None`` when `MOST_SEEDS` would not do, or one seed says nothing about the spread.
     """
+    return seeds_for(
+        ratios, abs(math.fsum(map(math.log, ratios)) / len(ratios) - math.log(border)), confidence
+    )
+
+
+def seeds_for(
+    ratios: Sequence[float], distance: float, confidence: float = CONFIDENCE
+) -> int | None:
+    """The fewest seeds, those there are or more, with a half-width of logs below `distance`.
+
+    ``None`` as for `seeds_needed`.
+    """
     if len(ratios) < 2:
         return None
-    mean, spread = _log_moments(ratios)
-    distance = abs(mean - math.log(border))
+    _, spread = _log_moments(ratios)
     if half_width(spread, MOST_SEEDS, confidence) >= distance:
         return None
     low, high = len(ratios), MOST_SEEDS
@@ -282,7 +301,12 @@ def seeds_needed(
     return low
 
 
-def _judge_effect(found: Estimate, expected: Number | Range | Sign) -> Verdict:
+def agreeing(expected: Number | Range | Sign) -> tuple[float, float]:
+    """From where to where an effect agrees.
+
+    Raises:
+        ValueError: on both sides of no effect.
+    """
     if isinstance(expected, Sign):
         low, high = (1.0, math.inf) if expected.way > 0 else (0.0, 1.0)
     elif isinstance(expected, Range):
@@ -290,9 +314,14 @@ def _judge_effect(found: Estimate, expected: Number | Range | Sign) -> Verdict:
     else:
         reach = NEAR * abs(expected.ratio - 1)
         low, high = expected.ratio - reach, expected.ratio + reach
-    upwards = low >= 1
-    if not upwards and high > 1:
+    if low < 1 < high:
         raise ValueError(f"{expected} lies on both sides of no effect")
+    return low, high
+
+
+def _judge_effect(found: Estimate, expected: Number | Range | Sign) -> Verdict:
+    low, high = agreeing(expected)
+    upwards = low >= 1
     if found.low <= 1 <= found.high:
         return Verdict.UNDECIDED
     if (found.point > 1) is not upwards:
@@ -325,7 +354,7 @@ def _judge_apart(found: Estimate, expected: Apart) -> Verdict:
 
 def _judge_computed(values: Sequence[float], expected: Exact | Within | Computed) -> Finding:
     if not values or any(map(math.isnan, values)):
-        return Finding(Verdict.UNDECIDED, None)
+        return Finding(Verdict.UNDECIDED, None, settled=False)
     if isinstance(expected, Within):
         low, high = expected.low, expected.high
     else:

@@ -84,6 +84,8 @@ def claim(judged: Judged) -> dict[str, Any]:
         "seeds": judged.seeds,
         "confidence": judged.confidence,
         "verdict": judged.verdict.value,
+        "settled": not judged.is_open,
+        "price": judged.price and {"seeds": judged.price[0], "cpu_hours": judged.price[1]},
         "decided_by": _part(*judged.decisive),
         "flows_per_host": judged.flows_per_host and list(judged.flows_per_host),
         "why": judged.why,
@@ -104,6 +106,8 @@ def _part(part: Part, finding: Finding) -> dict[str, Any]:
         "interval": interval(part, finding),
         "seeds": finding.estimate.seeds if finding.estimate else 0,
         "seeds_needed": finding.seeds_needed,
+        "settled": finding.settled,
+        "no_effect": finding.nothing is not None,
         "verdict": finding.verdict.value,
         "cells": [cell.id for cell in part.cells],
     }
