@@ -31,7 +31,7 @@ PARTS = {
     "fit": ("fit",),
     "export": ("export",),
     "tuning": ("mapping", "thresholds"),
-    "study": ("study",),
+    "study": ("study", "claims"),
     "theory": ("bigswitch",),
     "report": ("report",),
     "plot": ("plot",),

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from fctlab import studies
+from fctlab import choices, studies
 from fctlab.cli import progress as showing
 from fctlab.cli.options import Address, Executor, ShowProgress, Workers, examples, items
 from fctlab.cli.terminal import AsJson, Force, output, say, show, show_json
@@ -18,6 +18,13 @@ def register(app: typer.Typer) -> None:
     app.command(rich_help_panel="Papers", epilog=examples("fctlab study bigswitch --only ascc-t1"))(
         study
     )
+    app.command(
+        rich_help_panel="Papers",
+        epilog=examples(
+            "fctlab study bigswitch --only ascc-t1 --out results/bigswitch",
+            "fctlab claims results/bigswitch --out results/claims.html",
+        ),
+    )(claims)
 
 
 def study(
@@ -93,3 +100,44 @@ def study(
     else:
         show(terminal.table(found.json))
     say(f"saved in {out}: {report.HTML}, {report.MARKDOWN}, {report.JSON}, {report.FIGURES}/")
+
+
+def claims(
+    places: Annotated[
+        list[Path],
+        typer.Argument(metavar="DIR...", help="What --out of studies wrote."),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Write the page here, one HTML file that needs no other.")
+    ] = None,
+    whole: Annotated[
+        bool, typer.Option("--all", help="With the claims of studies that were not run.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Every claim of several studies on one page: paper, here, verdict, how robust it is."""
+    import os
+
+    from fctlab.results.drafts import write_whole
+    from fctlab.studies.framework import kept, report
+    from fctlab.studies.framework.report import overview
+
+    command = f"fctlab claims {' '.join(map(str, places))}{' --all' * whole} --out {out}"
+    places = [file for place in places for file in kept.files(place)]
+    found = [kept.read(place) for place in places]
+    names = [each["study"] for each in found]
+    choices.check_distinct("DIR", names)
+    if whole:
+        found += [kept.not_run(studies.load(n)) for n in studies.STUDIES if n not in names]
+    if as_json:
+        show_json(overview.plain(found))
+    else:
+        show(overview.table(found))
+    if out:
+        links = {
+            each["study"]: os.path.relpath(place / report.HTML, out.parent)
+            for each, place in zip(found, places, strict=False)
+            if (place / report.HTML).exists()
+        }
+        write_whole(out, overview.page(found, links, command).html())
+        say(f"open {out} in a browser")

@@ -1,8 +1,9 @@
 """Tables of ``docs/`` from reports, so that nobody types a number.
 
-``python -m fctlab.studies.framework.docs docs/evidence/studies.md results/ads-quick`` writes the
-table of each report between the lines ``<!-- begin NAME -->`` and ``<!-- end NAME -->`` of a text,
-NAME being the study's: the command that made it, what it cost, every claim, and its first table and
+``python -m fctlab.studies.framework.docs docs/evidence/studies.md results/ads-quick`` keeps what
+`kept` says of each report in ``claims/NAME.json`` beside the text, NAME being the study's. Then it
+writes the table of everything kept between the lines ``<!-- begin NAME -->`` and
+``<!-- end NAME -->``: the command that made it, what it cost, every claim, and its first table and
 advice where it has them.
 """
 
@@ -12,49 +13,49 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from fctlab.studies.framework.report import JSON
+from fctlab.results.drafts import write_whole
+from fctlab.studies.framework import kept
 from fctlab.studies.framework.report.markdown import table as markdown_table
-from fctlab.studies.framework.report.words import FLOWS, flows_per_host
+from fctlab.studies.framework.report.readings import summary
+from fctlab.studies.framework.report.words import FLOWS, Plain
+
+FOLDER = "claims"
 
 
-def block(report: dict[str, Any]) -> str:
-    """What stands between the two lines."""
-    claims = [claim for claim in report["claims"] if "." not in claim["id"]]
+def block(found: Plain) -> str:
+    """What stands between the two lines, of what was kept."""
+    claims, tried = found["claims"], found["readings"]
     own = [claim["verdict"] for claim in claims if not claim["beyond_the_paper"]]
     counts = [f"{own.count(verdict)} {verdict}" for verdict in dict.fromkeys(sorted(own))]
-    runs = report["runs"]
+    runs = found["runs"]
+    cost = f" ({runs['runs']:,} runs, {runs['cpu_s'] / 60:.0f} min of CPU time)"
+    cost *= bool(runs["runs"])
     lines = [
-        f"`{report['command']}` ({runs['runs']:,} runs, {runs['cpu_s'] / 60:.0f} min of CPU time): "
-        f"{len(own)} claims, {', '.join(counts)}.",
+        f"`{found['command']}`{cost}: {len(own)} claims, {', '.join(counts)}.",
         "",
     ]
-    header = ("id", "claim", "paper", "here [95%]", "verdict", FLOWS)
-    lines += markdown_table(header, map(row, claims))
-    for table in report["tables"][:1]:
+    header: tuple[str, ...] = ("id", "claim", "paper", "here [95%]", "verdict", FLOWS)
+    header += ("readings", "what decides it") if tried else ()
+    lines += markdown_table(header, (_row(found, claim) for claim in claims))
+    lines += [" ".join(summary(tried)), ""] if tried else []
+    for table in found["tables"]:
         lines += [f"{table['title']}:", "", *markdown_table(table["header"], table["rows"])]
-    lines += [*(f"- {sentence}" for sentence in report["advice"]), ""]
+    lines += [*(f"- {sentence}" for sentence in found["advice"]), ""]
     return "\n".join(lines).rstrip()
 
 
-def row(claim: dict[str, Any]) -> tuple[str, ...]:
-    """A claim of a report as it stands in its table."""
-    decided = claim["decided_by"]
-    counting = [part for part in claim["parts"] if part["counts"]]
-    found = f"{claim['here']}"
-    if len(counting) == 1:
-        found = f"{found} {decided['interval']}".rstrip()
-    elif claim["verdict"] not in ("agrees", "computed"):
-        by = f"{decided['part']} {decided['here']} {decided['interval']}".rstrip()
-        found = f"{found}; decided by {by}"
-    flows = flows_per_host(claim["flows_per_host"])
-    return claim["id"], claim["claim"], claim["paper"], found, claim["verdict"], flows
+def _row(found: Plain, claim: Plain) -> tuple[str, ...]:
+    """A claim as it stands in its table."""
+    keys = ("id", "claim", "paper", "found", "verdict", "flows_per_host")
+    return *(claim[key] for key in keys), *(
+        kept.robust(found, claim["id"]) * bool(found["readings"])
+    )
 
 
-def put(text: str, report: dict[str, Any]) -> str:
-    """The text with the report's block in its place; as `between`."""
-    return between(text, report["study"], block(report))
+def put(text: str, found: Plain) -> str:
+    """The text with the block of what was kept in its place; as `between`."""
+    return between(text, found["study"], block(found))
 
 
 def between(text: str, name: str, made: str) -> str:
@@ -74,9 +75,15 @@ def between(text: str, name: str, made: str) -> str:
 def main(arguments: Sequence[str]) -> None:
     """A text, then directories of reports."""
     file, *folders = map(Path, arguments)
-    text = file.read_text(encoding="utf-8")
+    beside = file.parent / FOLDER
+    beside.mkdir(exist_ok=True)
     for folder in folders:
-        text = put(text, json.loads((folder / JSON).read_text(encoding="utf-8")))
+        found = kept.read(folder)
+        whole = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+        write_whole(beside / f"{found['study']}.json", whole)
+    text = file.read_text(encoding="utf-8")
+    for each in sorted(beside.glob("*.json")):
+        text = put(text, kept.read(each))
     file.write_text(text, encoding="utf-8")
 
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from fctlab.studies.framework import docs
 from fctlab.studies.framework import evidence as framework
+from fctlab.studies.framework import kept
 from fctlab.studies.framework.evidence import Evidence
 from fctlab.studies.framework.lab import TEXT
 from fctlab.studies.framework.report import json as report
@@ -72,8 +72,8 @@ def block(evidence: Evidence, file: str) -> str:
     for each in capacity.INFLATIONS:
         row = [each.id, each.text, each.paper]
         for end in ENDS:
-            _, _, _, found, verdict, _ = docs.row(judged[each.id, end.name])
-            row += [found, verdict]
+            found = kept.row(judged[each.id, end.name])
+            row += [found["found"], found["verdict"]]
         rows.append(row)
     header = ["id", "claim", "paper"]
     for end in ENDS:

@@ -1,0 +1,118 @@
+"""What is kept of a report in a repository: every claim as one row, what it cost, how robust it is.
+
+A small file of JSON, ``docs/evidence/claims/NAME.json``, from which pages are made; no runs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fctlab.errors import SpecError
+from fctlab.studies.framework.report import readings
+from fctlab.studies.framework.report.words import Plain, flows_per_host, is_inner
+from fctlab.studies.framework.verdict import Verdict
+
+if TYPE_CHECKING:
+    from fctlab.studies.framework.study import Study
+
+NOT_RUN = "not run"
+"""In the place of a verdict."""
+SOME = ("study", "title", "paper", "mode", "seeds", "command", "engine", "advice")
+
+
+def kept(report: Plain) -> dict[str, Any]:
+    """What is kept of a report."""
+    found = report.get("readings")
+    return {
+        **{key: report[key] for key in SOME},
+        "runs": {key: report["runs"][key] for key in ("runs", "cpu_s")},
+        "claims": [row(claim) for claim in report["claims"] if not is_inner(claim)],
+        "tables": report["tables"][:1],
+        "readings": found and _readings(found),
+    }
+
+
+def row(claim: Plain) -> dict[str, Any]:
+    """A claim of a report; ``found`` has effect, interval and, of several parts, what decided."""
+    decided = claim["decided_by"]
+    counting = [part for part in claim["parts"] if part["counts"]]
+    found = str(claim["here"])
+    if len(counting) == 1:
+        found = f"{found} {decided['interval']}".rstrip()
+    elif claim["verdict"] not in (Verdict.AGREES.value, Verdict.COMPUTED.value):
+        by = f"{decided['part']} {decided['here']} {decided['interval']}".rstrip()
+        found = f"{found}; decided by {by}"
+    return {
+        "id": claim["id"],
+        "claim": claim["claim"],
+        "paper": claim["paper"],
+        "found": found,
+        "verdict": claim["verdict"],
+        "flows_per_host": flows_per_host(claim["flows_per_host"]),
+        "beyond_the_paper": claim["beyond_the_paper"],
+        "settled": claim.get("settled"),
+        "price": claim.get("price"),
+    }
+
+
+def _readings(found: Plain) -> dict[str, Any]:
+    """Without what each claim was under each reading."""
+    claims = [{k: v for k, v in claim.items() if k != "under"} for claim in found["claims"]]
+    return {**found, "claims": claims}
+
+
+def files(place: Path) -> list[Path]:
+    """The directory of a report; or of one where reports are kept all files of JSON."""
+    there = place.is_dir() and not (place / "report.json").exists()
+    return sorted(place.glob("*.json")) or [place] if there else [place]
+
+
+def read(file: Path) -> dict[str, Any]:
+    """What was kept, from its file or from the directory of a report.
+
+    Raises:
+        SpecError: there is none.
+    """
+    whole = file / "report.json" if file.is_dir() else file
+    try:
+        found: dict[str, Any] = json.loads(whole.read_text(encoding="utf-8"))
+        return found if "found" in found["claims"][0] else kept(found)
+    except OSError as error:
+        raise SpecError(str(whole), f"cannot be read: {error.strerror}") from None
+    except (ValueError, LookupError, TypeError):
+        raise SpecError(str(whole), "is no report of a study") from None
+
+
+def robust(found: Plain, claim: str) -> tuple[str, str]:
+    """In how many readings a claim holds, and what decides it; empty where none was tried."""
+    tried: Mapping[str, Any] = found["readings"] or {"claims": []}
+    one = next((each for each in tried["claims"] if each["id"] == claim), None)
+    if one is None:
+        return "", ""
+    counts = [f"{verdict} {number}" for verdict, number in one["counts"].items() if number]
+    return f"of {one['readings']}: {', '.join(counts)}", readings.decides(one)
+
+
+def not_run(study: Study) -> dict[str, Any]:
+    """The same of a study without a report: its paper's claims, and nothing found."""
+    claims = [
+        {
+            "id": claim.id,
+            "claim": claim.text,
+            "paper": claim.paper,
+            "found": "-",
+            "verdict": NOT_RUN,
+            "flows_per_host": "-",
+            "beyond_the_paper": claim.beyond,
+            "settled": None,
+            "price": None,
+        }
+        for claim in study.plan("quick").claims
+        if "." not in claim.id
+    ]
+    command = f"fctlab study {study.name}"
+    own = {"study": study.name, "title": study.title, "paper": study.paper, "command": command}
+    return {**own, "claims": claims, "readings": None}

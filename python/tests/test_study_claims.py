@@ -1,0 +1,95 @@
+"""What is kept of reports, the pages that are made of it, and the overview of all papers."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from fctlab import cli, studies
+from fctlab.errors import SpecError
+from fctlab.studies.framework import docs, kept
+from fctlab.studies.framework.conduct import study
+from fctlab.studies.framework.report import overview
+from tests.test_study import TWO
+
+EVIDENCE = Path(__file__).parents[2] / "docs" / "evidence"
+KEPT = sorted((EVIDENCE / docs.FOLDER).glob("*.json"))
+
+
+def test_the_page_of_studies_says_what_was_kept() -> None:
+    text = (EVIDENCE / "studies.md").read_text()
+    for file in KEPT:
+        assert docs.put(text, kept.read(file)) == text, f"{file.name}: run the command of the page"
+    assert set(re.findall("<!-- begin (.*) -->", text)) == {file.stem for file in KEPT}
+
+
+@pytest.mark.parametrize("file", KEPT, ids=lambda file: file.stem)
+def test_what_is_kept_has_every_claim_of_its_study(file: Path) -> None:
+    found = kept.read(file)
+    plan = studies.load(file.stem).plan("quick")
+    ids = [(c.id, c.text, c.paper, c.beyond) for c in plan.claims if "." not in c.id]
+    keys = ("id", "claim", "paper", "beyond_the_paper")
+    assert [tuple(claim[key] for key in keys) for claim in found["claims"]] == ids
+    assert f"fctlab study {file.stem} --quick" in found["command"]
+
+
+def test_what_is_kept_is_what_the_report_says(tmp_path: Path) -> None:
+    report = study(TWO, out=tmp_path, seeds=3, only=["two-1", "two-10"]).json
+    found = kept.read(tmp_path)
+    assert found == kept.kept(report)
+    one, ten = found["claims"]
+    part = report["claims"][0]["decided_by"]
+    assert one["found"] == f"{part['here']} {part['interval']}"
+    assert (one["verdict"], one["settled"], one["price"]) == ("agrees", True, None)
+    assert ten["verdict"] == "differs"
+    file = tmp_path / "kept.json"
+    file.write_text(json.dumps(found))
+    assert kept.read(file) == found
+
+
+def test_every_claim_of_every_paper_is_on_one_page(tmp_path: Path) -> None:
+    page = tmp_path / "claims.html"
+    arguments = ["claims", str(EVIDENCE / docs.FOLDER), "--all", "--out", str(page)]
+    result = CliRunner().invoke(cli.app, arguments)
+    assert result.exit_code == 0, result.output
+    text = page.read_text()
+    papers = [name for name in studies.STUDIES if name != "crosscut"]
+    ids = [
+        claim.id
+        for name in papers
+        for claim in studies.load(name).plan("quick").claims
+        if not claim.beyond and "." not in claim.id
+    ]
+    # Theorem 7 of ASCC has a row of its own for weights.
+    assert len(ids) == 83 + 1
+    assert all(f'<tr id="{id}">' in text for id in ids)
+    assert not re.search(r'(src|href)="(?!#)', text), "nothing links to what is not there"
+
+
+def test_the_overview_links_to_reports_and_says_the_same_in_every_form(tmp_path: Path) -> None:
+    study(TWO, out=tmp_path / "two", seeds=2, only=["two-1"])
+    found = kept.read(tmp_path / "two")
+    made = overview.page([found], {"two": "two/report.html"}, "").html()
+    assert 'href="two/report.html#two-1"' in made
+    row = overview.plain([found])["studies"][0]["claims"][0]
+    assert row["found"] in made and row["verdict"] == "agrees"
+    console = Console(width=80, no_color=True)
+    with console.capture() as capture:
+        console.print(overview.table([found]))
+    assert max(map(len, capture.get().splitlines())) <= 80 and "two-1" in capture.get()
+
+
+def test_claims_refuses_what_is_no_report_of_a_study(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"claims": []}')
+    with pytest.raises(SpecError, match="is no report of a study"):
+        kept.read(tmp_path / "x.json")
+    result = CliRunner().invoke(cli.app, ["claims", str(tmp_path / "none")])
+    assert isinstance(result.exception, SpecError) and "cannot be read" in str(result.exception)
+    twice = [str(KEPT[0]), str(KEPT[0])]
+    result = CliRunner().invoke(cli.app, ["claims", *twice])
+    assert isinstance(result.exception, SpecError) and "listed 2 times" in str(result.exception)
