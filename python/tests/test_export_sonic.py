@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 from dataclasses import replace
@@ -97,6 +98,58 @@ def test_patches_lead_there_and_back(in_place: bool) -> None:
             assert SONIC.change(after, after) == ""
             read_back(one, after)
             before = after
+
+
+def joined(draw: random.Random) -> dict[str, Any]:
+    """The same switch with keys of several queues and ports, as templates write them."""
+    found = config()
+    ports = list(found["PORT"])
+    some = draw.sample(ports, 2)
+    found["QUEUE"] = {}
+    for names in (some, *([port] for port in ports if port not in some)):
+        for first, last, number in ((0, 2, 0), (3, 4, 1), (5, 6, 0)):
+            key = f"{','.join(names)}|{first}-{last}"
+            found["QUEUE"][key] = {"scheduler": f"scheduler.{number}"}
+    maps = {"dscp_to_tc_map": "AZURE", "tc_to_queue_map": "AZURE", "pfc_enable": "3,4"}
+    found["PORT_QOS_MAP"] = {",".join(ports): maps}
+    return found
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_keys_of_several_queues_and_ports_are_taken_apart(in_place: bool) -> None:
+    for seed in range(exports.PLANS):
+        before, form = joined(random.Random(seed)), drawn(seed)
+        after = SONIC.wanted(form, before, in_place)
+        read_back(form, after)
+        for one, other in ((before, after), (after, before)):
+            patch = SONIC.change(one, other)
+            assert SONIC.apply(one, patch) == other
+            state = copy.deepcopy(one)
+            for operation in json.loads(patch) if seed < 10 else ():
+                state = jsonpatch.apply_patch(state, [operation], in_place=True)
+                assert all(state.values()), "no table is empty meanwhile"
+        for port in before["PORT"]:
+            assert after["PORT_QOS_MAP"][port]["pfc_enable"] == "3,4"
+        assert _served(after) == _served(before) | {
+            (port, each.queue): after["QUEUE"][f"{port}|{each.queue}"]
+            for port in form.ports
+            for each in form.queues
+        }
+        assert any("are taken apart" in line for line in SONIC.cannot(form, before))
+        assert not any("are taken apart" in line for line in SONIC.cannot(form, after))
+
+
+def _served(state: dict[str, Any]) -> dict[tuple[str, int], Any]:
+    """The entry of every queue of every port."""
+    found: dict[tuple[str, int], Any] = {}
+    for key, entry in state["QUEUE"].items():
+        ports, _, index = key.partition("|")
+        first, last = sonic_rules.index_range(index)
+        for port in ports.split(","):
+            for queue in range(first, last + 1):
+                assert (port, queue) not in found, "two entries of one queue"
+                found[port, queue] = entry
+    return found
 
 
 def test_no_step_of_a_patch_points_to_nothing() -> None:
@@ -200,7 +253,13 @@ def test_what_does_not_fit_the_existing_file_is_refused() -> None:
             {"DSCP_TO_TC_MAP": {"AZURE": {str(first.dscps[0]): "3"}}},
             "of traffic class 3 at Ethernet0",
         ),
-        ({"QUEUE": {"Ethernet0|0-7": {}}}, "one entry for several queues"),
+        ({"QUEUE": {"Ethernet0|0-7": {}, "Ethernet0|2": {}}}, "has another entry of its own"),
+        ({"QUEUE": {"Ethernet0|7-0": {}}}, "needs a < b"),
+        ({"DSCP_TO_TC_MAP": {}}, "'AZURE' is not in DSCP_TO_TC_MAP"),
+        (
+            {"PORT_QOS_MAP": {"Ethernet0": {"dscp_to_tc_map": "[DSCP_TO_TC_MAP|AZURE]"}}},
+            "how old releases write references",
+        ),
         ({"DEVICE_METADATA": {"localhost": {"switch_type": "voq"}}}, "virtual output queues"),
     ]
     for change, wrong in cases:

@@ -170,7 +170,7 @@ def files_of(
         apply=tuple(kind.apply_words(each, shlex.quote(main), change)),
         look=tuple(kind.look_words(each)),
         back=tuple(kind.back_words(each, rollback)),
-        cannot=tuple(kind.cannot(each)),
+        cannot=tuple(kind.cannot(each, before)),
     )
     return files, steps
 

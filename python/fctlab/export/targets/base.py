@@ -111,6 +111,11 @@ class Target(ABC, Generic[State]):
             rollback: the name of the file, quoted; ``None`` without an existing state.
         """
 
-    def cannot(self, form: Form) -> list[str]:
-        """What the device cannot express, or does besides."""
+    def cannot(self, form: Form, before: State | None) -> list[str]:
+        """What the device cannot express, or does besides.
+
+        Args:
+            form: what is applied.
+            before: what is there; ``None`` if that is not known.
+        """
         return []

@@ -182,7 +182,7 @@ class Eos(Target[State]):
             return [f"in a session as above: {rollback}", f"or: {checkpoint}"]
         return [checkpoint]
 
-    def cannot(self, form: Form) -> list[str]:
+    def cannot(self, form: Form, before: State | None) -> list[str]:
         """See `Target`."""
         lines = list(self.limits.sharing(form))
         if form.weighted:

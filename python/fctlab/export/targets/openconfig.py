@@ -166,7 +166,7 @@ class OpenConfig(Target[State]):
             f"{GNMIC} get --path /qos --type config --encoding json_ietf"
         ]
 
-    def cannot(self, form: Form) -> list[str]:
+    def cannot(self, form: Form, before: State | None) -> list[str]:
         """See `Target`."""
         lines = [
             "Names of queues are fixed on some devices: with --existing those that are there are "

@@ -9,32 +9,24 @@ pointed to the new profile, and the old one goes.
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 import shlex
-from collections.abc import Iterator
-from typing import Any
-
 import jsonpatch
 
 from fctlab.errors import SpecError
 from fctlab.export.form import Limits
-from fctlab.export.targets import order, sonic_rules
+from fctlab.export.targets import order, sonic_before, sonic_patch, sonic_rules
 from fctlab.export.targets.base import Target
-from fctlab.export.types import DSCPS, Form, Queue, Taken
+from fctlab.export.targets.sonic_rules import State
+from fctlab.export.types import Form, Queue, Taken
 
-State = dict[str, Any]
 Entry = dict[str, str]
 
 OURS = "fctlab-"
 """How names of our profiles and maps begin."""
 LONGEST = 32
 """Letters of a name."""
-BINDINGS = tuple(sonic_rules.REFERENCES)
-"""Tables that point to the others."""
-DEFAULT_TCS = {3: 3, 4: 4, 5: 2, 8: 0, 46: 5, 48: 6}
-"""Of code points that are not of traffic class 1 where nobody has said otherwise."""
 CONTROL = (46, 48)
 
 
@@ -79,9 +71,10 @@ class Sonic(Target[State]):
     def wanted(self, form: Form, before: State | None, in_place: bool) -> State:
         """See `Target`."""
         order.check(form)
-        state = copy.deepcopy(before) if before is not None else {}
+        state: State = {}
         if before is not None:
-            _check_existing(form, before)
+            sonic_before.check(form, before)
+            state = sonic_before.apart(form, before)
         names = _Names(form, in_place)
         for port in form.ports:
             _bind_maps(state, form, port, names)
@@ -97,10 +90,8 @@ class Sonic(Target[State]):
 
     def change(self, before: State, after: State) -> str:
         """See `Target`: profiles come before queues point to them, and go after."""
-        operations = [*_new(before, after), *_bound(before, after), *_gone(before, after)]
-        if not operations:
-            return ""
-        return json.dumps(operations, indent=4) + "\n"
+        operations = sonic_patch.operations(before, after)
+        return json.dumps(operations, indent=4) + "\n" if operations else ""
 
     def apply(self, state: State, change: str) -> State:
         """See `Target`."""
@@ -125,7 +116,8 @@ class Sonic(Target[State]):
             lines.append(f"sudo config load -y {file}")
         lines.append(
             "config load adds and changes and removes nothing: a WRED profile that a queue has now "
-            "and its class does not have here stays; the patch (--existing) removes it."
+            "and its class does not have here stays, and so does a key of several queues or ports "
+            "(QUEUE|Ethernet0|0-2); the patch (--existing) removes them."
         )
         lines.append("sudo config save -y    # when it has proved right: else a reboot undoes it")
         lines.append("`config qos reload` and `config qos clear` undo the export.")
@@ -149,12 +141,17 @@ class Sonic(Target[State]):
             return [f"sudo config apply-patch {rollback}", f"or: {checkpoint}"]
         return [checkpoint]
 
-    def cannot(self, form: Form) -> list[str]:
+    def cannot(self, form: Form, before: State | None) -> list[str]:
         """See `Target`."""
         lines = [
             "Buffers are not touched. Weights count against those of queues that are taken.",
             *self.limits.sharing(form),
         ]
+        if before is not None and (several := sonic_before.split(form, before)):
+            lines.append(
+                f"Keys of several queues or ports are taken apart: {', '.join(several)}. These "
+                "have no entry for a moment; apply it while little is sent."
+            )
         marking = [each.name for each in form.queues if each.mark_bytes is not None]
         if marking:
             lines.append(
@@ -189,63 +186,8 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _check_existing(form: Form, before: State) -> None:
-    """Refuse what does not fit what is there."""
-    if before.get("DEVICE_METADATA", {}).get("localhost", {}).get("switch_type") == "voq":
-        raise SpecError("DEVICE_METADATA", "is that of a chassis with virtual output queues")
-    if "PORT" not in before:
-        raise SpecError("PORT", "is missing in the existing file, which has to be the whole config")
-    for port in form.ports:
-        if port not in before["PORT"]:
-            raise SpecError("ports", f"{port} is no port of the existing file")
-        entry = before.get("PORT_QOS_MAP", {}).get(port, {})
-        lossless = [int(tc) for tc in entry.get("pfc_enable", "").split(",") if tc.isdigit()]
-        codes = _dscp_map(before, port)
-        for each in form.queues:
-            if each.tc in lossless:
-                raise SpecError(
-                    f"classes.{each.name}.tc", f"{each.tc} is lossless at {port} (pfc_enable)"
-                )
-            for code in each.dscps:
-                tc = codes.get(str(code), "")
-                if tc.isdigit() and int(tc) in (*lossless, *form.taken.tcs):
-                    raise SpecError(
-                        f"classes.{each.name}.dscp",
-                        f"{code} is of traffic class {tc} at {port}, which is taken",
-                    )
-    numbers = {each.queue for each in form.queues}
-    for key in before.get("QUEUE", {}):
-        ports, _, index = key.partition("|")
-        if not set(ports.split(",")) & set(form.ports):
-            continue
-        first, last = sonic_rules.index_range(index)
-        if numbers & set(range(first, last + 1)) and (first != last or "," in ports):
-            raise SpecError(
-                f"QUEUE|{key}",
-                "is one entry for several queues, of which an export changes some; "
-                "write an entry per port and queue first",
-            )
-
-
-def _dscp_map(state: State, port: str) -> Entry:
-    """The traffic class of every code point at a port."""
-    bound = state.get("PORT_QOS_MAP", {})
-    name = bound.get(port, {}).get("dscp_to_tc_map") or bound.get("global", {}).get(
-        "dscp_to_tc_map"
-    )
-    found: Entry = state.get("DSCP_TO_TC_MAP", {}).get(name, {})
-    return {str(code): str(DEFAULT_TCS.get(code, 1)) for code in DSCPS} | found
-
-
-def _queue_map(state: State, port: str) -> Entry:
-    """The queue of every traffic class at a port."""
-    name = state.get("PORT_QOS_MAP", {}).get(port, {}).get("tc_to_queue_map")
-    found: Entry = state.get("TC_TO_QUEUE_MAP", {}).get(name, {})
-    return {str(tc): str(tc) for tc in range(sonic_rules.MOST_QUEUES)} | found
-
-
 def _bind_maps(state: State, form: Form, port: str, names: _Names) -> None:
-    codes, queues = _dscp_map(state, port), _queue_map(state, port)
+    codes, queues = sonic_before.dscp_map(state, port), sonic_before.queue_map(state, port)
     for each in form.queues:
         codes |= {str(code): str(each.tc) for code in each.dscps}
         queues[str(each.tc)] = str(each.queue)
@@ -300,7 +242,7 @@ def _forget(state: State) -> None:
     """Remove profiles and maps of ours that nothing points to any more."""
     used = _used(state)
     for table in sonic_rules.TABLES:
-        if table in BINDINGS or table not in state:
+        if table in sonic_rules.BINDINGS or table not in state:
             continue
         kept = {
             name: entry
@@ -326,70 +268,3 @@ def _own(form: Form, state: State) -> State:
     for table, name in sorted(_used(own)):
         own.setdefault(table, {})[name] = state[table][name]
     return {table: own[table] for table in sonic_rules.TABLES if table in own}
-
-
-# Patches (RFC 6902)
-
-
-def _operation(op: str, *parts: str, value: object = None) -> dict[str, Any]:
-    found: dict[str, Any] = {"op": op, "path": jsonpatch.JsonPointer.from_parts(parts).path}
-    if op != "remove":
-        found["value"] = value
-    return found
-
-
-def _new(before: State, after: State) -> Iterator[dict[str, Any]]:
-    """Entries that others point to, as they come or change."""
-    for table in after:
-        if table in BINDINGS:
-            continue
-        if table not in before:
-            yield _operation("add", table, value=after[table])
-            continue
-        for name, entry in after[table].items():
-            if name not in before[table]:
-                yield _operation("add", table, name, value=entry)
-            elif entry != before[table][name]:
-                yield _operation("replace", table, name, value=entry)
-
-
-def _bound(before: State, after: State) -> Iterator[dict[str, Any]]:
-    """Entries that point to others: leaf by leaf."""
-    for table in BINDINGS:
-        if table not in before and table in after:
-            yield _operation("add", table, value=after[table])
-        elif table in before and table not in after:
-            yield _operation("remove", table)
-        else:
-            yield from _leaves(table, before.get(table, {}), after.get(table, {}))
-
-
-def _leaves(
-    table: str, before: dict[str, Entry], after: dict[str, Entry]
-) -> Iterator[dict[str, Any]]:
-    for name in sorted({*before, *after}):
-        if name not in before:
-            yield _operation("add", table, name, value=after[name])
-        elif name not in after:
-            yield _operation("remove", table, name)
-        else:
-            old, new = before[name], after[name]
-            for leaf in sorted({*old, *new}):
-                if leaf not in new:
-                    yield _operation("remove", table, name, leaf)
-                elif leaf not in old or old[leaf] != new[leaf]:
-                    op = "replace" if leaf in old else "add"
-                    yield _operation(op, table, name, leaf, value=new[leaf])
-
-
-def _gone(before: State, after: State) -> Iterator[dict[str, Any]]:
-    """Entries that nothing points to any more."""
-    for table in before:
-        if table in BINDINGS:
-            continue
-        if table not in after:
-            yield _operation("remove", table)
-            continue
-        for name in before[table]:
-            if name not in after[table]:
-                yield _operation("remove", table, name)

@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from fctlab.errors import SpecError
 
 Entry = Mapping[str, str]
 Tables = Mapping[str, Mapping[str, Entry]]
+State = dict[str, Any]
+"""A whole config_db: tables of entries of leaves."""
 
 NAME = re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9_]{0,31}")
 DSCP = re.compile(r"6[0-3]|[1-5][0-9]|[0-9]")
@@ -46,6 +49,8 @@ REFERENCES = {
     "PORT_QOS_MAP": {"dscp_to_tc_map": "DSCP_TO_TC_MAP", "tc_to_queue_map": "TC_TO_QUEUE_MAP"},
 }
 """By table and leaf, the table whose entry it names."""
+BINDINGS = tuple(REFERENCES)
+"""Tables that point to the others."""
 MOST_THRESHOLD = 2**31 - 1
 """orchagent reads with ``stoi``."""
 MOST_QUEUES = 8

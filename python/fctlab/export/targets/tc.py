@@ -119,7 +119,7 @@ class Tc(Target[State]):
             return [f"sudo tc -batch {rollback}"]
         return [_remove(port) for port in form.ports]
 
-    def cannot(self, form: Form) -> list[str]:
+    def cannot(self, form: Form, before: State | None) -> list[str]:
         """See `Target`."""
         last = form.queues[-1].name
         lines = [f"Packets with another code point and sk_priority go with {last}."]
