@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
+
 import jsonpatch
 
 from fctlab.errors import SpecError
