@@ -61,6 +61,43 @@ def test_zeek_is_known(tmp_path: Path) -> None:
     assert starts(read(tmp_path, lines, "conn.log")) == [0.0, 0.5]
 
 
+CONNECTIONS = """ts,id.orig_h,id.orig_p,id.resp_h,id.resp_p,proto,duration,orig_bytes,resp_bytes
+1700000000.25,10.0.0.1,999,10.0.0.2,80,tcp,0.5,100,9000
+1700000000.50,10.0.0.3,998,10.0.0.2,80,tcp,0.25,0,70
+1700000000.75,10.0.0.4,997,10.0.0.2,80,tcp,0.25,5,0
+1700000001.00,10.0.0.5,996,10.0.0.2,80,tcp,0.25,0,0
+"""
+
+
+def test_two_ways_of_zeeks_connections_are_two_flows(tmp_path: Path) -> None:
+    log = read(tmp_path, CONNECTIONS)
+    assert log.flows.select("source", "destination", "bytes", "duration_s").rows() == [
+        ("10.0.0.1", "10.0.0.2", 100, 0.5),
+        ("10.0.0.2", "10.0.0.1", 9000, 0.5),
+        ("10.0.0.2", "10.0.0.3", 70, 0.25),
+        ("10.0.0.4", "10.0.0.2", 5, 0.25),
+    ]
+    assert "1 connections without a byte are left out" in log.notes
+    assert (
+        "both ways of a connection are flows: 2 of who opened one, 2 of who answered (resp_bytes)"
+        in log.notes
+    )
+    one = read(tmp_path, CONNECTIONS, columns={"size": "orig_bytes"})
+    assert one.flows["bytes"].to_list() == [100, 5]
+    other = read(tmp_path, CONNECTIONS, columns={"size": "resp_bytes"})
+    assert other.flows.select("source", "bytes").rows() == [("10.0.0.2", 9000), ("10.0.0.2", 70)]
+    with pytest.raises(SpecError, match="line 3, column orig_bytes: 'x' is not a finite number"):
+        read(tmp_path, CONNECTIONS.replace("tcp,0.25,0,70", "tcp,0.25,70,x"))
+
+
+def test_acknowledgements_alone_are_no_flow(tmp_path: Path) -> None:
+    rows = "1.5,1.6,a,b,tcp,  5,  268\n1.5,1.6,  b, a,TCP  ,7,191263\n2.5,2.6,b,a,17,7,300\n"
+    log = read(tmp_path, "ts,te,sa,da,pr,ipkt,ibyt\n" + rows)
+    assert log.flows["bytes"].to_list() == [191263, 300]
+    assert log.flows["source"].to_list() == ["b", "b"]
+    assert any(note.startswith("1 records of acknowledgements alone") for note in log.notes)
+
+
 def test_nfdump_is_known(tmp_path: Path) -> None:
     head = "ts,te,td,sa,da,stos,ibyt\n"
     rows = [f"2026-01-01 00:00:0{i}.25,x,0.5,10.0.0.1,10.0.0.2,40,{100 + i}\n" for i in range(3)]
@@ -200,7 +237,7 @@ Filter:<No Filter>
     |  <-  | |  ->  | |  Total  |    Relative    |   Duration   |
     | Frames  Bytes | | Frames  Bytes | | Frames  Bytes |  Start  |  |
 10.0.0.1:54321  <-> 10.0.0.2:80  12 15,234 bytes  10 900 bytes  22 16,134 bytes  0.500000000  1.2500
-10.0.0.1:54322  <-> 10.0.0.2:80    2 120  3 2 kB  5 2 kB  0.000000000  0.2500
+10.0.0.1:54322  <-> 10.0.0.2:80    2 120  3 12 kB  5 12 kB  0.000000000  0.2500
 ================================================================================
 """
 
@@ -208,7 +245,7 @@ Filter:<No Filter>
 def test_conversations_of_tshark(tmp_path: Path) -> None:
     log = read(tmp_path, CONVERSATIONS, name="conv.txt")
     assert log.flows.select("start_s", "bytes", "source", "duration_s").rows() == [
-        (0.0, 2000, "10.0.0.1", 0.25),
+        (0.0, 12500, "10.0.0.1", 0.25),
         (0.5, 15234, "10.0.0.2", 1.25),
     ]
     assert log.packets and any("the way that sent more" in note for note in log.notes)

@@ -2,7 +2,8 @@
 
 Rows are flows; columns are found by name (`KNOWN`: fctlab's own, those of IPFIX, NetFlow, nfdump
 and Zeek) or named by who asks. CSV, TSV, Parquet, JSON lines, Zeek's logs and what tshark prints
-are read, also packed with gzip. Records of one flow that its exporter cut are joined (`joined`).
+are read, also packed with gzip. Rows that are no flow or two are seen to by `ways`,
+and records of one flow that its exporter cut are joined (`joined`).
 What a number's unit is says the column's name, who asks (``COLUMN:ms``), or its size where that
 leaves no doubt (time since 1970); whole numbers that could be anything are refused, for
 milliseconds that are taken for seconds are a load a thousand times too low. `FlowLog.notes` says
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fctlab import formats
 from fctlab.errors import SpecError
-from fctlab.slo import joined, logfile
+from fctlab.slo import joined, logfile, ways
 
 if TYPE_CHECKING:
     import polars as pl
@@ -106,8 +107,6 @@ ENDS: tuple[Role, ...] = ("source", "destination")
 TUPLE: tuple[Role, ...] = (*ENDS, "source_port", "destination_port", "protocol")
 """What is the same in all records of a flow."""
 
-TWO_WAYS = ("orig_bytes",)
-"""Columns of sizes beside which the log has those of the other way."""
 EXPORTED = {
     *(f"flow{what}{unit}seconds" for what in ("end", "duration") for unit in ("", "milli")),
     *(f"flow{what}{unit}seconds" for what in ("end", "duration") for unit in ("micro", "nano")),
@@ -195,9 +194,10 @@ class _Reader:
             if found is not None:
                 chosen[role] = found
         self._need(chosen)
-        self.table.load([name for name, _ in chosen.values()])
+        more = ways.beside(self.table.names, chosen, self.columns.size is not None)
+        self.table.load([*(name for name, _ in chosen.values()), *more])
         self._above_summary(chosen["time"][0])
-        self._transfers(chosen["size"][0])
+        self.notes += ways.flows(self.table, chosen, more)
         if not len(self.table.rows):
             raise SpecError(str(self.file), "has no flows")
         begin, unit = self._time(*chosen["time"], "starts")
@@ -206,7 +206,7 @@ class _Reader:
         flows |= self._classes(chosen, names)
         for role in TUPLE:
             if role in chosen:
-                flows[role] = self.table.rows[chosen[role][0]].cast(pl.String)
+                flows[role] = self.table.rows[chosen[role][0]].cast(pl.String).str.strip_chars()
         lasts = self._durations(chosen, begin, unit)
         if lasts is not None:
             flows["duration_s"] = lasts
@@ -256,20 +256,6 @@ class _Reader:
             below = (column == "Summary").fill_null(False).cum_max()
             if below.any():
                 self.table.keep(~below)
-
-    def _transfers(self, sizes: str) -> None:
-        """Leaves out the connections of Zeek's without a byte, which are no flows."""
-        if sizes.casefold() not in TWO_WAYS:
-            return
-        import polars as pl
-
-        column = self.table.rows[sizes]
-        column = column.str.strip_chars() if column.dtype == pl.String else column.cast(pl.String)
-        there = ~column.fill_null("0").is_in(["0", "-"])
-        if without := len(there) - int(there.sum()):
-            self.notes.append(f"{without:,} connections without a byte are left out")
-        self.table.keep(there)
-        self.notes.append("sizes are those of who opened a connection; --size names others")
 
     def _wrong(self, name: str, bad: pl.Series, message: str) -> None:
         """Raises where `bad` is true, of the first such row; null is as bad."""

@@ -126,9 +126,18 @@ class Table:
         if self.kind == "text":  # Empty lines are no rows.
             self.keep(~self.rows.select(pl.all_horizontal(pl.all().is_null())).to_series())
 
-    def keep(self, rows: pl.Series) -> None:
-        """Goes on with those rows for which this is true."""
+    def keep(
+        self,
+        rows: pl.Series,
+        more: pl.DataFrame | None = None,
+        places: pl.DataFrame | None = None,
+    ) -> None:
+        """Goes on with those rows for which this is true, and with `more` from `places`."""
+        import polars as pl
+
         self.rows, self.kept = self.rows.filter(rows), self.kept.filter(rows)
+        if more is not None and places is not None:
+            self.rows, self.kept = pl.concat([self.rows, more]), pl.concat([self.kept, places])
 
     def _text(self, **given: Any) -> pl.DataFrame:
         import polars as pl

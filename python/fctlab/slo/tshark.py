@@ -28,7 +28,10 @@ ENDS = {
     "stream": ("tcp.stream", "udp.stream"),
 }
 DSCP = "ip.dsfield.dscp"
-NOTE = "sizes are of the way that sent more, with the headers of packets"
+NOTE = (
+    "sizes are of the way that sent more, with the headers of packets; tshark cuts them to whole "
+    "kB and MB (-T fields has them exactly)"
+)
 
 
 def is_conversations(lines: Iterable[str]) -> bool:
@@ -43,10 +46,7 @@ def conversations(lines: Iterable[str]) -> pl.DataFrame:
     rows = []
     for line in lines:
         if found := CONVERSATION.match(line.strip()):
-            sizes = {
-                way: int(found[way].replace(",", "")) * BYTES.get(found[f"{way}_unit"], 1)
-                for way in ("to_a", "to_b")
-            }
+            sizes = {way: _bytes(found[way], found[f"{way}_unit"]) for way in ("to_a", "to_b")}
             ends = [(found["a"], found["ap"]), (found["b"], found["bp"])]
             if sizes["to_a"] > sizes["to_b"]:
                 ends.reverse()
@@ -55,6 +55,12 @@ def conversations(lines: Iterable[str]) -> pl.DataFrame:
             rows.append((*times, max(sizes.values()), sa, da, sp, dp))
     names = ("start_s", "td", "ibyt", "sa", "da", "sp", "dp")
     return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
+
+
+def _bytes(number: str, unit: str | None) -> int:
+    """Bytes of what is cut to whole kB and MB: the middle of what it may be."""
+    size = BYTES.get(unit, 1)
+    return int(number.replace(",", "")) * size + (size // 2 if size > 1 else 0)
 
 
 def is_packets(names: Sequence[str]) -> bool:
