@@ -8,7 +8,7 @@ acknowledgements: packets of headers, which no end waits for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,7 +25,7 @@ RFC 2018: 20 + 20 + 20 B); an acknowledgement has no more."""
 TCP = ("6", "tcp")
 
 
-def beside(names: Iterable[str], chosen: Mapping[str, tuple[str, str]], asked: bool) -> list[str]:
+def beside(names: Iterable[str], chosen: Mapping[Any, tuple[str, str]], asked: bool) -> list[str]:
     """Columns to load besides those that are chosen.
 
     Args:
@@ -41,7 +41,7 @@ def beside(names: Iterable[str], chosen: Mapping[str, tuple[str, str]], asked: b
     return packets[:1] if "protocol" in chosen else []
 
 
-def flows(table: Table, chosen: Mapping[str, tuple[str, str]], more: list[str]) -> list[str]:
+def flows(table: Table, chosen: Mapping[Any, tuple[str, str]], more: list[str]) -> list[str]:
     """Leaves rows in a table that are flows.
 
     Args:
@@ -60,7 +60,7 @@ def flows(table: Table, chosen: Mapping[str, tuple[str, str]], more: list[str]) 
 
 
 def _connections(
-    table: Table, chosen: Mapping[str, tuple[str, str]], answered: str | None
+    table: Table, chosen: Mapping[Any, tuple[str, str]], answered: str | None
 ) -> list[str]:
     size = chosen["size"][0]
     opened = _there(table.rows[size])
@@ -94,7 +94,7 @@ def _there(sizes: pl.Series) -> pl.Series:
     return ~text.fill_null("0").is_in(["0", "-"])
 
 
-def _turned(rows: pl.DataFrame, chosen: Mapping[str, tuple[str, str]]) -> pl.DataFrame:
+def _turned(rows: pl.DataFrame, chosen: Mapping[Any, tuple[str, str]]) -> pl.DataFrame:
     """The same from the other end; ports stay, as they may be what classes are told by."""
     if "source" not in chosen or "destination" not in chosen:
         return rows
