@@ -6,6 +6,7 @@
 #   make test       every test
 #   make uml        build the Linux that runs in virtual time (fctlab testbed), in minutes
 #   make test-linux tests on it, and in namespaces
+#   make host       the host tagger, which needs clang (docs/howto/host-tagger.md)
 #   make bench      the reference benchmarks on this machine
 #   make docs       the documentation, in target/site
 #   make wheel      a wheel in dist/
@@ -27,7 +28,7 @@ export RUSTUP_TOOLCHAIN := stable
 endif
 endif
 
-.PHONY: build dev demo test uml test-linux bench docs rustdoc wheel try-wheel clean tools
+.PHONY: build dev demo test uml test-linux host bench docs rustdoc wheel try-wheel clean tools
 
 build: $(INSTALLED)
 
@@ -52,6 +53,10 @@ uml: $(INSTALLED)
 
 test-linux: uml
 	$(BIN)/pytest python/tests/test_testbed.py
+
+# Apart from everything else: it needs clang and the headers of libbpf.
+host:
+	cargo build --release --manifest-path host/Cargo.toml --target-dir target/host
 
 bench: $(INSTALLED) tools
 	$(BIN)/fctlab bench packet

@@ -22,7 +22,7 @@ from fctlab.slo import planning
 from tests.conftest import SCENARIOS, Program
 
 SLOW = (
-    *("testbed build", "testbed run"),
+    *("testbed build", "testbed run", "host attach", "host set-thresholds"),
     *("plan", "provision", "whatif", "calibrate", "study", "bench", "compare", "export"),
 )
 """Commands whose examples take more than a few seconds: they are parsed."""

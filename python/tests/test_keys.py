@@ -55,6 +55,7 @@ def transports() -> Iterator[Case]:
         ({"kind": "tcp"}, "max_window", "5pkt"),
         (timers, "window_limits", "sequence"),
         ({"kind": "tcp"}, "connections", "persistent"),
+        ({"kind": "tcp"}, "handshake", True),
         (lossy, "rto", "fixed"),
         (lossy, "min_rto", "700us"),
         (lossy, "initial_rto", "900us"),
@@ -106,6 +107,7 @@ def transports() -> Iterator[Case]:
 
 SHARED = {
     *("initial_window", "max_window", "window_limits", "connections"),
+    "handshake",
     *("rto", "min_rto", "initial_rto", "max_rto"),
     *("rto_backoff", "fast_retransmit", "dupack_threshold", "holes", "probe_after"),
 }

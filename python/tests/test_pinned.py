@@ -29,6 +29,8 @@ ALWAYS_JSON = ("schema",)
 NO_ANSWER = {
     "init": "writes a file; test_help reads it",
     "bench": "times this machine",
+    "host attach": "runs until it is stopped",
+    "host set-thresholds": "prints nothing",
     "testbed build": "compiles a kernel",
     "testbed run": "needs that kernel",
     "bigswitch draw": "writes a picture",

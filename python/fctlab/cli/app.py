@@ -30,6 +30,7 @@ PARTS = {
     "slo": ("predict", "plan", "provision", "whatif", "calibrate"),
     "fit": ("fit",),
     "export": ("export",),
+    "host": ("host",),
     "tuning": ("mapping", "thresholds"),
     "study": ("study", "claims"),
     "theory": ("bigswitch",),

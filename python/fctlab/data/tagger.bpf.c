@@ -19,6 +19,9 @@
 #define AF_INET 2
 #define AF_INET6 10
 
+/* Of a context: the verifier wants each offset to be a constant, so loads must not be merged. */
+#define READ(field) (*(volatile __u32 *)&(field))
+
 #ifndef BANDS
 #define BANDS 1
 #define THRESHOLDS
@@ -140,7 +143,7 @@ static __always_inline const volatile struct settings *asked(void)
 	return given && given->bands ? given : &compiled;
 }
 
-SEC("tc/sent")
+SEC("classifier")
 int tag_sent(struct __sk_buff *skb)
 {
 	const volatile struct settings *now = asked();
@@ -167,6 +170,7 @@ int flow_record(struct bpf_sock_ops *ops)
 	struct begun fresh = {};
 	struct begun *flow;
 	struct flow *told;
+	__u32 src4, dst4, src6, dst6;
 
 	if (ops->op == BPF_SOCK_OPS_TCP_CONNECT_CB || ops->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB) {
 		bpf_sock_ops_cb_flags_set(ops, BPF_SOCK_OPS_STATE_CB_FLAG);
@@ -183,6 +187,10 @@ int flow_record(struct bpf_sock_ops *ops)
 	/* Who has sent nothing but the opening and the end of the connection has had no flow. */
 	if (!flow || !flow->start_ns || ops->bytes_acked <= 2)
 		return 1;
+	src4 = READ(ops->local_ip4);
+	dst4 = READ(ops->remote_ip4);
+	src6 = READ(ops->local_ip6[3]);
+	dst6 = READ(ops->remote_ip6[3]);
 	told = bpf_ringbuf_reserve(&flows, sizeof(*told), 0);
 	if (!told)
 		return 1;
@@ -191,21 +199,18 @@ int flow_record(struct bpf_sock_ops *ops)
 	told->bytes = ops->bytes_acked;
 	told->retransmissions = ops->total_retrans;
 	told->family = ops->family;
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 3; i++)
 		told->src[i] = told->dst[i] = 0;
 	if (ops->family == AF_INET6) {
 		told->src[0] = ops->local_ip6[0];
 		told->src[1] = ops->local_ip6[1];
 		told->src[2] = ops->local_ip6[2];
-		told->src[3] = ops->local_ip6[3];
 		told->dst[0] = ops->remote_ip6[0];
 		told->dst[1] = ops->remote_ip6[1];
 		told->dst[2] = ops->remote_ip6[2];
-		told->dst[3] = ops->remote_ip6[3];
-	} else {
-		told->src[3] = ops->local_ip4;
-		told->dst[3] = ops->remote_ip4;
 	}
+	told->src[3] = ops->family == AF_INET6 ? src6 : src4;
+	told->dst[3] = ops->family == AF_INET6 ? dst6 : dst4;
 	told->src_port = ops->local_port;
 	told->dst_port = bpf_ntohl(ops->remote_port);
 	bpf_ringbuf_submit(told, 0);

@@ -21,6 +21,7 @@ STUDIES = {
     "ascc": "SRPT for flows whose sizes become known, against PIAS and LAS (Kogan et al.).",
     "crosscut": "Thirteen schemes on the same flows, and advice that follows from the table.",
     "swp": "SLOs without priorities: scheduling weights, least capacity (Zhao et al.).",
+    "linux": "The engine beside Linux's own TCP and queues, in virtual time: DCTCP and PIAS.",
     "bigswitch": "Theorems 1-8 of ASCC on a slotted big switch, and how tight their bounds are.",
 }
 """Names of the studies and what they are about; each is a module of this package."""

@@ -94,11 +94,12 @@ def run(
     prepared = loaded.resolve()
     wanted = plan.of(prepared)
     kernel = _kernel(on, wanted, say)
+    say(f"about {prepared.expected_flows:,} flows through Linux")
     if out is None:
-        return _run(loaded, wanted, on, kernel, say)
+        return _replay(loaded, simulate(loaded), wanted, on, kernel)
     reads = kinds.files_in([loaded.source, prepared.tables])
     with store.writing(out, prepared.expected_flows, kinds.RUN, reads=reads, force=force) as draft:
-        ran = _run(loaded, wanted, on, kernel, say)
+        ran = _replay(loaded, simulate(loaded), wanted, on, kernel)
         for write in (ran.linux.write_flows, ran.linux.write_plots, ran.linux.write_tables):
             write(draft.folder)
     ran.linux.directory = store.as_directory(out)
@@ -120,13 +121,20 @@ def _kernel(on: str, wanted: Plan, say: Callable[[str], object]) -> Kernel:
     return here
 
 
-def _run(
-    loaded: Scenario, wanted: Plan, on: str, kernel: Kernel, say: Callable[[str], object]
-) -> Ran:
-    simulated = simulate(loaded)
+def replay(simulated: Result, on: str, say: Callable[[str], object] = lambda _: None) -> Ran:
+    """Send the flows of a run of the engine through Linux; as `run`, at the run's own rate.
+
+    Raises:
+        SpecError: its scenario has what no testbed does, or the machine cannot do it.
+    """
+    loaded = load_scenario(simulated.scenario)
+    wanted = plan.of(loaded.resolve())
+    return _replay(loaded, simulated, wanted, on, _kernel(on, wanted, say))
+
+
+def _replay(loaded: Scenario, simulated: Result, wanted: Plan, on: str, kernel: Kernel) -> Ran:
     flows = simulated.flows
     rows = list(flows.select("start_s", "src", "dst", "size_bytes").iter_rows())
-    say(f"{len(rows):,} flows through Linux")
     with TemporaryDirectory(prefix="fctlab-") as made:
         job, told = Path(made) / "job.json", Path(made) / "answer.json"
         tags = Path(made) / "tagger.o" if wanted.thresholds else None

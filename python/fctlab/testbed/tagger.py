@@ -13,7 +13,7 @@ from fctlab.testbed.plan import Port
 
 CLANG = "clang"
 PACKAGES = "clang, libbpf-dev and linux-libc-dev"
-SECTION = "tc/sent"
+SECTION = "classifier"
 
 
 def lacks() -> str | None:

@@ -6,7 +6,7 @@
 //! Every pair has one connection from the start, open and unused. A flow that
 //! finds all of its pair busy opens another one, and sends when the answer to
 //! its first packet, a bare header, is there; that takes part of its FCT.
-//! Connections are never closed.
+//! Connections are never closed. With `handshake` the first one of a pair has to be opened, too.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -17,7 +17,7 @@ use crate::transports::sender::Kept;
 
 /// The connection that a new flow finds.
 pub(super) enum Found {
-    /// Open, and never used.
+    /// Never used.
     New,
     /// Idle, with what earlier flows have left.
     Idle(Box<Kept>),

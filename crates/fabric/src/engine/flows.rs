@@ -139,12 +139,16 @@ impl<P: Probe> Engine<'_, P> {
         let rule = self.settings.rule.start(initial_window, &scale);
         let mut sender = Sender::new(total, rule, &self.settings.sender);
         let persistent = self.settings.sender.persistent;
-        if persistent {
-            match self.connections.take(&flow) {
-                Found::New => {}
-                Found::Idle(kept) => sender.resume(*kept, &self.settings.sender),
-                Found::Closed => sender.open(),
-            }
+        let found = if persistent {
+            self.connections.take(&flow)
+        } else {
+            Found::New
+        };
+        match found {
+            Found::New if self.settings.sender.handshake => sender.open(),
+            Found::New => {}
+            Found::Idle(kept) => sender.resume(*kept, &self.settings.sender),
+            Found::Closed => sender.open(),
         }
         let state = FlowState {
             sender,

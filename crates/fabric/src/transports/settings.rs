@@ -21,6 +21,9 @@ pub struct SenderSpec {
     pub window_limits: WindowLimits,
     /// Whether flows between the same hosts share connections.
     pub connections: Connections,
+    /// Open each new connection by a header and its answer: a round trip, which is part of the
+    /// FCT and not of the ideal (RFC 9293, section 3.5).
+    pub handshake: bool,
     /// How the retransmission timeout is set.
     pub rto: Rto,
     /// Smallest retransmission timeout; the timeout itself when `rto = "fixed"`.
@@ -103,6 +106,7 @@ impl Default for SenderSpec {
             max_window: None,
             window_limits: WindowLimits::InFlight,
             connections: Connections::PerFlow,
+            handshake: false,
             rto: Rto::Estimated,
             min_rto: RttTime::Absolute(Duration::from_ms(1)),
             initial_rto: None,
@@ -126,6 +130,8 @@ pub struct SenderConfig {
     pub(super) least_reach: u32,
     /// Whether flows share connections.
     pub persistent: bool,
+    /// Whether a connection is opened before its first use.
+    pub handshake: bool,
     pub(super) estimate_rto: bool,
     pub(super) min_rto: Duration,
     pub(super) initial_rto: Duration,
@@ -182,6 +188,7 @@ impl SenderSpec {
                 WindowLimits::Sequence => 0,
             },
             persistent: self.connections == Connections::Persistent,
+            handshake: self.handshake,
             estimate_rto: self.rto == Rto::Estimated,
             min_rto,
             initial_rto: self

@@ -1,0 +1,86 @@
+"""The host tagger in namespaces: what it writes into packets, and what is left of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fctlab.testbed import contained
+
+ROOT = Path(__file__).parents[2]
+HOST = ROOT / "target" / "host" / "release" / "fctlab-host"
+INSIDE = Path(__file__).parent / "tagged.py"
+
+
+def lacks() -> str | None:
+    if not HOST.exists():
+        return f"{HOST} is not there: make host"
+    if os.geteuid() != 0:
+        return "BPF needs root"
+    return contained.lacks()
+
+
+pytestmark = pytest.mark.skipif(bool(lacks()), reason=str(lacks()))
+
+
+def seen(*arguments: str) -> dict[str, Any]:
+    """What `tagged` answers, in namespaces of its own."""
+    words = contained.command([sys.executable, str(INSIDE), str(HOST), *arguments])
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def test_packets_are_tagged_by_bytes_sent() -> None:
+    told = seen("bands")
+    packets = told["packets"]
+    assert len(packets) > 50
+    again: set[int] = set()
+    for offset, dscp, ecn, good in packets:
+        assert good, "the checksum of IPv4"
+        # ECT(0) stays; what is sent again has none (RFC 3168, section 6.1.5).
+        assert ecn == (0 if offset in again else 2)
+        again.add(offset)
+        # What is sent at once has one tag.
+        assert dscp == (10 if offset <= 20_000 else 18)
+    assert told["opening"] == [10]
+    assert told["changed"] == [10]
+    assert told["shown"].startswith("Settings { thresholds: [5000000]")
+
+
+def test_behind_a_router_packets_pass_as_they_are() -> None:
+    told = seen("router")
+    assert told["dscps"] == [0]
+
+
+def test_nothing_is_left_of_it() -> None:
+    told = seen("ends")
+    assert told["after_term"] == []
+    assert told["after_kill_and_next"] == []
+    assert "eth0 has a tagger already" in str(told["second"])
+
+
+def test_records_of_flows(tmp_path: Path) -> None:
+    file = tmp_path / "flows.csv"
+    told = seen("records", str(file))
+    rows = file.read_text().splitlines()
+    assert rows[0].startswith("start_s,end_s,src,src_port,dst,dst_port,size_bytes")
+    cells = rows[1].split(",")
+    assert cells[2:3] + cells[4:7] == ["10.9.0.1", "10.9.0.2", "5001", "100000"]
+    assert 0 <= float(cells[1]) - float(cells[0]) < 10
+    cost = str(told["cost"])
+    assert " packets, " in cost and cost.strip().endswith("ns each")
+
+
+def test_mistakes_are_one_line() -> None:
+    words = [str(HOST), "attach", "--device", "none0", "--thresholds", "5,4", "--dscp", "1,2,3"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "error: thresholds have to ascend: [5, 4]\n"
