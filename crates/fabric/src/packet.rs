@@ -1,10 +1,13 @@
-//! The packet: a small copyable value that rings and queues hold directly.
+//! The packet: a small copyable value. It stays in one place from host to host; queues and wires hold its number.
 
 use fctlab_core::{Duration, Time};
 
 /// Slot of a flow in the engine's flow table, valid while the flow has a
 /// packet in the network or anything left to send.
 pub type FlowSlot = u32;
+
+/// Number of a packet while it is in the network: its place among all of them (`engine::slab`).
+pub type PacketId = u32;
 
 /// What a packet is and what has happened to it, as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use fctlab_core::Time;
 
 use super::priority::Priority;
 use super::{Discipline, DropPolicy};
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketId};
 
 /// Where thresholds come from.
 pub trait Source {
@@ -47,19 +47,20 @@ impl<S: Source> Discipline for Adaptive<S> {
     const EVICTS: Option<DropPolicy> = Priority::EVICTS;
     const LARGEST_TAG: u64 = S::LARGEST_TAG;
     const REMEMBERS: bool = true;
+    const OBSERVES: bool = true;
 
     fn observe(&mut self, packet: &Packet, now: Time) {
         self.advance(now);
         self.source.observe(packet);
     }
-    fn enqueue(&mut self, packet: Packet, now: Time) {
-        self.source.queued(&packet, now);
-        self.queues.enqueue(packet, now);
+    fn enqueue(&mut self, id: PacketId, packet: &Packet, now: Time) {
+        self.source.queued(packet, now);
+        self.queues.enqueue(id, packet, now);
     }
-    fn dequeue(&mut self) -> Option<Packet> {
+    fn dequeue(&mut self) -> Option<PacketId> {
         self.queues.dequeue()
     }
-    fn evict_for(&mut self, arriving: &Packet) -> Option<Packet> {
+    fn evict_for(&mut self, arriving: &Packet) -> Option<PacketId> {
         self.queues.evict_for(arriving)
     }
     fn queue_bytes(&self, packet: &Packet) -> u64 {

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::fifo::Fifo;
 use super::srpt::{self, Srpt};
 use super::{Discipline, DisciplineSpec, DropPolicy, Site, is_control};
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketId};
 use crate::taggers::complete::INCOMPLETE;
 
 /// Complete flows by SRPT, then incomplete ones by FIFO (ASCC).
@@ -65,22 +65,25 @@ fn is_incomplete(packet: &Packet) -> bool {
 impl Discipline for Ascc {
     const EVICTS: Option<DropPolicy> = Some(DropPolicy::LowestPriority);
 
-    fn enqueue(&mut self, packet: Packet, now: Time) {
-        if is_incomplete(&packet) {
-            self.incomplete.push(packet)
+    fn enqueue(&mut self, id: PacketId, packet: &Packet, now: Time) {
+        if is_incomplete(packet) {
+            self.incomplete.push(id, packet.bytes)
         } else {
-            self.complete.enqueue(packet, now)
+            self.complete.enqueue(id, packet, now)
         }
     }
-    fn dequeue(&mut self) -> Option<Packet> {
-        self.complete.dequeue().or_else(|| self.incomplete.pop())
+    fn dequeue(&mut self) -> Option<PacketId> {
+        self.complete
+            .dequeue()
+            .or_else(|| self.incomplete.dequeue())
     }
-    fn evict_for(&mut self, arriving: &Packet) -> Option<Packet> {
+    fn evict_for(&mut self, arriving: &Packet) -> Option<PacketId> {
         if is_incomplete(arriving) {
             return None; // It is the last of them to arrive.
         }
         let last = self.incomplete.pop_newest();
-        last.or_else(|| self.complete.evict_for(arriving))
+        last.map(|held| held.id)
+            .or_else(|| self.complete.evict_for(arriving))
     }
     fn queue_bytes(&self, packet: &Packet) -> u64 {
         if is_incomplete(packet) {
@@ -98,7 +101,7 @@ impl Discipline for Ascc {
 
 #[cfg(test)]
 mod tests {
-    use super::super::TEST_SITE;
+    use super::super::{Packets, TEST_SITE};
     use super::*;
     use crate::packet::Flags;
     use proptest::prelude::*;
@@ -109,7 +112,8 @@ mod tests {
         fn matches_a_search_of_a_list(
             ops in prop::collection::vec((0u8..8, 0u32..4, 0u32..9, 41u16..1501), 0..300),
         ) {
-            let mut queue = Spec { starvation_prevention: false }.build(&TEST_SITE).unwrap();
+            let spec = Spec { starvation_prevention: false };
+            let mut queue = Packets::of(spec.build(&TEST_SITE).unwrap());
             let mut list: Vec<Packet> = Vec::new();
             // Smaller is more urgent: control, complete by tag, incomplete.
             let class = |p: &Packet| (!is_control(p), p.tag);

@@ -137,7 +137,7 @@ impl Source for Completed {
 
 #[cfg(test)]
 mod tests {
-    use super::super::TEST_SITE;
+    use super::super::{Packets, TEST_SITE};
     use super::*;
     use crate::disciplines::Discipline;
     use proptest::prelude::*;
@@ -158,7 +158,7 @@ mod tests {
         }
     }
 
-    fn pass(port: &mut Adaptive<Completed>, packet: Packet, now: Time) {
+    fn pass(port: &mut Packets<Adaptive<Completed>>, packet: Packet, now: Time) {
         port.observe(&packet, now);
         port.enqueue(packet, now);
         assert!(port.dequeue().is_some());
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn thresholds_follow_the_window_by_hand() {
-        let mut port = Spec::default().build(&TEST_SITE).unwrap();
+        let mut port = Packets::of(Spec::default().build(&TEST_SITE).unwrap());
         assert_eq!(port.thresholds(at(0)), Some(&[7_000, 14_000, 21_000][..]));
         for i in 1..=10 {
             pass(&mut port, last(i * 1000), at(100));
@@ -233,7 +233,7 @@ mod tests {
             percentiles.sort_by(f64::total_cmp);
             let thresholds = vec![Bytes::new(7); percentiles.len()];
             let spec = Spec { thresholds, percentiles: Percentiles::Given(percentiles.clone()), ..Spec::default() };
-            let mut port = spec.build(&TEST_SITE).unwrap();
+            let mut port = Packets::of(spec.build(&TEST_SITE).unwrap());
             let (mut clock, mut all) = (0, Vec::new());
             let mut expected = vec![7; percentiles.len()];
             for (gap, size) in flows {

@@ -11,10 +11,10 @@
 use fctlab_core::{SpecError, Time};
 use serde::{Deserialize, Serialize};
 
-use super::fifo::Fifo;
+use super::fifo::{Fifo, Held};
 use super::fq::Fq;
 use super::{Discipline, Site};
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketId};
 
 /// What leaves a class's queue next.
 #[derive(
@@ -29,10 +29,18 @@ pub enum Inside {
     Fq,
 }
 
+impl Inside {
+    /// Whether what goes by counts inside a class. Between classes it need not: one with nothing waiting keeps
+    /// nothing of its turns, and what is being sent when somebody begins to wait is told then.
+    pub fn remembers(self) -> bool {
+        self == Inside::Fq
+    }
+}
+
 /// The queue of one class.
 enum ClassQueue {
     Fifo(Fifo),
-    Fq(Fq),
+    Fq(Box<Fq>),
 }
 
 /// The queues of the classes.
@@ -43,7 +51,7 @@ impl Classes {
     pub fn new(count: usize, inside: Inside, site: &Site<'_>) -> Self {
         let queue = |_| match inside {
             Inside::Fifo => ClassQueue::Fifo(Fifo::default()),
-            Inside::Fq => ClassQueue::Fq(Fq::new(site.rate)),
+            Inside::Fq => ClassQueue::Fq(Box::new(Fq::new(site.rate))),
         };
         Classes((0..count).map(queue).collect())
     }
@@ -54,47 +62,54 @@ impl Classes {
         usize::from(packet.class).min(self.0.len() - 1)
     }
 
-    fn push(&mut self, packet: Packet, now: Time) {
-        let class = self.of(&packet);
+    #[inline]
+    fn push(&mut self, class: usize, id: PacketId, packet: &Packet, now: Time) {
         match &mut self.0[class] {
-            ClassQueue::Fifo(queue) => queue.push(packet),
-            ClassQueue::Fq(queue) => queue.enqueue(packet, now),
+            ClassQueue::Fifo(queue) => queue.push(id, packet.bytes),
+            ClassQueue::Fq(queue) => queue.enqueue(id, packet, now),
         }
     }
 
-    fn pop(&mut self, class: usize) -> Option<Packet> {
-        let packet = match &mut self.0[class] {
-            ClassQueue::Fifo(queue) => return queue.pop(), // So are all others, and nothing else learns of it.
-            ClassQueue::Fq(queue) => queue.dequeue(),
-        }?;
+    #[inline]
+    fn pop(&mut self, class: usize) -> Option<Held> {
+        match &mut self.0[class] {
+            ClassQueue::Fifo(queue) => queue.pop(), // So are all others, and nothing else learns of it.
+            ClassQueue::Fq(queue) => {
+                let held = queue.pop()?;
+                self.took(class, held.bytes);
+                Some(held)
+            }
+        }
+    }
+
+    /// A packet goes by that finds nothing waiting.
+    #[inline]
+    fn pass(&mut self, class: usize, id: PacketId, packet: &Packet, now: Time) {
+        if let ClassQueue::Fq(queue) = &mut self.0[class] {
+            queue.pass(id, packet, now);
+            self.took(class, packet.bytes);
+        }
+    }
+
+    /// Class `class` has so many bytes of the link; the emulations of the others learn of it.
+    fn took(&mut self, class: usize, bytes: u16) {
         for (other, queue) in self.0.iter_mut().enumerate() {
             if let ClassQueue::Fq(queue) = queue
                 && other != class
             {
-                queue.took(packet.bytes);
+                queue.took(bytes);
             }
-        }
-        Some(packet)
-    }
-
-    /// A packet goes by that finds nothing waiting.
-    fn pass(&mut self, class: usize, packet: &mut Packet, now: Time) {
-        if let ClassQueue::Fifo(_) = self.0[class] {
-            return; // So are all others, and nothing else learns of it.
-        }
-        self.push(*packet, now);
-        if let Some(left) = self.pop(class) {
-            *packet = left;
         }
     }
 
     /// Bytes of the packet that class `class` sends next.
+    #[inline]
     pub fn head_bytes(&self, class: usize) -> Option<u16> {
-        let packet = match &self.0[class] {
+        let held = match &self.0[class] {
             ClassQueue::Fifo(queue) => queue.first(),
             ClassQueue::Fq(queue) => queue.first(),
         };
-        packet.map(|p| p.bytes)
+        held.map(|h| h.bytes)
     }
 
     /// Whether class `class` has anything to send.
@@ -102,6 +117,7 @@ impl Classes {
         self.bytes(class) > 0
     }
 
+    #[inline]
     fn bytes(&self, class: usize) -> u64 {
         match &self.0[class] {
             ClassQueue::Fifo(queue) => queue.bytes(),
@@ -118,8 +134,10 @@ pub trait Schedule {
     fn choose(&mut self, classes: &Classes) -> Option<usize>;
     /// The class chosen last has sent so many bytes; `last` if nothing of it waits.
     fn sent(&mut self, class: usize, bytes: u16, last: bool);
-    /// A packet of a class comes when nothing waits and leaves at once: what the three above make of that.
-    fn passed(&mut self, class: usize, bytes: u16, now: Time);
+    /// A packet of a class comes when nothing waits and leaves at once; only told where what goes by counts.
+    fn passed(&mut self, _class: usize, _bytes: u16) {}
+    /// Packets begin to wait for one of a class that is sent since `since`.
+    fn begin(&mut self, _class: usize, _bytes: u16, _since: Time) {}
 }
 
 /// Queues of classes served by a schedule.
@@ -138,28 +156,35 @@ impl<S: Schedule> ByClass<S> {
 impl<S: Schedule> Discipline for ByClass<S> {
     const READS_TAGS: bool = false;
 
-    /// Every packet is part of its class's share, one that waits for nobody too.
     const REMEMBERS: bool = true;
 
-    fn enqueue(&mut self, packet: Packet, now: Time) {
-        let class = self.classes.of(&packet);
+    fn begin(&mut self, served: &Packet, since: Time) {
+        let class = self.classes.of(served);
+        self.schedule.begin(class, served.bytes, since);
+    }
+
+    #[inline]
+    fn enqueue(&mut self, id: PacketId, packet: &Packet, now: Time) {
+        let class = self.classes.of(packet);
         let first = !self.classes.is_backlogged(class);
         self.schedule.arrived(class, packet.bytes, first, now);
-        self.classes.push(packet, now);
+        self.classes.push(class, id, packet, now);
     }
-    fn dequeue(&mut self) -> Option<Packet> {
+    #[inline]
+    fn dequeue(&mut self) -> Option<PacketId> {
         let class = self.schedule.choose(&self.classes)?;
-        let packet = self.classes.pop(class)?;
+        let held = self.classes.pop(class)?;
         let last = !self.classes.is_backlogged(class);
-        self.schedule.sent(class, packet.bytes, last);
-        Some(packet)
+        self.schedule.sent(class, held.bytes, last);
+        Some(held.id)
     }
-    fn pass(&mut self, packet: &mut Packet, now: Time) {
+    #[inline]
+    fn pass(&mut self, id: PacketId, packet: &Packet, now: Time) {
         let class = self.classes.of(packet);
-        self.schedule.passed(class, packet.bytes, now);
-        self.classes.pass(class, packet, now);
+        self.schedule.passed(class, packet.bytes);
+        self.classes.pass(class, id, packet, now);
     }
-    fn evict_for(&mut self, _: &Packet) -> Option<Packet> {
+    fn evict_for(&mut self, _: &Packet) -> Option<PacketId> {
         None
     }
     fn queue_bytes(&self, packet: &Packet) -> u64 {
@@ -202,7 +227,7 @@ pub fn check_weights(weights: &[f64]) -> Result<(), SpecError> {
 pub(super) mod tests {
     use std::collections::VecDeque;
 
-    use super::super::{QueueSpec, TEST_SITE};
+    use super::super::{Packets, Queue, QueueSpec, TEST_SITE};
     use super::*;
     use crate::packet::Flags;
     use fctlab_core::Duration;
@@ -222,9 +247,9 @@ pub(super) mod tests {
         }
     }
 
-    pub(crate) fn build(spec: Value) -> super::super::Queue {
+    pub(crate) fn build(spec: Value) -> Packets<Queue> {
         let spec: QueueSpec = fctlab_core::spec::read(spec).unwrap();
-        spec.build(&TEST_SITE).unwrap()
+        Packets::of(spec.build(&TEST_SITE).unwrap())
     }
 
     /// Keeps every class backlogged with packets of random sizes for `packets`
@@ -239,7 +264,7 @@ pub(super) mod tests {
         let mut sent = vec![(0, 0); classes];
         let mut at = Time::ZERO;
         let mut seq = 0;
-        let mut offer = |queue: &mut super::super::Queue, class: usize, at| {
+        let mut offer = |queue: &mut Packets<Queue>, class: usize, at| {
             let bytes = sizes[seq as usize % sizes.len()];
             queue.enqueue(data(class as u8, seq % 3, seq, bytes), at);
             seq += 1;

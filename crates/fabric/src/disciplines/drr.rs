@@ -70,14 +70,19 @@ impl DisciplineSpec for Spec {
     fn classes(&self) -> Option<usize> {
         Some(self.weights.len())
     }
+    fn remembers(&self) -> bool {
+        self.inside.remembers()
+    }
 }
 
 impl Schedule for Drr {
+    #[inline]
     fn arrived(&mut self, class: usize, _: u16, first: bool, _: Time) {
         if first {
             self.active.push_back(class);
         }
     }
+    #[inline]
     fn choose(&mut self, classes: &Classes) -> Option<usize> {
         loop {
             let class = *self.active.front()?;
@@ -87,10 +92,12 @@ impl Schedule for Drr {
             if u64::from(classes.head_bytes(class)?) <= self.deficits[class] {
                 return Some(class);
             }
-            self.active.rotate_left(1);
+            self.active.pop_front();
+            self.active.push_back(class);
             self.granted = false;
         }
     }
+    #[inline]
     fn sent(&mut self, class: usize, bytes: u16, last: bool) {
         self.deficits[class] -= u64::from(bytes);
         if last {
@@ -99,13 +106,10 @@ impl Schedule for Drr {
             self.granted = false;
         }
     }
-    /// It has the turns that it needs, and keeps nothing of them.
-    fn passed(&mut self, _: usize, _: u16, _: Time) {}
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Discipline;
     use super::super::classes::tests::{build, data, share};
     use super::*;
     use proptest::prelude::*;

@@ -10,17 +10,26 @@ use fctlab_core::{SpecError, Time};
 use serde::{Deserialize, Serialize};
 
 use super::{Discipline, DisciplineSpec, Site};
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketId};
 
 /// First in, first out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Spec {}
 
+/// A packet that waits.
+#[derive(Clone, Copy)]
+pub struct Held {
+    /// Its number.
+    pub id: PacketId,
+    /// Its size on the wire.
+    pub bytes: u16,
+}
+
 /// The queue.
 #[derive(Default)]
 pub struct Fifo {
-    packets: VecDeque<Packet>,
+    packets: VecDeque<Held>,
     bytes: u64,
 }
 
@@ -34,24 +43,24 @@ impl Fifo {
         self.bytes
     }
     /// The oldest packet.
-    pub fn first(&self) -> Option<&Packet> {
-        self.packets.front()
+    pub fn first(&self) -> Option<Held> {
+        self.packets.front().copied()
     }
     /// Takes a packet in.
     #[inline]
-    pub fn push(&mut self, packet: Packet) {
-        self.bytes += u64::from(packet.bytes);
-        self.packets.push_back(packet);
+    pub fn push(&mut self, id: PacketId, bytes: u16) {
+        self.bytes += u64::from(bytes);
+        self.packets.push_back(Held { id, bytes });
     }
     /// Lets the oldest packet go.
     #[inline]
-    pub fn pop(&mut self) -> Option<Packet> {
+    pub fn pop(&mut self) -> Option<Held> {
         let packet = self.packets.pop_front()?;
         self.bytes -= u64::from(packet.bytes);
         Some(packet)
     }
     /// Lets the newest packet go.
-    pub fn pop_newest(&mut self) -> Option<Packet> {
+    pub fn pop_newest(&mut self) -> Option<Held> {
         let packet = self.packets.pop_back()?;
         self.bytes -= u64::from(packet.bytes);
         Some(packet)
@@ -69,15 +78,15 @@ impl Discipline for Fifo {
     const READS_TAGS: bool = false;
 
     #[inline]
-    fn enqueue(&mut self, packet: Packet, _: Time) {
-        self.push(packet);
+    fn enqueue(&mut self, id: PacketId, packet: &Packet, _: Time) {
+        self.push(id, packet.bytes);
     }
     #[inline]
-    fn dequeue(&mut self) -> Option<Packet> {
-        self.pop()
+    fn dequeue(&mut self) -> Option<PacketId> {
+        self.pop().map(|held| held.id)
     }
     /// All packets have the same priority.
-    fn evict_for(&mut self, _: &Packet) -> Option<Packet> {
+    fn evict_for(&mut self, _: &Packet) -> Option<PacketId> {
         None
     }
     fn queue_bytes(&self, _: &Packet) -> u64 {
@@ -90,7 +99,7 @@ impl Discipline for Fifo {
 
 #[cfg(test)]
 mod tests {
-    use super::super::TEST_SITE;
+    use super::super::Packets;
     use super::*;
     use proptest::prelude::*;
     use std::collections::VecDeque;
@@ -99,7 +108,7 @@ mod tests {
         /// Against a deque.
         #[test]
         fn first_in_first_out(ops in prop::collection::vec((any::<bool>(), 41u16..1501), 0..300)) {
-            let (mut fifo, mut model) = (Spec {}.build(&TEST_SITE).unwrap(), VecDeque::new());
+            let (mut fifo, mut model) = (Packets::of(Fifo::default()), VecDeque::new());
             for (i, (enqueue, bytes)) in ops.into_iter().enumerate() {
                 let packet = Packet { seq: i as u32, bytes, ..Packet::default() };
                 if enqueue {

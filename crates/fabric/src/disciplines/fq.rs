@@ -18,10 +18,10 @@
 use fctlab_core::{Rate, SpecError, Time};
 use serde::{Deserialize, Serialize};
 
-use super::fifo::Fifo;
+use super::fifo::{Fifo, Held};
 use super::rounds::{self, Rounds};
 use super::{Discipline, DisciplineSpec, DropPolicy, Site, is_control};
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketId};
 
 /// Fair queueing among flows, packet by packet (Demers, Keshav, Shenker).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -38,7 +38,7 @@ fn conversation(packet: &Packet) -> Conversation {
 /// The queue.
 pub struct Fq {
     control: Fifo,
-    data: Rounds<Conversation, Packet>,
+    data: Rounds<Conversation, Held>,
 }
 
 impl DisciplineSpec for Spec {
@@ -58,13 +58,22 @@ impl Fq {
     }
 
     /// The packet that leaves next.
-    pub fn first(&self) -> Option<&Packet> {
-        self.control.first().or_else(|| self.data.first())
+    pub fn first(&self) -> Option<Held> {
+        self.control.first().or_else(|| self.data.first().copied())
     }
 
     /// The link is about to carry so many bytes of others.
     pub fn took(&mut self, bytes: u16) {
         self.data.took(bytes);
+    }
+
+    /// Lets the packet that leaves next go.
+    pub fn pop(&mut self) -> Option<Held> {
+        if let Some(control) = self.control.pop() {
+            self.data.took(control.bytes);
+            return Some(control);
+        }
+        self.data.pop().map(|(_, held)| held)
     }
 
     /// Bytes waiting.
@@ -79,29 +88,34 @@ impl Discipline for Fq {
     const EVICTS: Option<DropPolicy> = Some(DropPolicy::LongestQueue);
     const REMEMBERS: bool = true;
 
-    fn enqueue(&mut self, packet: Packet, now: Time) {
-        if is_control(&packet) {
-            return self.control.push(packet);
+    fn enqueue(&mut self, id: PacketId, packet: &Packet, now: Time) {
+        let bytes = packet.bytes;
+        if is_control(packet) {
+            return self.control.push(id, bytes);
         }
-        let id = conversation(&packet);
-        self.data.push(id, rounds::ONE, packet.bytes, packet, now);
+        let (whose, held) = (conversation(packet), Held { id, bytes });
+        self.data.push(whose, rounds::ONE, bytes, held, now);
     }
 
-    fn dequeue(&mut self) -> Option<Packet> {
-        if let Some(packet) = self.control.pop() {
-            self.data.took(packet.bytes);
-            return Some(packet);
-        }
-        self.data.pop().map(|(_, packet)| packet)
+    fn dequeue(&mut self) -> Option<PacketId> {
+        self.pop().map(|held| held.id)
     }
 
-    fn evict_for(&mut self, arriving: &Packet) -> Option<Packet> {
+    fn pass(&mut self, _: PacketId, packet: &Packet, now: Time) {
+        if is_control(packet) {
+            return self.data.took(packet.bytes);
+        }
+        let whose = conversation(packet);
+        self.data.pass(whose, rounds::ONE, packet.bytes, now);
+    }
+
+    fn evict_for(&mut self, arriving: &Packet) -> Option<PacketId> {
         let own = if is_control(arriving) {
             0
         } else {
             self.data.bytes_of(conversation(arriving)) + u64::from(arriving.bytes)
         };
-        self.data.evict(own)
+        self.data.evict(own).map(|held| held.id)
     }
 
     fn queue_bytes(&self, packet: &Packet) -> u64 {
@@ -119,7 +133,7 @@ impl Discipline for Fq {
 
 #[cfg(test)]
 mod tests {
-    use super::super::TEST_SITE;
+    use super::super::{Packets, TEST_SITE};
     use super::*;
     use proptest::prelude::*;
 
@@ -137,9 +151,9 @@ mod tests {
 
     #[test]
     fn the_round_number_by_hand() {
-        let mut fq = Spec {}.build(&TEST_SITE).unwrap();
+        let mut fq = Packets::of(Spec {}.build(&TEST_SITE).unwrap());
         let at = |bytes: u64| Time::from_ps(bytes * PS_PER_BYTE);
-        let rounds = |fq: &Fq| fq.data.rounds_made();
+        let rounds = |fq: &Packets<Fq>| fq.data.rounds_made();
         // Alone: a round per byte. Flow 1 gets F = 1000.
         fq.enqueue(data(1, 0, 1000), at(0));
         // At byte 500, R = 500; flow 2 gets F = 500 + 300 = 800.
@@ -159,7 +173,7 @@ mod tests {
     fn rounds_do_not_run_ahead_of_a_link_that_carries_acks() {
         // Every second byte of the link goes to ACKs: 1000 data packets of flow 1
         // and an ACK of 1500 B after each; then flow 2 comes and must be next.
-        let mut fq = Spec {}.build(&TEST_SITE).unwrap();
+        let mut fq = Packets::of(Spec {}.build(&TEST_SITE).unwrap());
         for seq in 0..1000 {
             fq.enqueue(data(1, seq, 1500), Time::ZERO);
         }
@@ -182,7 +196,7 @@ mod tests {
 
     #[test]
     fn the_longest_queue_loses_its_last_packet() {
-        let mut fq = Spec {}.build(&TEST_SITE).unwrap();
+        let mut fq = Packets::of(Spec {}.build(&TEST_SITE).unwrap());
         for (flow, seq, bytes) in [(1, 0, 1500), (1, 1, 1500), (2, 2, 1500), (1, 3, 500)] {
             fq.enqueue(data(flow, seq, bytes), Time::ZERO);
         }
@@ -202,7 +216,7 @@ mod tests {
         fn finishes_in_the_order_of_the_emulation(
             arrivals in prop::collection::vec((0u64..3_000, 0u32..5, 1u16..30), 1..40)
         ) {
-            let mut fq = Spec {}.build(&TEST_SITE).unwrap();
+            let mut fq = Packets::of(Spec {}.build(&TEST_SITE).unwrap());
             let (mut round, mut clock) = (0.0f64, 0u64);
             let mut finish = std::collections::BTreeMap::<u32, f64>::new();
             let mut expected = Vec::new();
@@ -235,7 +249,7 @@ mod tests {
         fn everything_comes_out_and_bytes_add_up(
             ops in prop::collection::vec((0u8..6, 0u32..6, 41u16..1501), 0..200)
         ) {
-            let mut fq = Spec {}.build(&TEST_SITE).unwrap();
+            let mut fq = Packets::of(Spec {}.build(&TEST_SITE).unwrap());
             let mut held: Vec<Packet> = Vec::new();
             for (i, (op, flow, bytes)) in ops.into_iter().enumerate() {
                 let packet = data(flow, i as u32, bytes);

@@ -104,7 +104,7 @@ impl Source for Table {
 
 #[cfg(test)]
 mod tests {
-    use super::super::TEST_SITE;
+    use super::super::{Packets, TEST_SITE};
     use super::*;
     use crate::disciplines::Discipline;
     use crate::disciplines::thresholds::{Cut, Thresholds};
@@ -121,10 +121,10 @@ mod tests {
         }
     }
 
-    fn table(queues: u32, thresholds: &[u32]) -> Adaptive<Table> {
+    fn table(queues: u32, thresholds: &[u32]) -> Packets<Adaptive<Table>> {
         let mapping = json!({"kind": "static", "thresholds": thresholds});
         let spec: Spec = spec::read(json!({"queues": queues, "mapping": mapping})).unwrap();
-        spec.build(&TEST_SITE).unwrap()
+        Packets::of(spec.build(&TEST_SITE).unwrap())
     }
 
     #[test]
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn a_new_table_moves_no_packet() {
         let spec: Spec = spec::read(json!({"queues": 2})).unwrap();
-        let mut queue = spec.build(&TEST_SITE).unwrap();
+        let mut queue = Packets::of(spec.build(&TEST_SITE).unwrap());
         for (tag, seq) in [(9, 0), (1, 1), (9, 2), (1, 3)] {
             queue.observe(&data(tag, seq), Time::ZERO);
             queue.enqueue(data(tag, seq), Time::ZERO);
@@ -170,7 +170,7 @@ mod tests {
                 thresholds: Thresholds::Written(cuts.into_iter().map(Cut::Number).collect()),
                 queues: None,
             };
-            let mut priority = priority.build(&TEST_SITE).unwrap();
+            let mut priority = Packets::of(priority.build(&TEST_SITE).unwrap());
             for (i, (op, tag, bytes)) in ops.into_iter().enumerate() {
                 let packet = Packet { tag, bytes, seq: i as u32, ..Packet::default() };
                 let seq = |p: Option<Packet>| p.map(|p| p.seq);

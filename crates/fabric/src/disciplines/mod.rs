@@ -11,7 +11,7 @@ use fctlab_workload::Traffic;
 use serde::{Deserialize, Serialize};
 
 use crate::network::Fabric;
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketId};
 use crate::taggers::Tagger;
 
 pub mod adaptive;
@@ -72,27 +72,32 @@ pub trait Discipline {
     /// packet, even one that finds the port idle and leaves at once.
     const REMEMBERS: bool = false;
 
+    /// Whether it wants to be told of packets that the port may then drop.
+    const OBSERVES: bool = false;
+
     /// A packet has reached the port, which may then drop it; only told to
-    /// disciplines that remember.
+    /// disciplines that observe.
     fn observe(&mut self, _packet: &Packet, _now: Time) {}
 
-    /// Takes a packet in.
-    fn enqueue(&mut self, packet: Packet, now: Time);
+    /// Packets begin to wait: the next one to be taken in comes while nothing waits, and `served`, which found
+    /// the port idle, is sent since `since`.
+    fn begin(&mut self, _served: &Packet, _since: Time) {}
+
+    /// Takes in a packet and remembers its number.
+    fn enqueue(&mut self, id: PacketId, packet: &Packet, now: Time);
 
     /// The packet to transmit now; `None` only when nothing is queued.
-    fn dequeue(&mut self) -> Option<Packet>;
+    fn dequeue(&mut self) -> Option<PacketId>;
 
     /// A packet comes when nothing is queued and leaves at once; only told to disciplines that remember.
-    fn pass(&mut self, packet: &mut Packet, now: Time) {
-        self.enqueue(*packet, now);
-        if let Some(left) = self.dequeue() {
-            *packet = left;
-        }
+    fn pass(&mut self, id: PacketId, packet: &Packet, now: Time) {
+        self.enqueue(id, packet, now);
+        self.dequeue();
     }
 
     /// Removes a queued packet to make room for `arriving`, by the policy
     /// [`EVICTS`](Self::EVICTS); `None` when it is `arriving` that must go.
-    fn evict_for(&mut self, arriving: &Packet) -> Option<Packet>;
+    fn evict_for(&mut self, arriving: &Packet) -> Option<PacketId>;
 
     /// Bytes waiting in the queue that `packet` belongs to (for ECN per queue).
     fn queue_bytes(&self, packet: &Packet) -> u64;
@@ -142,6 +147,11 @@ pub trait DisciplineSpec {
     /// How many traffic classes it tells apart, where it does.
     fn classes(&self) -> Option<usize> {
         None
+    }
+
+    /// See [`Discipline::REMEMBERS`].
+    fn remembers(&self) -> bool {
+        Self::State::REMEMBERS
     }
 
     /// Where it learns from its traffic: the key of the interval after which it does so again, and that interval.
@@ -203,9 +213,13 @@ macro_rules! disciplines {
             pub fn reads_tags(&self) -> bool {
                 match self { $( QueueSpec::$variant(_) => <$file::Spec as DisciplineSpec>::State::READS_TAGS ),+ }
             }
-            /// See [`Discipline::REMEMBERS`].
+            /// See [`DisciplineSpec::remembers`].
             pub fn remembers(&self) -> bool {
-                match self { $( QueueSpec::$variant(_) => <$file::Spec as DisciplineSpec>::State::REMEMBERS ),+ }
+                match self { $( QueueSpec::$variant(spec) => spec.remembers() ),+ }
+            }
+            /// See [`Discipline::OBSERVES`].
+            pub fn observes(&self) -> bool {
+                match self { $( QueueSpec::$variant(_) => <$file::Spec as DisciplineSpec>::State::OBSERVES ),+ }
             }
         }
 
@@ -215,17 +229,22 @@ macro_rules! disciplines {
                 match self { $( Queue::$variant(q) => q.observe(packet, now) ),+ }
             }
             #[inline]
-            fn enqueue(&mut self, packet: Packet, now: Time) {
-                match self { $( Queue::$variant(q) => q.enqueue(packet, now) ),+ }
+            fn enqueue(&mut self, id: PacketId, packet: &Packet, now: Time) {
+                match self { $( Queue::$variant(q) => q.enqueue(id, packet, now) ),+ }
             }
             #[inline]
-            fn dequeue(&mut self) -> Option<Packet> {
+            fn dequeue(&mut self) -> Option<PacketId> {
                 match self { $( Queue::$variant(q) => q.dequeue() ),+ }
             }
-            fn pass(&mut self, packet: &mut Packet, now: Time) {
-                match self { $( Queue::$variant(q) => q.pass(packet, now) ),+ }
+            #[inline]
+            fn begin(&mut self, served: &Packet, since: Time) {
+                match self { $( Queue::$variant(q) => q.begin(served, since) ),+ }
             }
-            fn evict_for(&mut self, arriving: &Packet) -> Option<Packet> {
+            #[inline]
+            fn pass(&mut self, id: PacketId, packet: &Packet, now: Time) {
+                match self { $( Queue::$variant(q) => q.pass(id, packet, now) ),+ }
+            }
+            fn evict_for(&mut self, arriving: &Packet) -> Option<PacketId> {
                 match self { $( Queue::$variant(q) => q.evict_for(arriving) ),+ }
             }
             fn queue_bytes(&self, packet: &Packet) -> u64 {
@@ -282,3 +301,46 @@ pub(crate) const TEST_SITE: Site<'static> = Site {
     port: "leaf 0 -> host 0",
     node: "leaf 0",
 };
+
+/// A discipline for tests: packets go in and come out themselves.
+#[cfg(test)]
+pub(crate) struct Packets<D> {
+    pub(crate) queue: D,
+    seen: Vec<Packet>,
+}
+
+#[cfg(test)]
+impl<D: Discipline> Packets<D> {
+    pub(crate) fn of(queue: D) -> Self {
+        Packets {
+            queue,
+            seen: Vec::new(),
+        }
+    }
+    pub(crate) fn enqueue(&mut self, packet: Packet, now: Time) {
+        self.queue.enqueue(self.seen.len() as u32, &packet, now);
+        self.seen.push(packet);
+    }
+    pub(crate) fn dequeue(&mut self) -> Option<Packet> {
+        self.queue.dequeue().map(|id| self.seen[id as usize])
+    }
+    pub(crate) fn evict_for(&mut self, arriving: &Packet) -> Option<Packet> {
+        let victim = self.queue.evict_for(arriving);
+        victim.map(|id| self.seen[id as usize])
+    }
+}
+
+#[cfg(test)]
+impl<D> std::ops::Deref for Packets<D> {
+    type Target = D;
+    fn deref(&self) -> &D {
+        &self.queue
+    }
+}
+
+#[cfg(test)]
+impl<D> std::ops::DerefMut for Packets<D> {
+    fn deref_mut(&mut self) -> &mut D {
+        &mut self.queue
+    }
+}

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::fifo::Fifo;
 use super::thresholds::{Cut, Thresholds};
 use super::{Discipline, DisciplineSpec, DropPolicy, Site, Surroundings, is_control};
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketId};
 
 /// Queues where nobody says how many: those of IEEE 802.1Q.
 const QUEUES: usize = 8;
@@ -124,29 +124,29 @@ impl Discipline for Priority {
     const EVICTS: Option<DropPolicy> = Some(DropPolicy::LowestPriority);
 
     #[inline]
-    fn enqueue(&mut self, packet: Packet, _: Time) {
-        let queue = self.queue_of(&packet);
-        self.queues[queue].push(packet);
+    fn enqueue(&mut self, id: PacketId, packet: &Packet, _: Time) {
+        let queue = self.queue_of(packet);
+        self.queues[queue].push(id, packet.bytes);
         self.backlogged |= 1 << queue;
     }
     #[inline]
-    fn dequeue(&mut self) -> Option<Packet> {
+    fn dequeue(&mut self) -> Option<PacketId> {
         if self.backlogged == 0 {
             return None;
         }
         let queue = self.backlogged.trailing_zeros() as usize;
-        let packet = self.queues[queue].pop()?;
+        let held = self.queues[queue].pop()?;
         self.left(queue);
-        Some(packet)
+        Some(held.id)
     }
-    fn evict_for(&mut self, arriving: &Packet) -> Option<Packet> {
+    fn evict_for(&mut self, arriving: &Packet) -> Option<PacketId> {
         let lowest = self.backlogged.checked_ilog2()? as usize;
         if lowest <= self.queue_of(arriving) {
             return None;
         }
-        let packet = self.queues[lowest].pop_newest()?;
+        let held = self.queues[lowest].pop_newest()?;
         self.left(lowest);
-        Some(packet)
+        Some(held.id)
     }
     fn queue_bytes(&self, packet: &Packet) -> u64 {
         self.queues[self.queue_of(packet)].bytes()
@@ -161,7 +161,7 @@ impl Discipline for Priority {
 
 #[cfg(test)]
 mod tests {
-    use super::super::TEST_SITE;
+    use super::super::{Packets, TEST_SITE};
     use super::*;
     use crate::packet::Flags;
     use crate::taggers::{Tagger, View};
@@ -255,7 +255,7 @@ mod tests {
             } else {
                 thresholds.iter().position(|&t| p.tag <= t).unwrap_or(thresholds.len())
             };
-            let mut queue = spec(thresholds.clone()).build(&TEST_SITE).unwrap();
+            let mut queue = Packets::of(spec(thresholds.clone()).build(&TEST_SITE).unwrap());
             let mut list: Vec<Packet> = Vec::new();
             for (i, (op, tag, bytes)) in ops.into_iter().enumerate() {
                 let flags = [Flags::NONE, Flags::ACK, Flags::PROBE][(tag / 12) as usize];

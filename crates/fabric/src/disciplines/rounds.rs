@@ -34,18 +34,23 @@ struct Waiting<T> {
 }
 
 /// Somebody with packets here, or with bits left in the emulation.
-struct Conversation<K, T> {
+#[derive(Clone, Copy)]
+struct Conversation<K> {
     id: K,
     weight: u64,
     /// The finish tag given last.
     finish: Round,
+    /// Bytes that wait.
     bytes: u64,
     /// Finish tag and order of what waits first, or [`NOTHING`]; a copy, so that a look at
     /// all conversations is one walk through memory.
     first: (Round, u64),
-    /// Oldest first.
-    waiting: VecDeque<Waiting<T>>,
+    /// Which queue holds what waits, if anything does.
+    queue: u32,
 }
+
+/// No queue.
+const NONE: u32 = u32::MAX;
 
 /// The tag of nothing.
 const NEVER: Round = Round::MAX;
@@ -53,17 +58,10 @@ const NEVER: Round = Round::MAX;
 /// The tag of nothing that waits.
 const NOTHING: (Round, u64) = (NEVER, u64::MAX);
 
-impl<K, T> Conversation<K, T> {
-    /// To be called whenever something else is first.
-    fn note_first(&mut self) {
-        let first = self.waiting.front();
-        self.first = first.map_or(NOTHING, |w| (w.finish, w.order));
-    }
-
-    /// Rounds that so many bytes take.
-    fn rounds(&self, bytes: u16) -> Round {
-        Round::from((u64::from(bytes) << (FRACTION + WEIGHT_FRACTION)) / self.weight)
-    }
+/// Rounds that so many bytes of a conversation of this weight take.
+#[inline(always)]
+fn rounds(bytes: u16, weight: u64) -> Round {
+    Round::from((u64::from(bytes) << (FRACTION + WEIGHT_FRACTION)) / weight)
 }
 
 /// `a / b`, which nearly always fit a register.
@@ -78,65 +76,67 @@ fn divided(a: u128, b: u128) -> u128 {
 /// The emulation, and what waits in it: items `T` of conversations `K`.
 pub struct Rounds<K, T> {
     /// Bytes (in fractions) that the port sends in 2^20 ps.
-    rate: u128,
+    rate: u64,
     /// Bytes (in fractions) that others took of the link since `since`.
-    taken: u128,
+    taken: u64,
     round: Round,
     /// The instant of `round`.
     since: Time,
     arrivals: u64,
     bytes: u64,
-    /// Weights of the conversations with bits left in the emulation.
+    /// The conversations with bits left in the emulation: how many, and their weights.
+    sharers: usize,
     sharing: u128,
-    /// None of them has its last bit sent in a round before this one.
+    /// None of them has its last bit sent in a round before this one; where there is one, it is this one.
     next_end: Round,
     /// Where the conversation that pushed last was: the next is often the same.
     last: usize,
-    conversations: Vec<Conversation<K, T>>,
-    /// Empty lists of conversations that have gone, for those to come.
-    spare: Vec<VecDeque<Waiting<T>>>,
+    /// The oldest first.
+    conversations: Vec<Conversation<K>>,
+    /// What waits, the oldest first: a queue for each conversation that has anything.
+    queues: Vec<VecDeque<Waiting<T>>>,
+    /// Queues that are nobody's.
+    spare: Vec<u32>,
 }
 
 impl<K: Copy + Eq, T> Rounds<K, T> {
     /// Nothing waits at a port of `rate`.
     pub fn new(rate: Rate) -> Self {
+        // bits/s / 8 = bytes/s; x 2^20 fractions, x 2^20 ps / 10^12 ps.
+        let bytes = u128::from(rate.bps()) << (2 * FRACTION);
         Rounds {
-            // bits/s / 8 = bytes/s; x 2^20 fractions, x 2^20 ps / 10^12 ps.
-            rate: (u128::from(rate.bps()) << (2 * FRACTION)) / (8 * u128::from(PS_PER_S)),
+            rate: (bytes / (8 * u128::from(PS_PER_S))) as u64,
             taken: 0,
             round: 0,
             since: Time::ZERO,
             arrivals: 0,
             bytes: 0,
+            sharers: 0,
             sharing: 0,
             next_end: NEVER,
             last: 0,
             conversations: Vec::new(),
+            queues: Vec::new(),
             spare: Vec::new(),
         }
     }
 
-    /// Moves the emulation on to `now`: conversations leave it one after the
-    /// other, and those that remain share the rate by their weights.
+    /// Bytes (in fractions) that the link has carried since `since`.
+    #[inline(always)]
+    fn sent(&self, now: Time) -> u64 {
+        let sent = (u128::from(now.since(self.since).ps()) * u128::from(self.rate)) >> FRACTION;
+        u64::try_from(sent).unwrap_or(u64::MAX)
+    }
+
+    /// Moves the emulation on to `now`.
+    #[inline(always)]
     fn advance(&mut self, now: Time) {
-        let sent = (u128::from(now.since(self.since).ps()) * self.rate) >> FRACTION;
-        let mut left = sent.saturating_sub(self.taken);
+        let sent = self.sent(now);
+        let left = sent.saturating_sub(self.taken);
         self.taken = self.taken.saturating_sub(sent);
         self.since = now;
-        while self.sharing > 0 {
-            let until_end = ((self.next_end - self.round) * self.sharing) >> WEIGHT_FRACTION;
-            if until_end > left {
-                self.round += divided(left << WEIGHT_FRACTION, self.sharing);
-                break;
-            }
-            let before = self.next_end;
-            self.look_who_shares();
-            if self.next_end == before {
-                left -= until_end;
-                self.round = before;
-                self.look_who_shares();
-                self.forget();
-            }
+        if self.sharers > 0 {
+            self.share(u128::from(left));
         }
         if self.conversations.is_empty() {
             self.round = 0; // Nothing refers to it any more.
@@ -144,41 +144,71 @@ impl<K: Copy + Eq, T> Rounds<K, T> {
         }
     }
 
-    /// The weights and the next end of those with bits left in the emulation.
+    /// So many bytes (in fractions) are sent: conversations leave the emulation one after the
+    /// other, and those that remain share the rate by their weights.
+    #[inline(never)]
+    fn share(&mut self, mut left: u128) {
+        while self.sharers > 0 {
+            let until_end = ((self.next_end - self.round) * self.sharing) >> WEIGHT_FRACTION;
+            if until_end > left {
+                self.round += divided(left << WEIGHT_FRACTION, self.sharing);
+                return;
+            }
+            let end = self.next_end;
+            if self.sharers > 1 {
+                self.look_who_shares();
+            }
+            if self.next_end == end {
+                left -= until_end;
+                self.round = end;
+                self.look_who_shares();
+                self.forget();
+            }
+        }
+    }
+
+    /// Counts those with bits left in the emulation.
     fn look_who_shares(&mut self) {
-        (self.sharing, self.next_end) = (0, NEVER);
+        (self.sharers, self.sharing, self.next_end) = (0, 0, NEVER);
         for conversation in &self.conversations {
             if conversation.finish > self.round {
+                self.sharers += 1;
                 self.sharing += u128::from(conversation.weight);
                 self.next_end = self.next_end.min(conversation.finish);
             }
         }
     }
 
-    /// So many bytes of a conversation no longer wait.
+    /// Forgets conversations with neither packets nor bits left.
+    fn forget(&mut self) {
+        if self.sharers == 0 && self.bytes == 0 {
+            return self.conversations.clear();
+        }
+        let round = self.round;
+        self.conversations
+            .retain(|c| c.finish > round || c.bytes > 0);
+    }
+
+    /// Something of so many bytes no longer waits, the first or the last of its conversation.
+    #[inline]
     fn left(&mut self, index: usize, bytes: u16) {
+        self.bytes -= u64::from(bytes);
         let conversation = &mut self.conversations[index];
         conversation.bytes -= u64::from(bytes);
-        self.bytes -= u64::from(bytes);
-        if conversation.waiting.is_empty() && conversation.finish <= self.round {
-            let gone = self.conversations.remove(index);
-            self.spare.push(gone.waiting);
+        let queue = &self.queues[conversation.queue as usize];
+        if let Some(first) = queue.front() {
+            conversation.first = (first.finish, first.order);
+            return;
+        }
+        conversation.first = NOTHING;
+        self.spare.push(conversation.queue);
+        conversation.queue = NONE;
+        if conversation.finish <= self.round {
+            self.conversations.remove(index);
         }
     }
 
-    /// Forgets conversations with neither packets nor bits left.
-    fn forget(&mut self) {
-        let round = self.round;
-        let spare = &mut self.spare;
-        self.conversations.retain_mut(|c| {
-            let stays = c.finish > round || !c.waiting.is_empty();
-            if !stays && c.waiting.capacity() > 0 {
-                spare.push(std::mem::take(&mut c.waiting));
-            }
-            stays
-        });
-    }
-
+    #[inline]
     fn find(&self, id: K) -> Option<usize> {
         let again = self.conversations.get(self.last);
         if again.is_some_and(|c| c.id == id) {
@@ -189,29 +219,45 @@ impl<K: Copy + Eq, T> Rounds<K, T> {
 
     /// Something of conversation `id` arrives, whose weight is `weight` / [`ONE`].
     pub fn push(&mut self, id: K, weight: u64, bytes: u16, item: T, now: Time) {
-        let index = self.arrive(id, weight, bytes, now);
-        let (finish, order) = (self.conversations[index].finish, self.arrivals - 1);
+        self.advance(now);
+        let index = self.tag(id, weight, bytes);
         let conversation = &mut self.conversations[index];
-        conversation.bytes += u64::from(bytes);
+        if conversation.queue == NONE {
+            conversation.queue = self.spare.pop().unwrap_or_else(|| {
+                self.queues.push(VecDeque::new());
+                self.queues.len() as u32 - 1
+            });
+        }
+        let (finish, order) = (conversation.finish, self.arrivals);
+        self.arrivals += 1;
         self.bytes += u64::from(bytes);
-        conversation.waiting.push_back(Waiting {
+        conversation.bytes += u64::from(bytes);
+        conversation.first = conversation.first.min((finish, order));
+        self.queues[conversation.queue as usize].push_back(Waiting {
             finish,
             order,
             bytes,
             item,
         });
-        conversation.first = conversation.first.min((finish, order));
     }
 
     /// The same of something that does not wait: it is pushed and popped, where nothing waits.
     pub fn pass(&mut self, id: K, weight: u64, bytes: u16, now: Time) {
-        self.arrive(id, weight, bytes, now);
+        self.advance(now);
+        self.tag(id, weight, bytes);
+    }
+
+    /// Where nothing waits: the link was idle until `since`, and so was the emulation; since then they send this.
+    pub fn restart(&mut self, id: K, weight: u64, bytes: u16, since: Time) {
+        self.conversations.clear();
+        (self.round, self.since, self.taken) = (0, since, 0);
+        (self.sharers, self.sharing, self.next_end) = (0, 0, NEVER);
+        self.tag(id, weight, bytes);
     }
 
     /// Gives an arrival its finish tag, that of its conversation; where that one is.
     #[inline(always)]
-    fn arrive(&mut self, id: K, weight: u64, bytes: u16, now: Time) -> usize {
-        self.advance(now);
+    fn tag(&mut self, id: K, weight: u64, bytes: u16) -> usize {
         let index = self.find(id).unwrap_or_else(|| {
             self.conversations.push(Conversation {
                 id,
@@ -219,24 +265,28 @@ impl<K: Copy + Eq, T> Rounds<K, T> {
                 finish: 0,
                 bytes: 0,
                 first: NOTHING,
-                waiting: self.spare.pop().unwrap_or_default(),
+                queue: NONE,
             });
             self.conversations.len() - 1
         });
         self.last = index;
         let conversation = &mut self.conversations[index];
         if conversation.finish <= self.round {
-            conversation.finish = self.round + conversation.rounds(bytes);
-            self.sharing += u128::from(conversation.weight);
+            conversation.finish = self.round + rounds(bytes, weight);
+            self.sharers += 1;
+            self.sharing += u128::from(weight);
             self.next_end = self.next_end.min(conversation.finish);
         } else {
-            conversation.finish += conversation.rounds(bytes);
+            conversation.finish += rounds(bytes, weight);
+            if self.sharers == 1 {
+                self.next_end = conversation.finish;
+            }
         }
-        self.arrivals += 1;
         index
     }
 
     /// The conversation whose first packet has the smallest tag.
+    #[inline]
     fn next(&self) -> Option<usize> {
         let (mut first, mut index) = (NOTHING, None);
         for (i, conversation) in self.conversations.iter().enumerate() {
@@ -249,17 +299,17 @@ impl<K: Copy + Eq, T> Rounds<K, T> {
 
     /// What leaves next.
     pub fn first(&self) -> Option<&T> {
-        let waiting = &self.conversations[self.next()?].waiting;
+        let conversation = &self.conversations[self.next()?];
+        let waiting = &self.queues[conversation.queue as usize];
         waiting.front().map(|w| &w.item)
     }
 
     /// Lets it go; whose it is, too.
+    #[inline]
     pub fn pop(&mut self) -> Option<(K, T)> {
         let index = self.next()?;
-        let conversation = &mut self.conversations[index];
-        let Waiting { bytes, item, .. } = conversation.waiting.pop_front()?;
-        conversation.note_first();
-        let id = conversation.id;
+        let Conversation { id, queue, .. } = self.conversations[index];
+        let Waiting { bytes, item, .. } = self.queues[queue as usize].pop_front()?;
         self.left(index, bytes);
         Some((id, item))
     }
@@ -274,26 +324,22 @@ impl<K: Copy + Eq, T> Rounds<K, T> {
                 (index, bytes) = (i, conversation.bytes);
             }
         }
-        if bytes < least {
+        if bytes < least || bytes == 0 {
             return None;
         }
-        let conversation = self.conversations.get_mut(index)?;
-        let Waiting { bytes, item, .. } = conversation.waiting.pop_back()?;
-        conversation.note_first();
-        let shared = conversation.finish > self.round;
-        conversation.finish -= conversation.rounds(bytes);
-        if conversation.finish > self.round {
-            self.next_end = self.next_end.min(conversation.finish);
-        } else if shared {
-            self.sharing -= u128::from(conversation.weight);
-        }
+        let conversation = &mut self.conversations[index];
+        let waiting = &mut self.queues[conversation.queue as usize];
+        let Waiting { bytes, item, .. } = waiting.pop_back()?;
+        conversation.finish -= rounds(bytes, conversation.weight);
+        self.look_who_shares();
         self.left(index, bytes);
         Some(item)
     }
 
     /// The link is about to carry so many bytes that are not of the emulation.
+    #[inline]
     pub fn took(&mut self, bytes: u16) {
-        self.taken += u128::from(bytes) << FRACTION;
+        self.taken += u64::from(bytes) << FRACTION;
     }
 
     /// Bytes of conversation `id` that wait.
@@ -333,8 +379,8 @@ mod tests {
     }
 
     impl Plain {
-        fn push(&mut self, rate: u128, id: u32, weight: u64, bytes: u16, now: Time) {
-            let sent = (u128::from(now.since(self.since).ps()) * rate) >> FRACTION;
+        fn push(&mut self, rate: u64, id: u32, weight: u64, bytes: u16, now: Time) {
+            let sent = (u128::from(now.since(self.since).ps()) * u128::from(rate)) >> FRACTION;
             let mut left = sent.saturating_sub(self.taken);
             self.taken = self.taken.saturating_sub(sent);
             self.since = now;
@@ -402,7 +448,7 @@ mod tests {
     proptest! {
         #[test]
         fn is_what_looking_at_every_conversation_gives(
-            ops in prop::collection::vec((0u8..10, 0u32..6, 1u16..4, 0u64..3_000_000), 1..300)
+            ops in prop::collection::vec((0u8..12, 0u32..6, 1u16..4, 0u64..3_000_000), 1..300)
         ) {
             let mut quick = Rounds::new(Rate::from_gbps(10));
             let (mut plain, mut now) = (Plain::default(), Time::ZERO);
@@ -424,6 +470,19 @@ mod tests {
                     7..9 => {
                         let least = plain.bytes_of(id) + u64::from(units - 1) * 500;
                         prop_assert_eq!(quick.evict(least), plain.evict(least));
+                    }
+                    9..11 => {
+                        now += fctlab_core::Duration::from_ps(gap);
+                        if quick.bytes() == 0 {
+                            if gap % 2 == 0 {
+                                quick.pass(id, weight, units * 500, now);
+                            } else {
+                                quick.restart(id, weight, units * 500, now);
+                                plain = Plain { since: now, arrivals: plain.arrivals, ..Plain::default() };
+                            }
+                            plain.push(quick.rate, id, weight, units * 500, now);
+                            plain.pop();
+                        }
                     }
                     _ => {
                         quick.took(units * 100);

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::fifo::Fifo;
 use super::{Discipline, DisciplineSpec, DropPolicy, Site, is_control};
 use crate::index::{at, at_mut};
-use crate::packet::{FlowSlot, Packet};
+use crate::packet::{FlowSlot, Packet, PacketId};
 
 /// Exact priority by tag, with pFabric's starvation prevention.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -56,7 +56,8 @@ const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy)]
 struct Node {
-    packet: Packet,
+    id: PacketId,
+    bytes: u16,
     key: Key,
     /// Neighbours in the flow's list, oldest first.
     next: u32,
@@ -181,7 +182,7 @@ impl Srpt {
     fn last_of_tag(&self, node: u32, step: impl Fn(&Node) -> u32) -> Key {
         let mut here = at(&self.nodes, node);
         while let Some(next) = self.nodes.get(step(here) as usize)
-            && next.packet.tag == here.packet.tag
+            && tag_of(next.key) == tag_of(here.key)
         {
             here = next;
         }
@@ -190,21 +191,22 @@ impl Srpt {
 
     /// Unlinks `node` from the list of the flow at index `flow`.
     #[inline(always)]
-    fn remove(&mut self, flow: u32, node: u32) -> Packet {
+    fn remove(&mut self, flow: u32, node: u32) -> PacketId {
         let free = self.free;
         let removed = at_mut(&mut self.nodes, node);
         let Node {
-            packet,
+            id,
+            bytes,
             key,
             next,
             previous,
         } = *removed;
         removed.next = free;
         self.free = node;
-        self.data_bytes -= u64::from(packet.bytes);
+        self.data_bytes -= u64::from(bytes);
         if next == NONE && previous == NONE {
             self.flows.swap_remove(flow as usize);
-            return packet;
+            return id;
         }
         let list = at_mut(&mut self.flows, flow);
         match previous {
@@ -219,7 +221,7 @@ impl Srpt {
             let list = *list;
             *at_mut(&mut self.flows, flow) = self.survey(list);
         }
-        packet
+        id
     }
 }
 
@@ -227,15 +229,17 @@ impl Discipline for Srpt {
     const EVICTS: Option<DropPolicy> = Some(DropPolicy::LowestPriority);
 
     #[inline(always)]
-    fn enqueue(&mut self, packet: Packet, _: Time) {
-        if is_control(&packet) {
-            return self.control.push(packet);
+    fn enqueue(&mut self, id: PacketId, packet: &Packet, _: Time) {
+        let bytes = packet.bytes;
+        if is_control(packet) {
+            return self.control.push(id, bytes);
         }
-        self.data_bytes += u64::from(packet.bytes);
+        self.data_bytes += u64::from(bytes);
         let key = key(packet.tag, self.order);
         self.order = self.order.wrapping_add(1);
         let mut node = Node {
-            packet,
+            id,
+            bytes,
             key,
             next: NONE,
             previous: NONE,
@@ -264,9 +268,9 @@ impl Discipline for Srpt {
     }
 
     #[inline(always)]
-    fn dequeue(&mut self) -> Option<Packet> {
-        if let Some(packet) = self.control.pop() {
-            return Some(packet);
+    fn dequeue(&mut self) -> Option<PacketId> {
+        if let Some(control) = self.control.pop() {
+            return Some(control.id);
         }
         let (mut first, mut index) = (*self.flows.first()?, 0);
         for (i, list) in (1..).zip(self.flows.get(1..)?) {
@@ -282,7 +286,7 @@ impl Discipline for Srpt {
         Some(self.remove(index, node))
     }
 
-    fn evict_for(&mut self, arriving: &Packet) -> Option<Packet> {
+    fn evict_for(&mut self, arriving: &Packet) -> Option<PacketId> {
         let (index, list) = (0..).zip(&self.flows).max_by_key(|(_, list)| list.worst)?;
         let (worst, list) = (list.worst, *list);
         if !is_control(arriving) && tag_of(worst) <= arriving.tag {
@@ -306,17 +310,16 @@ impl Discipline for Srpt {
 
 #[cfg(test)]
 mod tests {
-    use super::super::TEST_SITE;
+    use super::super::{Packets, TEST_SITE};
     use super::*;
     use crate::packet::Flags;
     use proptest::prelude::*;
 
-    fn build(starvation_prevention: bool) -> Srpt {
-        Spec {
+    fn build(starvation_prevention: bool) -> Packets<Srpt> {
+        let spec = Spec {
             starvation_prevention,
-        }
-        .build(&TEST_SITE)
-        .unwrap()
+        };
+        Packets::of(spec.build(&TEST_SITE).unwrap())
     }
     fn data(flow: u32, tag: u32, seq: u32) -> Packet {
         Packet {

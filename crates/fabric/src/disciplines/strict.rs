@@ -49,21 +49,23 @@ impl DisciplineSpec for Spec {
     fn classes(&self) -> Option<usize> {
         Some(self.classes as usize)
     }
+    fn remembers(&self) -> bool {
+        self.inside.remembers()
+    }
 }
 
 impl Schedule for Strict {
     fn arrived(&mut self, _: usize, _: u16, _: bool, _: Time) {}
+    #[inline]
     fn choose(&mut self, classes: &Classes) -> Option<usize> {
         let mut order = self.0.iter().copied();
         order.find(|&class| classes.is_backlogged(class))
     }
     fn sent(&mut self, _: usize, _: u16, _: bool) {}
-    fn passed(&mut self, _: usize, _: u16, _: Time) {}
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Discipline;
     use super::super::classes::tests::{build, data};
     use super::*;
     use proptest::prelude::*;

@@ -48,25 +48,30 @@ impl DisciplineSpec for Spec {
     fn classes(&self) -> Option<usize> {
         Some(self.weights.len())
     }
+    fn remembers(&self) -> bool {
+        self.inside.remembers()
+    }
 }
 
 impl Schedule for Wfq {
+    #[inline]
     fn arrived(&mut self, class: usize, bytes: u16, _: bool, now: Time) {
         let weight = self.weights[class];
         self.rounds.push(class, weight, bytes, (), now);
     }
+    #[inline]
     fn choose(&mut self, _: &Classes) -> Option<usize> {
         self.rounds.pop().map(|(class, ())| class)
     }
     fn sent(&mut self, _: usize, _: u16, _: bool) {}
-    fn passed(&mut self, class: usize, bytes: u16, now: Time) {
-        self.rounds.pass(class, self.weights[class], bytes, now);
+    fn begin(&mut self, class: usize, bytes: u16, since: Time) {
+        let weight = self.weights[class];
+        self.rounds.restart(class, weight, bytes, since);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Discipline;
     use super::super::classes::tests::{PS_PER_BYTE, build, data, share};
     use super::*;
     use proptest::prelude::*;

@@ -75,7 +75,7 @@ impl Schedule for Wrr {
         self.left[class] -= 1;
         self.next = class + 1;
     }
-    fn passed(&mut self, class: usize, bytes: u16, _: Time) {
+    fn passed(&mut self, class: usize, bytes: u16) {
         if self.left[class] == 0 {
             self.left.clone_from(&self.weights);
         }
@@ -85,7 +85,6 @@ impl Schedule for Wrr {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Discipline;
     use super::super::classes::tests::{build, data, share};
     use super::*;
     use proptest::prelude::*;

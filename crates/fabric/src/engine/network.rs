@@ -85,7 +85,8 @@ impl<P: Probe> Engine<'_, P> {
             return self.on_turn(port);
         }
         let ended = choosing.transmission_ended(now, &mut self.slab, &mut self.events);
-        let Some(packet) = ended else { return };
+        let Some(id) = ended else { return };
+        let packet = self.slab.get(id).packet;
         if P::FULL {
             self.probe.on_transmit(now, port, &packet);
         }

@@ -6,10 +6,8 @@
 
 use crate::index::{at, at_mut, prefetch};
 use crate::packet::Packet;
+pub use crate::packet::PacketId;
 use crate::telemetry::Telemetry;
-
-/// Number of a slot.
-pub type PacketId = u32;
 
 /// No slot.
 pub const NONE: PacketId = u32::MAX;

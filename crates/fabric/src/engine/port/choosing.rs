@@ -28,8 +28,14 @@ pub(super) struct Choosing {
     pub(super) pending: bool,
     /// Whether transmissions' ends are no events.
     pub(super) late: bool,
+    /// The end of the last transmission of a packet that had waited.
+    pub(super) chosen_until: u64,
     /// Choices made late.
     pub(super) choices: u64,
+    /// Something is done when a transmission starts: it is marked then, or carries telemetry, or what is
+    /// available of the rate varies.
+    pub(super) acts_on_start: bool,
+    pub(super) observes: bool,
     pub(super) evicts: bool,
     pub(super) per_queue_ecn: bool,
     /// Packets that waited and have left, when marks follow departures.
@@ -52,33 +58,23 @@ impl Choosing {
         events: &mut EventQueue,
         evicted: &mut Vec<Packet>,
     ) -> Fate {
-        let mut packet = slab.get(id).packet;
-        let bytes = u64::from(packet.bytes);
-        if !wire.direct {
-            self.queue.observe(&packet, now);
+        let bytes = u64::from(slab.get(id).packet.bytes);
+        if self.observes {
+            self.queue.observe(&slab.get(id).packet, now);
         }
-        while self.waiting_bytes + bytes > self.limits.buffer {
-            wire.counters.dropped_packets += 1;
-            let Some(victim) = (if self.evicts {
-                self.queue.evict_for(&packet)
-            } else {
-                None
-            }) else {
-                return Fate::Dropped;
-            };
-            self.waiting_bytes -= u64::from(victim.bytes);
-            wire.held_back -= 1;
-            wire.counters.evicted_bytes += u64::from(victim.bytes);
-            evicted.push(victim);
+        let full = self.waiting_bytes + bytes > self.limits.buffer;
+        if full && !self.make_room(wire, id, slab, evicted) {
+            return Fate::Dropped;
         }
+        let packet = &mut slab.get_mut(id).packet;
         if !self.limits.mark_at_dequeue && self.limits.mark_above != u64::MAX {
             let waiting = if self.per_queue_ecn {
-                self.queue.queue_bytes(&packet)
+                self.queue.queue_bytes(packet)
             } else {
                 self.waiting_bytes
             };
             if waiting + bytes > self.limits.mark_above {
-                wire.counters.marked_packets += u64::from(mark(&mut packet));
+                wire.counters.marked_packets += u64::from(mark(packet));
             }
         }
         if let Some(departed) = self.departed
@@ -86,23 +82,63 @@ impl Choosing {
         {
             packet.set_queued_after(departed);
         }
+        if wire.held_back == 0 && wire.busy_until != self.chosen_until {
+            self.begin(wire, slab);
+        }
+        self.queue.enqueue(id, &slab.get(id).packet, now);
         self.waiting_bytes += bytes;
         wire.held_back += 1;
-        slab.remove(id);
-        self.queue.enqueue(packet, now);
         wire.counters.accepted_packets += 1;
         wire.counters.accepted_bytes += bytes;
         if !self.pending && !self.late {
             self.pending = true;
             events.schedule(wire.transmitter, Time::from_ps(wire.busy_until).max(now));
         }
-        if !evicted.is_empty() {
+        if full {
             return Fate::Displaced;
         }
         Fate::Queued
     }
 
-    /// Nothing waits and nothing is sent, and the queue remembers what goes by: the packet is chosen at once.
+    /// The first packet is about to wait, for one that found the port idle.
+    fn begin(&mut self, wire: &Wire, slab: &Slab) {
+        if let Some(served) = wire.last_sent() {
+            let served = &slab.get(served).packet;
+            let since = wire.busy_until - wire.transmission(served.bytes);
+            self.queue.begin(served, Time::from_ps(since));
+        }
+    }
+
+    /// Evicts packets until there is room for packet `id`; whether there is.
+    #[cold]
+    #[inline(never)]
+    fn make_room(
+        &mut self,
+        wire: &mut Wire,
+        id: PacketId,
+        slab: &mut Slab,
+        evicted: &mut Vec<Packet>,
+    ) -> bool {
+        let bytes = u64::from(slab.get(id).packet.bytes);
+        while self.waiting_bytes + bytes > self.limits.buffer {
+            wire.counters.dropped_packets += 1;
+            if !self.evicts {
+                return false;
+            }
+            let Some(victim) = self.queue.evict_for(&slab.get(id).packet) else {
+                return false;
+            };
+            let victim = slab.remove(victim);
+            self.waiting_bytes -= u64::from(victim.bytes);
+            wire.held_back -= 1;
+            wire.counters.evicted_bytes += u64::from(victim.bytes);
+            evicted.push(victim);
+        }
+        true
+    }
+
+    /// Nothing waits and nothing is sent, and the packet does not go by as if nothing could be chosen: it is
+    /// chosen at once.
     pub(super) fn pass(
         &mut self,
         wire: &mut Wire,
@@ -113,7 +149,9 @@ impl Choosing {
     ) -> Fate {
         let packet = &mut slab.get_mut(id).packet;
         let bytes = u64::from(packet.bytes);
-        self.queue.observe(packet, now);
+        if self.observes {
+            self.queue.observe(packet, now);
+        }
         if bytes > self.limits.buffer {
             wire.counters.dropped_packets += 1;
             return Fate::Dropped;
@@ -121,17 +159,18 @@ impl Choosing {
         if !self.limits.mark_at_dequeue && bytes > self.limits.mark_above {
             wire.counters.marked_packets += u64::from(mark(packet));
         }
-        if let Some(departed) = &mut self.departed {
-            if packet.flags.has(Flags::ECT) {
-                packet.set_queued_after(*departed);
-            }
-            *departed = departed.wrapping_add(1);
+        if let Some(departed) = self.departed
+            && packet.flags.has(Flags::ECT)
+        {
+            packet.set_queued_after(departed);
         }
-        self.queue.pass(packet, now);
-        self.choices += 1;
+        self.queue.pass(id, packet, now);
         wire.counters.accepted_packets += 1;
         wire.counters.accepted_bytes += bytes;
         wire.busy_until = now.ps() + wire.transmission(packet.bytes);
+        if self.acts_on_start {
+            self.start(wire, now, id, slab);
+        }
         wire.put(id, slab, events);
         Fate::Sent
     }
@@ -166,9 +205,7 @@ impl Choosing {
         }
         if self.limits.telemetry_rate > 0 {
             let sent = wire.counters.accepted_bytes - wire.counters.evicted_bytes;
-            let mut packet = slab.get(id).packet;
-            self.write(wire, &mut packet, now, (0, sent), slab);
-            slab.get_mut(id).packet = packet;
+            self.write(wire, id, now, (0, sent), slab);
         }
     }
 
@@ -180,59 +217,65 @@ impl Choosing {
         now: Time,
         slab: &mut Slab,
         events: &mut EventQueue,
-    ) -> Option<Packet> {
+    ) -> Option<PacketId> {
         self.pending = false;
-        let mut packet = self.queue.dequeue()?;
-        self.waiting_bytes -= u64::from(packet.bytes);
+        let id = self.queue.dequeue()?;
+        let bytes = slab.get(id).packet.bytes;
+        self.waiting_bytes -= u64::from(bytes);
         wire.held_back -= 1;
+        wire.busy_until = now.ps() + wire.transmission(bytes);
+        if self.acts_on_start {
+            self.start(wire, now, id, slab);
+        }
+        self.chosen_until = wire.busy_until;
+        wire.put(id, slab, events);
+        if wire.held_back > 0 && !self.late {
+            self.pending = true;
+            events.schedule(wire.transmitter, Time::from_ps(wire.busy_until));
+        }
+        Some(id)
+    }
+
+    /// The transmission of a packet that waited starts, and something is done then.
+    #[inline(never)]
+    fn start(&mut self, wire: &mut Wire, now: Time, id: PacketId, slab: &mut Slab) {
+        let packet = &mut slab.get_mut(id).packet;
         if self.limits.mark_at_dequeue {
             let rest = if self.per_queue_ecn {
-                self.queue.queue_bytes(&packet)
+                self.queue.queue_bytes(packet)
             } else {
                 self.waiting_bytes
             };
             if rest > self.limits.mark_above {
-                wire.counters.marked_packets += u64::from(mark(&mut packet));
+                wire.counters.marked_packets += u64::from(mark(packet));
             }
         }
-        let waiting = self.waiting_bytes;
         if let Some(departed) = &mut self.departed {
             if departed.wrapping_sub(packet.queued_after()) > self.mark_after {
-                wire.counters.marked_packets += u64::from(mark(&mut packet));
+                wire.counters.marked_packets += u64::from(mark(packet));
             }
             *departed = departed.wrapping_add(1);
         }
-        let more = wire.held_back > 0;
-        self.pending = more && !self.late;
-        let end = self
-            .schedule
-            .as_ref()
-            .map(|s| s.end(now.ps(), packet.bytes));
+        let bytes = packet.bytes;
         if self.limits.telemetry_rate > 0 {
             let taken = wire.counters.accepted_bytes - wire.counters.evicted_bytes;
-            let seen = (waiting, taken - waiting - u64::from(packet.bytes));
-            self.write(wire, &mut packet, now.ps(), seen, slab);
+            let waiting = self.waiting_bytes;
+            let seen = (waiting, taken - waiting - u64::from(bytes));
+            self.write(wire, id, now.ps(), seen, slab);
         }
-        wire.busy_until = end.unwrap_or(now.ps() + wire.transmission(packet.bytes));
-        wire.put(slab.insert(packet), slab, events);
-        if self.pending {
-            events.schedule(wire.transmitter, Time::from_ps(wire.busy_until));
+        if let Some(schedule) = &self.schedule {
+            wire.busy_until = schedule.end(now.ps(), bytes);
         }
-        Some(packet)
     }
 
     /// Telemetry, with what is available of the rate then.
-    fn write(&self, wire: &Wire, packet: &mut Packet, at: u64, seen: (u64, u64), slab: &mut Slab) {
+    fn write(&self, wire: &Wire, id: PacketId, at: u64, seen: (u64, u64), slab: &mut Slab) {
         let available = self.schedule.as_ref();
         let available = available.map(|s| s.rate(Time::from_ps(at)).max(1));
         let rate = available.unwrap_or(self.limits.telemetry_rate);
-        write_telemetry(
-            wire.transmitter,
-            rate,
-            packet,
-            at,
-            seen,
-            &mut slab.telemetry,
-        );
+        let mut packet = slab.get(id).packet;
+        let telemetry = &mut slab.telemetry;
+        write_telemetry(wire.transmitter, rate, &mut packet, at, seen, telemetry);
+        slab.get_mut(id).packet = packet;
     }
 }

@@ -213,7 +213,10 @@ impl Port {
                 waiting_bytes: 0,
                 pending: false,
                 late: false,
+                chosen_until: 0,
                 choices: 0,
+                acts_on_start: by_departures || limits.mark_at_dequeue || link.schedule.is_some(),
+                observes: spec.discipline.observes(),
                 evicts: spec.drop != DropPolicy::Tail,
                 per_queue_ecn: spec.ecn_scope == EcnScope::Queue,
                 departed: by_departures.then_some(0),
@@ -245,7 +248,10 @@ impl Port {
                 self.wire.acts_on_arrival = true;
                 &mut fifo.limits
             }
-            Half::Choosing(choosing) => &mut choosing.limits,
+            Half::Choosing(choosing) => {
+                choosing.acts_on_start = true;
+                &mut choosing.limits
+            }
         };
         limits.telemetry_rate = rate.bps();
     }
@@ -358,12 +364,12 @@ impl Port {
         let wire = &mut self.wire;
         if choosing.late {
             choosing.catch_up(wire, now, slab, events);
-            if wire.busy_until <= now.ps() {
-                if wire.direct {
-                    return self.send(now.ps(), now.ps(), id, bytes, slab, events);
-                }
-                return choosing.pass(wire, now, id, slab, events);
+        }
+        if wire.held_back == 0 && wire.busy_until <= now.ps() {
+            if wire.direct {
+                return self.send(now.ps(), now.ps(), id, bytes, slab, events);
             }
+            return choosing.pass(wire, now, id, slab, events);
         }
         choosing.accept(wire, now, id, slab, events, evicted)
     }
@@ -413,7 +419,7 @@ impl Port {
         now: Time,
         slab: &mut Slab,
         events: &mut EventQueue,
-    ) -> Option<Packet> {
+    ) -> Option<PacketId> {
         let Half::Choosing(choosing) = &mut self.half else {
             unreachable!("only choosing ports")
         };
