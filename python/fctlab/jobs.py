@@ -94,18 +94,22 @@ def run_jobs(
             return submitted
         return pool.submit(job.function, job.input, deaf if executor else listen(job))
 
+    def start() -> None:
+        nonlocal free
+        while waiting and min(waiting[0].cores, cores) <= free:
+            job = waiting.popleft()
+            free -= min(job.cores, cores)
+            started(job)
+            future = submit(job)
+            running[future] = job
+            # Takes no lock while it waits, unlike `concurrent.futures.wait`: a
+            # `KeyboardInterrupt` there leaves futures locked and threads waiting for ever.
+            future.add_done_callback(done.put)
+
     pool = executor or ThreadPoolExecutor(cores)
     try:
         while waiting or running:
-            while waiting and min(waiting[0].cores, cores) <= free:
-                job = waiting.popleft()
-                free -= min(job.cores, cores)
-                started(job)
-                future = submit(job)
-                running[future] = job
-                # Takes no lock while it waits, unlike `concurrent.futures.wait`: a
-                # `KeyboardInterrupt` there leaves futures locked and threads waiting for ever.
-                future.add_done_callback(done.put)
+            start()
             try:
                 finished = done.get(timeout=TICK_S)
             except Empty:
@@ -113,7 +117,9 @@ def run_jobs(
                 continue
             job = running.pop(finished)
             free += min(job.cores, cores)
-            yield job, finished.result()
+            result = finished.result()
+            start()  # No core waits for what is done with the result.
+            yield job, result
     except BaseException:
         stop.set()
         for future in running:

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from fctlab.errors import OutputError, SpecError
@@ -25,7 +26,7 @@ from fctlab.sweep import running
 from fctlab.sweep.estimate import Estimated, estimate
 from fctlab.sweep.grid import Grid
 from fctlab.sweep.running import Decision, Run, Status, Watch
-from fctlab.sweep.table import runs_frame, summary_frame
+from fctlab.sweep.table import load, runs_frame, summary_frame
 
 if TYPE_CHECKING:
     import polars as pl
@@ -133,6 +134,7 @@ def sweep(
     planned = running.plan(grid, most)
     directory = Path(out) if out is not None else Path("results") / grid.name
     points = PointStore(store if store is not None else directory / STORE, create=True)
+    Thread(target=load).start()
     try:
         found = running.perform(planned, points, most, executor, watch)
     except KeyboardInterrupt:
