@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
+from fctlab.intervals import half_width
 from fctlab.sweep import looks
 from tests import pool
 
@@ -21,6 +22,19 @@ def test_looks_are_at_fixed_numbers() -> None:
 
     assert first(looks.Narrow(0.05)) == [10, 15, 23, 35]
     assert first(looks.Decided(0.01)) == [5, 10, 20, 40]
+
+
+def test_one_number_for_all_gives_the_widest_interval() -> None:
+    random = np.random.default_rng(1)
+    spreads = {10: 0.02, 35: 0.1, 80: 0.15}
+    draws = {n: random.normal(0, spread, n).tolist() for n, spread in spreads.items()}
+    found = {n: looks.estimate(logs, 0.95) for n, logs in draws.items()}
+    same = looks.same_for_all((n, each.half_width) for n, each in found.items())
+    widest = max(each.half_width for each in found.values())
+    spread = max(float(np.std(logs, ddof=1)) for logs in draws.values())
+    assert spread * half_width(same, 0.95) <= widest * 1.000001
+    assert spread * half_width(same - 1, 0.95) > widest
+    assert looks.same_for_all([(10, 0.05)]) == 10
 
 
 SWEEPS = 2000

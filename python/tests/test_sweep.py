@@ -20,7 +20,7 @@ import pytest
 import fctlab
 from fctlab import SpecError, sweep
 from fctlab.results.points import PointStore
-from fctlab.sweep import dry_run, grid, words
+from fctlab.sweep import dry_run, grid, looks, words
 from fctlab.sweep.saved import Saved
 from fctlab.tables import Line
 
@@ -348,12 +348,15 @@ def test_a_rule_tells_what_it_saves(scenario: Path, tmp_path: Path) -> None:
     value["loads"] = [0.1, 0.8]
     del value["seeds"]
     found = sweep.sweep(value, out=tmp_path / "out")
-    seeds = [each.found.seeds for each in found.decisions if each.found]
+    known = [each.found for each in found.decisions if each.found]
+    seeds = [each.seeds for each in known]
     assert len(seeds) == 2 and min(seeds) < max(seeds)
     last = words.decisions(Saved.of(found.report, "out"), 100)[-1]
     assert isinstance(last, Line)
-    same = 2 * max(seeds)
-    assert last.text == f"{sum(seeds)} seeds; {same} if all had as many as the one that takes most"
+    same = looks.same_for_all((each.seeds, each.half_width) for each in known)
+    assert max(seeds) >= same > min(seeds)
+    told = f"{sum(seeds)} seeds; {2 * same} if all had {same}"
+    assert last.text == f"{told}, for an interval as wide as the widest here"
 
 
 def test_what_stays_open_has_a_price(scenario: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ value itself. Means of logs are exponentials of them afterwards, that is geometr
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Literal, TypeAlias
@@ -53,6 +53,20 @@ def estimate(logs: Sequence[float], confidence: float) -> Estimate:
         return Estimate(n, float(np.mean(logs)), math.inf)
     spread = float(np.std(logs, ddof=1))
     return Estimate(n, float(np.mean(logs)), spread * half_width(n, confidence))
+
+
+def same_for_all(found: Iterable[tuple[int, float]], confidence: float = 0.95) -> int:
+    """The number of seeds, one for all, whose widest t interval is no wider than the widest here.
+
+    Args:
+        found: seeds, at least 2, and half-width of the interval; at least one.
+        confidence: of all intervals.
+    """
+    each = list(found)
+    spread = max(half / half_width(seeds, confidence) for seeds, half in each)
+    widest = max(half for _, half in each) * (1 + 1e-9)
+    most = max(seeds for seeds, _ in each)
+    return next(n for n in range(2, most + 1) if spread * half_width(n, confidence) <= widest)
 
 
 @dataclass(frozen=True)

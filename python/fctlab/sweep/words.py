@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from fctlab.results.kinds import SUMMARY, SWEEP_FILE
 from fctlab.sweep.grid import show
+from fctlab.sweep.looks import same_for_all
 from fctlab.sweep.saved import Decision, Saved
 from fctlab.tables import Column, Line, Part, Table, cut, numbers
 
@@ -94,12 +96,17 @@ def decisions(found: Saved, most_rows: int) -> list[Part]:
 
 def _saved(found: Saved) -> list[Part]:
     """How many seeds the rule saves beside one number for all."""
-    seeds = [each.found.seeds for each in found.decisions if each.found]
+    known = [each.found for each in found.decisions if each.found]
+    seeds = [each.seeds for each in known]
     if not seeds or min(seeds) == max(seeds):
         return []
-    same = len(seeds) * max(seeds)
-    told = f"{sum(seeds):,} seeds; {same:,} if all had as many as the one that takes most"
-    return [Line(told, soft=True)]
+    if not any(each.verdict == "narrow" for each in found.decisions):
+        same = len(seeds) * max(seeds)
+        told = f"{sum(seeds):,} seeds; {same:,} if all had as many as the one that takes most"
+        return [Line(told, soft=True)]
+    each = same_for_all((value.seeds, math.log(value.high / value.ratio)) for value in known)
+    told = f"{sum(seeds):,} seeds; {len(seeds) * each:,} if all had {each:,}"
+    return [Line(f"{told}, for an interval as wide as the widest here", soft=True)]
 
 
 def _decision(found: Saved, each: Decision) -> list[str]:
