@@ -16,6 +16,7 @@ import pytest
 
 from fctlab.errors import SpecError, SpecWarning
 from fctlab.export import effect, exporting, form, init, percent, results, saved, site
+from fctlab.export import steps as dividing
 from fctlab.export.targets import TARGETS
 from fctlab.export.types import Advice, Cuts, Share
 from fctlab.slo import planning
@@ -86,9 +87,58 @@ def test_a_mapping_is_exported_where_it_is_for_all(tmp_path: Path) -> None:
     place.write_text(init.text("sonic", file))
     found = exporting.export("sonic", file, place)
     assert "Queues end at the priorities 3, 8, 20." in " ".join(found.lost)
-    if isinstance(mapping["thresholds"], dict):
-        with pytest.raises(SpecError, match="compute it with --scope global"):
-            results.read(MAPPING)
+    ports = {**mapping, "scope": "port", "thresholds": {"leaf 0 -> host 0": [1, 2]}}
+    file.write_text(json.dumps(ports))
+    with pytest.raises(SpecError, match="compute it with --scope switch or global"):
+        results.read(file)
+
+
+def test_a_mapping_for_each_switch_is_an_output_for_each_tier(tmp_path: Path) -> None:
+    place = tmp_path / "site.toml"
+    place.write_text(init.text("sonic", MAPPING))
+    found = exporting.export("sonic", MAPPING, place)
+    texts = {each.name: each.text for each in found.files}
+    leaf, spine = (json.loads(texts[f"{role}.json"]) for role in ("leaf", "spine"))
+    assert leaf["DSCP_TO_TC_MAP"] != spine["DSCP_TO_TC_MAP"] and "host.tc" in texts
+    assert any(
+        line.startswith("Hosts write the code point of a packet's step") for line in found.lost
+    )
+    place.write_text(place.read_text().replace("[roles.spine]", "[roles.spin]"))
+    with pytest.raises(
+        SpecError, match=r"roles\.spin: is no switch or tier of the mapping; it has host, l"
+    ):
+        exporting.export("sonic", MAPPING, place)
+
+
+def test_every_switch_divides_priorities_as_its_thresholds_say() -> None:
+    draw = random.Random(3)
+    for _ in range(200):
+        count = draw.randint(1, 4)
+        places = {
+            f"{tier} {i}": tuple(sorted(draw.randint(0, 40) for _ in range(count)))
+            for tier in ("leaf", "spine")
+            for i in range(3)
+        }
+        roles = ["leaf-0", "leaf 2", "spine"]
+        led = dividing.of(places, roles, range(10, 10 + draw.choice((16, 4, 2))))
+        assert list(led.ends) == sorted(set(led.ends)) and len(led.codes) == len(led.ends) + 1
+        queues = [form.Queue(f"band-{i}", i, i, (), i, None) for i in range(count + 1)]
+        for role in roles:
+            leads = {
+                code: number
+                for each in led.queues(role, queues)
+                for code in each.dscps
+                for number in [each.queue]
+            }
+            assert set(leads) == set(led.codes)
+            for value in range(42):
+                step = sum(end < value for end in led.ends)
+                assert leads[led.codes[step]] == sum(cut < value for cut in led.found[role])
+        if len(led.codes) > 12:
+            assert led.asked == led.found, "there are enough code points for all"
+        elif led.asked != led.found:
+            assert any("bring them nearer" in line for line in led.words())
+        assert led.asked["leaf-0"] == places["leaf 0"]
 
 
 def test_code_points_of_a_plan_are_the_sites(sites: dict[str, Path]) -> None:

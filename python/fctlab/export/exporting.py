@@ -23,6 +23,10 @@ MAPPER = (
     "No device reads a priority field of 12 bits: hosts write the code point of a packet's queue. "
     "Queues end at the priorities {cuts}."
 )
+STEPS = (
+    "No device reads a priority field of 12 bits: packets carry the step of their priority, and "
+    "each switch divides steps among its queues."
+)
 UNMARKED = (
     "The plan's congestion control needs marks at {marks:,} B, and queues of {classes} do not mark "
     "(ecn = false)."
@@ -94,7 +98,7 @@ def export(
         written=dict(zip(weights, written, strict=True)),
         files=tuple(files),
         steps=tuple(steps),
-        lost=tuple(_lost(advice, forms)),
+        lost=tuple(_lost(advice, read, forms)),
         effects=effects,
     )
 
@@ -190,7 +194,7 @@ def _marks(forms: list[Form]) -> int | None:
     return next((q.mark_bytes for q in forms[0].queues if q.mark_bytes is not None), None)
 
 
-def _lost(advice: Advice, forms: list[Form]) -> list[str]:
+def _lost(advice: Advice, site: sites.Site, forms: list[Form]) -> list[str]:
     lines = [words for words, _ in effect.lost(advice, _marks(forms))]
     unmarked = [each.name for each in forms[0].queues if each.mark_bytes is None]
     if advice.mark_bytes is not None and unmarked:
@@ -199,6 +203,8 @@ def _lost(advice: Advice, forms: list[Form]) -> list[str]:
         cuts = ", ".join(f"{value:,}" for value in advice.cuts.values)
         words = TAGGER if advice.cuts.unit == "bytes sent" else MAPPER
         lines.append(words.format(cuts=cuts))
+    if (led := form.steps_of(advice, site)) is not None:
+        lines += [STEPS, *led.words()]
     if all(each.role != form.HOST for each in forms):
         lines.append(NO_HOST)
     return [*lines, OVERLAY]

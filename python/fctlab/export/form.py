@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from fctlab.errors import SpecError
 from fctlab.export import site as sites
+from fctlab.export import steps
 from fctlab.export.types import DSCPS, Advice, Form, Queue, Share, Taken
 
 HOST = "host"
@@ -57,15 +58,31 @@ def of(advice: Advice, site: sites.Site, limits: Limits) -> list[Form]:
     _unlike("priority", queues, [(each.priority,) for each in queues])
     if site.roles:
         _check_queues(queues, taken, limits, site)
+    led = steps_of(advice, site)
     for role, table in site.roles.items():
         rate = sites.rate_bps(f"roles.{role}.rate", table.rate)
-        forms.append(Form(role, table.ports, rate, queues, taken, table.queue_kind))
+        own = led.queues(role, queues) if led else queues
+        forms.append(Form(role, table.ports, rate, own, taken, table.queue_kind))
     if site.host is not None:
         rate = sites.rate_bps("host.rate", site.host.rate)
         host = site.host
-        made = Form(HOST, host.ports, rate, queues, taken)
+        own = led.queues(HOST, queues) if led and HOST in led.asked else queues
+        made = Form(HOST, host.ports, rate, own, taken)
         forms.append(replace(made, host=host.scheduler, nodrop=host.nodrop))
     return forms
+
+
+def steps_of(advice: Advice, site: sites.Site) -> steps.Steps | None:
+    """Steps of a mapping that has thresholds for each switch; ``None`` of all else.
+
+    Raises:
+        SpecError: a role is no switch or tier of it.
+    """
+    if advice.places is None:
+        return None
+    hosts = site.host is not None and HOST in steps.tiers(advice.places)
+    codes = [code for share in advice.shares for code in site.classes[share.name].dscp or ()]
+    return steps.of(advice.places, [*site.roles, *([HOST] if hosts else [])], codes)
 
 
 def _check_classes(advice: Advice, site: sites.Site) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from fctlab.errors import SpecError
-from fctlab.export import results
+from fctlab.export import form, results, steps
 from fctlab.export.site import check_name
 from fctlab.export.targets import named
 from fctlab.export.targets.base import Target
-from fctlab.export.types import Advice
+from fctlab.export.types import Advice, Share
 
 CODES = (10, 18, 26, 34, 12, 20, 28, 36, 14, 22, 30, 38, 2, 6, 1, 7)
 """Assured forwarding (RFC 2597) first, then code points that no standard uses."""
@@ -20,9 +21,13 @@ HEAD = """\
 # What `fctlab export {target}` cannot know from {source}.
 # Every value is a proposal; look at each line before you export.
 """
-ROLES = """
-# One output per role: leaf, spine, ... Ports as the device names them.
-[roles.leaf]
+ABOUT_ROLES = """
+# One output per role: leaf, spine, ... Ports as the device names them."""
+ABOUT_TIERS = """
+# One output per role: a tier, which has the medians of its switches, or a switch ([roles.leaf-0]).
+# Ports as the device names them."""
+ROLE = """
+[roles.{role}]
 ports = [{port}]
 rate = "{rate}"
 """
@@ -71,8 +76,10 @@ def text(target: str, result: Path) -> str:
     taken, rate = kind.limits.taken, advice.link or RATE
     parts = [HEAD.format(target=target, source=advice.source.replace("\n", " "))]
     if not kind.hosts:
-        parts.append(ROLES.format(port=f'"{kind.port}"', rate=rate))
-        parts.append(kind.role_lines)
+        parts.append(ABOUT_ROLES if advice.places is None else ABOUT_TIERS)
+        for role in _roles(advice):
+            parts.append(ROLE.format(role=role, port=f'"{kind.port}"', rate=rate))
+            parts.append(kind.role_lines)
     scheduler = "ets" if any(share.weight for share in advice.shares) else "prio"
     parts.append(HOST.format(rate=rate, scheduler=scheduler))
     if not kind.hosts:
@@ -90,11 +97,14 @@ def _classes(advice: Advice, kind: Target[Any]) -> list[str]:
     free = [number for number in range(limits.queues) if number not in (*taken.queues, common)]
     if common not in taken.queues:
         free.append(common)
-    strict = advice.cuts is not None
+    strict = advice.spec is None
     # Strict queues are served by number, the highest first.
     numbers = sorted(free[: len(advice.shares)], reverse=strict)
     known = {code for share in advice.shares for code in share.dscps}
-    codes = iter([c for c in CODES if c not in known and c not in taken.dscps])
+    free_codes = [c for c in CODES if c not in known and c not in taken.dscps]
+    # Code points are steps of priorities where switches divide these as they like.
+    each_has = 1 if advice.places is None else max(1, len(free_codes) // len(advice.shares))
+    codes = iter(free_codes)
     parts = []
     for place, share in enumerate(advice.shares):
         queue = ""
@@ -105,7 +115,7 @@ def _classes(advice: Advice, kind: Target[Any]) -> list[str]:
                 queue = (
                     "# queue = # none is left: free one in [taken], or plan with fewer classes\n"
                 )
-        dscp = list(share.dscps) or [code for code in [next(codes, None)] if code is not None]
+        dscp = list(share.dscps) or list(islice(codes, each_has))
         if not dscp:
             raise SpecError(advice.source, f"has {len(advice.shares)} classes, more than fit")
         parts.append(
@@ -113,8 +123,21 @@ def _classes(advice: Advice, kind: Target[Any]) -> list[str]:
                 name=share.name,
                 queue=queue,
                 dscp=dscp,
-                known=", as the plan has them" if share.dscps else "; the plan has none",
+                known=_known(advice, share),
                 priority=place + 1,
             )
         )
     return parts
+
+
+def _roles(advice: Advice) -> list[str]:
+    """Names of roles to begin with."""
+    if advice.places is None:
+        return ["leaf"]
+    return [tier for tier in steps.tiers(advice.places) if tier != form.HOST] or ["leaf"]
+
+
+def _known(advice: Advice, share: Share) -> str:
+    if advice.places is not None:
+        return ", in the order of service; each switch divides all of them as it is told"
+    return ", as the plan has them" if share.dscps else "; the plan has none"

@@ -113,13 +113,24 @@ def _thresholds(source: str, found: dict[str, Any]) -> Advice:
 def _mapping(source: str, found: dict[str, Any]) -> Advice:
     told = msgspec.convert(found, Mapping)
     tables = told.thresholds
-    if isinstance(tables, dict):
+    if not isinstance(tables, dict):
+        return _bands(source, "priority", tables)
+    if told.scope != "switch":
         raise SpecError(
             source,
-            f"has thresholds for each {told.scope}, and hosts write one code point for all; "
-            "compute it with --scope global",
+            f"has thresholds for each {told.scope}, and a switch is told one map; compute it with "
+            "--scope switch or global",
         )
-    return _bands(source, "priority", tables)
+    lengths = {len(cuts) for cuts in tables.values()}
+    if len(lengths) != 1 or 0 in lengths:
+        raise SpecError(source, "has not as many thresholds for each switch, one at least")
+    for name, cuts in tables.items():
+        if list(cuts) != sorted(cuts) or cuts[0] < 0:
+            raise SpecError(
+                source, f"its thresholds {list(cuts)} of {name!r:.40} are not ascending"
+            )
+    shares = tuple(Share(BAND % i, None) for i in range(lengths.pop() + 1))
+    return Advice(source=source, shares=shares, places=dict(tables))
 
 
 def _bands(source: str, unit: Unit, values: tuple[int, ...] | list[int]) -> Advice:

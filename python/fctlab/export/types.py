@@ -49,7 +49,8 @@ class Advice:
         source: the file or directory, for messages.
         shares: the classes, those that are served strictly first, in the order of service.
         spec: the specification that weights were found for; ``None`` of thresholds and mappings.
-        cuts: of thresholds and mappings.
+        cuts: of thresholds and mappings that are for all.
+        places: of a mapping with thresholds for each switch, these: by its name.
         mark_bytes: where queues mark, as the specification says; ``None`` where it does not.
         link: rate of the link as the specification writes it.
     """
@@ -58,6 +59,7 @@ class Advice:
     shares: tuple[Share, ...]
     spec: dict[str, Any] | None = None
     cuts: Cuts | None = None
+    places: dict[str, tuple[int, ...]] | None = None
     mark_bytes: int | None = None
     link: str | None = None
 
