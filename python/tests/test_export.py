@@ -18,7 +18,7 @@ from fctlab.errors import SpecError, SpecWarning
 from fctlab.export import effect, exporting, form, init, percent, results, saved, site
 from fctlab.export import steps as dividing
 from fctlab.export.targets import TARGETS
-from fctlab.export.types import Advice, Cuts, Share
+from fctlab.export.types import Advice, Cuts, Queue, Share
 from fctlab.slo import planning
 from fctlab.slo import saved as plans
 from fctlab.slo.types import Plan
@@ -122,7 +122,7 @@ def test_every_switch_divides_priorities_as_its_thresholds_say() -> None:
         roles = ["leaf-0", "leaf 2", "spine"]
         led = dividing.of(places, roles, range(10, 10 + draw.choice((16, 4, 2))))
         assert list(led.ends) == sorted(set(led.ends)) and len(led.codes) == len(led.ends) + 1
-        queues = [form.Queue(f"band-{i}", i, i, (), i, None) for i in range(count + 1)]
+        queues = [Queue(f"band-{i}", i, i, (), i, None) for i in range(count + 1)]
         for role in roles:
             leads = {
                 code: number

@@ -269,6 +269,15 @@ def test_what_does_not_fit_the_existing_file_is_refused() -> None:
         SONIC.wanted(form, {}, False)
 
 
+def test_who_shares_a_queue_is_told() -> None:
+    form = drawn(0)
+    low = replace(form, queues=(replace(form.queues[0], name="web", queue=0, tc=0, dscps=(10,)),))
+    told = " ".join(SONIC.cannot(low, None))
+    assert f"Code points of no class share queues at {form.ports[0]}: 8 with web." in told
+    own = replace(low, queues=(replace(low.queues[0], dscps=(8, 10)),))
+    assert "share queues" not in " ".join(SONIC.cannot(own, config()))
+
+
 def test_strict_queues_are_served_by_number() -> None:
     _, form = exports.forms(SONIC, 5, strict=True)
     assert len(form.queues) > 1

@@ -147,6 +147,7 @@ class Sonic(Target[State]):
         lines = [
             "Buffers are not touched. Weights count against those of queues that are taken.",
             *self.limits.sharing(form),
+            *_others(form, before or {}),
         ]
         if before is not None and (several := sonic_before.split(form, before)):
             lines.append(
@@ -185,6 +186,20 @@ def _short(name: str) -> str:
 
 def _is_text(value: object) -> bool:
     return isinstance(value, str)
+
+
+def _others(form: Form, state: State) -> list[str]:
+    """Which more code points than a class has its traffic class gets, in a sentence."""
+    codes = sonic_before.dscp_map(state, form.ports[0])
+    known = {str(code) for each in form.queues for code in each.dscps}
+    shared = []
+    for each in form.queues:
+        more = [code for code, tc in codes.items() if tc == str(each.tc) and code not in known]
+        if more and each.tc != Sonic.limits.common:
+            shared.append(f"{', '.join(sorted(more, key=int))} with {each.name}")
+    if not shared:
+        return []
+    return [f"Code points of no class share queues at {form.ports[0]}: {'; '.join(shared)}."]
 
 
 def _bind_maps(state: State, form: Form, port: str, names: _Names) -> None:
