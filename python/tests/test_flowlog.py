@@ -98,6 +98,43 @@ def test_acknowledgements_alone_are_no_flow(tmp_path: Path) -> None:
     assert any(note.startswith("1 records of acknowledgements alone") for note in log.notes)
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        (
+            "vpc.log",
+            "version account-id interface-id srcaddr dstaddr srcport dstport protocol packets "
+            "bytes start end action log-status\n2 1 eni-1 a b 1 2 6 3 840 1 2 ACCEPT OK\n",
+            "is a VPC flow log: .* neither a flow's start nor its size",
+        ),
+        (
+            "vpc.csv",
+            "account_id,version,interface_id,start,bytes\n1,2,e,1,9\n",
+            "is a VPC flow log",
+        ),
+        (
+            "vpc.jsonl",
+            '{"jsonPayload": {"bytes_sent": "9"}, "resource": {}}\n',
+            "is a VPC flow log",
+        ),
+        ("sflow.csv", "FLOW,10.0.0.1,1,2,0a,0b,0x0800,0,0\n", "is of sFlow .*RFC 3176.*samples"),
+        ("sflow.csv", "start_s,bytes,samplingRate,samplePool\n1,9,1,1\n", "is of sFlow"),
+        (
+            "netflow.csv",
+            "start_s,bytes,samplingInterval\n1,9,1\n2,9,1000\n",
+            "line 3, column samplingInterval: 1000: records are of sampled packets",
+        ),
+    ],
+)
+def test_logs_without_flows_sizes_are_refused(
+    tmp_path: Path, name: str, text: str, why: str
+) -> None:
+    with pytest.raises(SpecError, match=why):
+        read(tmp_path, text, name)
+    unsampled = "start_s,bytes,samplingInterval\n1,9,1\n2,9,0\n"
+    assert len(read(tmp_path, unsampled).flows) == 2
+
+
 def test_nfdump_is_known(tmp_path: Path) -> None:
     head = "ts,te,td,sa,da,stos,ibyt\n"
     rows = [f"2026-01-01 00:00:0{i}.25,x,0.5,10.0.0.1,10.0.0.2,40,{100 + i}\n" for i in range(3)]

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fctlab import formats
 from fctlab.errors import SpecError
-from fctlab.slo import joined, logfile, ways
+from fctlab.slo import joined, logfile, refused, ways
 
 if TYPE_CHECKING:
     import polars as pl
@@ -189,14 +189,17 @@ class _Reader:
         import polars as pl
 
         self.table, chosen = logfile.Table(self.file), {}
+        refused.check(self.file, self.table.names)
         for role in KNOWN:
             found = self._column(role)
             if found is not None:
                 chosen[role] = found
         self._need(chosen)
         more = ways.beside(self.table.names, chosen, self.columns.size is not None)
-        self.table.load([*(name for name, _ in chosen.values()), *more])
+        rates = refused.rates(self.table.names)
+        self.table.load([*(name for name, _ in chosen.values()), *more, *rates])
         self._above_summary(chosen["time"][0])
+        refused.unsampled(self.table, rates)
         self.notes += ways.flows(self.table, chosen, more)
         if not len(self.table.rows):
             raise SpecError(str(self.file), "has no flows")
