@@ -58,12 +58,15 @@ def study(
             "--settings", help="Claims under every reading of what the paper leaves open."
         ),
     ] = False,
+    double: Annotated[
+        bool, typer.Option("--double", help="Runs twice as long too: which effects are converged.")
+    ] = False,
     max_seeds: Annotated[
         int | None, typer.Option(help="With --settle: at most so many.", show_default="40")
     ] = None,
     max_cpu_hours: Annotated[
         float | None,
-        typer.Option(help="With --settle: no more seeds beyond. With --settings: no readings."),
+        typer.Option(help="With --settle: no more seeds beyond. Else: no readings or longer runs."),
     ] = None,
     workers: Workers = None,
     executor: Executor = None,
@@ -89,6 +92,7 @@ def study(
             only=items("--only", only, str),
             settled=settle,
             settings=settings,
+            doubled=double,
             max_seeds=max_seeds,
             max_cpu_hours=max_cpu_hours,
             workers=workers,

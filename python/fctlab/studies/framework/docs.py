@@ -47,10 +47,10 @@ def block(found: Plain) -> str:
 
 def _row(found: Plain, claim: Plain) -> tuple[str, ...]:
     """A claim as it stands in its table."""
-    keys = ("id", "claim", "paper", "found", "verdict", "flows_per_host")
-    return *(claim[key] for key in keys), *(
-        kept.robust(found, claim["id"]) * bool(found["readings"])
-    )
+    here = "; ".join(filter(None, (claim["found"], kept.unconverged(found, claim["id"]))))
+    told = (claim["id"], claim["claim"], claim["paper"], here, claim["verdict"])
+    tried = kept.robust(found, claim["id"]) if found["readings"] else ()
+    return *told, claim["flows_per_host"], *tried
 
 
 def put(text: str, found: Plain) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fctlab.errors import SpecError
-from fctlab.studies.framework.report import readings
+from fctlab.studies.framework.report import lengths, readings
 from fctlab.studies.framework.report.words import Plain, flows_per_host, is_inner
 from fctlab.studies.framework.verdict import Verdict
 
@@ -31,6 +31,7 @@ def kept(report: Plain) -> dict[str, Any]:
         "runs": {key: report["runs"][key] for key in ("runs", "cpu_s")},
         "claims": [row(claim) for claim in report["claims"] if not is_inner(claim)],
         "tables": report["tables"][:1],
+        "lengths": report.get("lengths"),
         "readings": found and _readings(found),
     }
 
@@ -84,6 +85,15 @@ def read(file: Path) -> dict[str, Any]:
         raise SpecError(str(whole), f"cannot be read: {error.strerror}") from None
     except (ValueError, LookupError, TypeError):
         raise SpecError(str(whole), "is no report of a study") from None
+
+
+def unconverged(found: Plain, claim: str) -> str:
+    """That a run twice as long moves a claim's effect; empty where it does not, or was not done."""
+    tried: Mapping[str, Any] = found.get("lengths") or {"claims": []}
+    one = next((each for each in tried["claims"] if each["id"] == claim), None)
+    if one is None or one["converged"]:
+        return ""
+    return f"not converged: twice as long {lengths.moved(one)}"
 
 
 def robust(found: Plain, claim: str) -> tuple[str, str]:

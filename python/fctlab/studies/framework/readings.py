@@ -174,18 +174,18 @@ def read(
     tried_ = tried(claims)
     cells = list(dict.fromkeys(cell for claim in tried_ for cell in claim.cells))
     own = Results(one for cell in cells for one in results.of(cell))
-    spent = _cpu_s(own, cells)
+    spent = cpu_s(own, cells)
     done = [Read(OWN, own, _judged(tried_, own), spent)]
     left = []
     for variant in left_open.variants()[1:]:
         pairs = zip(cells, variant.cells(cells), strict=True)
         changed = [after for before, after in pairs if after is not before]
-        about = _cpu_s(own, changed)
+        about = cpu_s(own, changed)
         if spent + about > max_cpu_hours * 3600:
             left.append(Left(variant, about))
             continue
         found = run(changed)
-        took = _cpu_s(found, changed)
+        took = cpu_s(found, changed)
         spent += took
         under = own.with_more(found)
         done.append(Read(variant, under, _judged(tried_, under), took))
@@ -196,7 +196,8 @@ def _judged(claims: Sequence[Claim], results: Results) -> dict[str, Judged]:
     return {claim.id: claim.judge(results) for claim in claims}
 
 
-def _cpu_s(results: Results, cells: Sequence[Cell]) -> float:
+def cpu_s(results: Results, cells: Sequence[Cell]) -> float:
+    """CPU seconds of all runs of cells."""
     return math.fsum(run.cpu_s for cell in cells for run in results.of(cell))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from fctlab.studies.framework.study import Mode, Plan, Study
 from fctlab.studies.swp import accuracy, capacity, isolation, shaping, timing, validation
+from fctlab.studies.swp.left_open import LEFT_OPEN
 from fctlab.studies.swp.readings import Lab
 
 CLAIMS = (
@@ -54,4 +55,5 @@ STUDY = Study(
     "SLOs without priorities",
     "SWP: Microsecond Network SLOs Without Priorities (Zhao, Goyal, Alizadeh, Anderson)",
     plan,
+    LEFT_OPEN,
 )

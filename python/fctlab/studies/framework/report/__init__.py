@@ -16,6 +16,7 @@ from matplotlib import rc_context
 
 from fctlab.results import store
 from fctlab.studies.framework.judged import Judged
+from fctlab.studies.framework.lengths import Converged
 from fctlab.studies.framework.pictures import INKED, Picture, paint, png
 from fctlab.studies.framework.readings import Readings
 from fctlab.studies.framework.report import html, json, markdown
@@ -52,6 +53,8 @@ class Report:
     judged: Sequence[Judged]
     readings: Readings | None = None
     """Claims under every reading of the paper, where that was asked for."""
+    lengths: Converged | None = None
+    """Whether effects are converged, where that was asked for."""
 
     @cached_property
     def json(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from fctlab.report.page import Page, Section, macros
 from fctlab.results import kinds
 from fctlab.studies.framework import pictures, verdict
 from fctlab.studies.framework.pictures import MOST_MARKERS, Picture
-from fctlab.studies.framework.report import readings, words
+from fctlab.studies.framework.report import lengths, readings, words
 from fctlab.studies.framework.report.markdown import FIGURES
 from fctlab.studies.framework.report.words import Plain
 from fctlab.studies.framework.verdict import Bound
@@ -145,6 +145,7 @@ def page(report: Plain, beside: Beside) -> Page:
     sections = [
         *([Section("Claim by claim", [rows(own)])] if own else []),
         *([Section("Here and in the paper", charts=[against])] if against else []),
+        *_lengths(report),
         *_readings(report, study),
         *([Section("Beyond the paper", [rows(beyond)])] if beyond else []),
         *(
@@ -171,6 +172,18 @@ def page(report: Plain, beside: Beside) -> Page:
         sections=sections,
         beside=f"{FIGURES}/*.png",
     )
+
+
+def _lengths(report: Plain) -> list[Section]:
+    """Whether effects are converged; old reports have none."""
+    found = report.get("lengths")
+    if not found:
+        return []
+    told: list[Line | Table] = [Line(lengths.summary(found))]
+    rows = lengths.rows(found)
+    if rows:
+        told.append(Table("", tuple(Column(name, "name") for name in lengths.HEADER), rows))
+    return [Section("Converged", told)]
 
 
 def _readings(report: Plain, study: Any) -> list[Section]:

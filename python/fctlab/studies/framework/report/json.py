@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fctlab.jobs import engine
 from fctlab.studies.framework.judged import Judged, effect, interval
-from fctlab.studies.framework.report import readings
+from fctlab.studies.framework.report import lengths, readings
 
 if TYPE_CHECKING:
     from fctlab.studies.framework.report import Report
@@ -49,6 +49,7 @@ def plain(report: Report) -> dict[str, Any]:
             for table in plan.tables
         ],
         "advice": plan.advice.sentences(results) if plan.advice else [],
+        "lengths": lengths.plain(report.lengths) if report.lengths else None,
         "readings": readings.plain(report.readings) if report.readings else None,
     }
 

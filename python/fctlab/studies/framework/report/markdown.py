@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from fctlab.studies.framework.report import readings, words
+from fctlab.studies.framework.report import lengths, readings, words
 from fctlab.studies.framework.report.words import FLOWS, Plain
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ def text(report: Plain, plan: Plan) -> str:
         ("id", "claim", "paper", "here", "95% interval", "verdict", FLOWS, "why"),
         (row for claim in report["claims"] for row in _rows(claim)),
     )
+    if report["lengths"]:
+        lines += ["## Converged", "", lengths.summary(report["lengths"]), ""]
+        lines += table(lengths.HEADER, lengths.rows(report["lengths"]))
     if report["readings"]:
         lines += _readings(report["readings"])
     if report["advice"]:

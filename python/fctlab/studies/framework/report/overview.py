@@ -34,7 +34,10 @@ def rows(found: Plain, link: str = "") -> list[dict[str, Any]]:
         if not claim["beyond_the_paper"]:
             robust, decides = kept.robust(found, claim["id"])
             href = f"{link}#{claim['id']}" if link else ""
-            told.append({**claim, "robust": robust, "decides": decides, "href": href})
+            moved = kept.unconverged(found, claim["id"])
+            told.append(
+                {**claim, "unconverged": moved, "robust": robust, "decides": decides, "href": href}
+            )
     return told
 
 

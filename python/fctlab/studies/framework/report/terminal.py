@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from fctlab.studies.framework.report import readings, words
+from fctlab.studies.framework.report import lengths, readings, words
 from fctlab.studies.framework.report.words import FLOWS, Plain
 
 COLOURS = {
@@ -46,7 +46,27 @@ def table(report: Plain) -> RenderableType:
     if advice:
         advice = [Text("What to choose", style="bold"), *advice, Text("")]
     summary, cost = Text(words.summary(report)), Text(words.cost(report), style="dim")
-    return Group(shown, *advice, *_readings(report), summary, cost)
+    return Group(shown, *advice, *_lengths(report), *_readings(report), summary, cost)
+
+
+def _lengths(report: Plain) -> list[RenderableType]:
+    """Whether effects are converged."""
+    found = report["lengths"]
+    if not found:
+        return []
+    shown = Table(
+        title="Runs twice as long",
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
+    )
+    for name in lengths.HEADER:
+        shown.add_column(name, no_wrap=name in ("id", "within"))
+    for row in lengths.rows(found):
+        shown.add_row(*row)
+    return [*([shown] if found["claims"] else []), Text(lengths.summary(found)), Text("")]
 
 
 def _readings(report: Plain) -> list[RenderableType]:
