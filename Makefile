@@ -51,8 +51,8 @@ test: $(INSTALLED) tools
 uml: $(INSTALLED)
 	$(BIN)/fctlab testbed build
 
-test-linux: uml
-	$(BIN)/pytest python/tests/test_testbed.py
+test-linux: uml host
+	$(BIN)/pytest python/tests/test_testbed.py python/tests/test_linux_study.py python/tests/test_host_tagger.py
 
 # Apart from everything else: it needs clang and the headers of libbpf.
 host:

@@ -11,7 +11,7 @@ fn main() {
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it")).join("tagger.o");
     let machine = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets it");
     let status = Command::new("clang")
-        .args(["-O2", "-g", "-Wall", "-target", "bpf"])
+        .args(["-O2", "-g", "-Wall", "-DOUTSTANDING", "-target", "bpf"])
         .arg(format!("-I/usr/include/{machine}-linux-gnu"))
         .args(["-c", SOURCE, "-o"])
         .arg(&out)

@@ -13,14 +13,32 @@ use aya::programs::tc::{self, SchedClassifier, TcAttachType};
 use aya::programs::{CgroupAttachMode, ProgramError, SockOps};
 use aya::sys::{Stats, enable_stats};
 use aya::{Ebpf, EbpfLoader};
+use clap::ValueEnum;
 
 use crate::records::Records;
 use crate::settings::{Bytes, Settings};
 
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/tagger.o"));
-const PROGRAM: &str = "tag_sent";
 const PINS: &str = "/sys/fs/bpf/fctlab";
 const TICK: Duration = Duration::from_millis(50);
+
+/// What is compared with thresholds.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum By {
+    /// Bytes that the flow has sent (PIAS).
+    Sent,
+    /// Bytes that wait in the socket or are not acknowledged (ADS); the kernel needs BTF.
+    Outstanding,
+}
+
+impl By {
+    fn program(&self) -> &'static str {
+        match self {
+            By::Sent => "tag_sent",
+            By::Outstanding => "tag_outstanding",
+        }
+    }
+}
 
 /// The map of a device's tagger, by its name in the BPF file system; removed when dropped.
 struct Pin(PathBuf);
@@ -44,6 +62,7 @@ impl Drop for Pin {
 /// The kernel refuses; of the verifier's log the file is named.
 pub fn run(
     device: &str,
+    by: By,
     settings: &Settings,
     records: Option<&Path>,
     cgroup: &Path,
@@ -77,7 +96,10 @@ pub fn run(
         Some(file) => Some((Records::create(file)?, record(&mut loaded, cgroup)?)),
         None => None,
     };
-    let tagger: &mut SchedClassifier = loaded.program_mut(PROGRAM).context(PROGRAM)?.try_into()?;
+    let tagger: &mut SchedClassifier = loaded
+        .program_mut(by.program())
+        .context(by.program())?
+        .try_into()?;
     tagger.load().map_err(logged)?;
     // In order: clsact may be there already.
     let _ = tc::qdisc_add_clsact(device);
@@ -150,12 +172,13 @@ fn clear(device: &str) -> Result<()> {
     }
     let running = aya::programs::loaded_programs()
         .filter_map(Result::ok)
-        .any(|each| each.name_as_str() == Some(PROGRAM) && uses(&each, &left));
+        .any(|each| uses(&each, &left));
     if running {
         // From Linux 6.6 on a program goes with its process: it runs. Before, a filter stays.
-        match tc::qdisc_detach_program(device, TcAttachType::Egress, PROGRAM) {
-            Ok(()) => {}
-            Err(_) => bail!("{device} has a tagger already: set-thresholds changes it"),
+        let mut programs = By::value_variants().iter().map(By::program);
+        let gone = |name| tc::qdisc_detach_program(device, TcAttachType::Egress, name).is_ok();
+        if !programs.any(gone) {
+            bail!("{device} has a tagger already: set-thresholds changes it");
         }
     }
     Ok(fs::remove_file(left)?)

@@ -15,6 +15,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 
+use crate::attached::By;
 use crate::settings::Settings;
 
 /// Tags packets of a host by what their flows have sent.
@@ -31,6 +32,9 @@ enum Command {
     Attach {
         #[command(flatten)]
         bands: Bands,
+        /// What is compared with thresholds.
+        #[arg(long, value_enum, default_value = "sent")]
+        by: By,
         /// Of a kept-open connection: so long without a packet, it begins anew; 0 for never.
         #[arg(long, value_name = "US", default_value_t = 0)]
         idle_us: u32,
@@ -105,13 +109,14 @@ fn obey(command: Command) -> Result<()> {
     match command {
         Command::Attach {
             bands,
+            by,
             idle_us,
             records,
             cgroup,
             cost,
         } => {
             let (device, settings) = bands.settings(idle_us)?;
-            attached::run(&device, &settings, records.as_deref(), &cgroup, cost)
+            attached::run(&device, by, &settings, records.as_deref(), &cgroup, cost)
         }
         Command::SetThresholds { bands } => {
             let (device, settings) = bands.settings(0)?;

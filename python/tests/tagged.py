@@ -154,6 +154,16 @@ def bands() -> dict[str, Any]:
     }
 
 
+def outstanding() -> dict[str, Any]:
+    network(router=False)
+    batch("a", ["link set eth0 gso_max_segs 1"])
+    tagger = attach("a", "--by", "outstanding")
+    packets = send(2_000_000)
+    tagger.terminate()
+    tagger.wait()
+    return {"dscps": [each[1] for each in packets if each[0] >= 0]}
+
+
 def router() -> dict[str, Any]:
     network(router=True)
     tagger = attach("r")
@@ -206,6 +216,7 @@ def records(file: str) -> dict[str, Any]:
 
 DOES: dict[str, Callable[..., dict[str, Any]]] = {
     "bands": bands,
+    "outstanding": outstanding,
     "router": router,
     "ends": ends,
     "records": records,

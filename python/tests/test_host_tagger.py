@@ -55,6 +55,13 @@ def test_packets_are_tagged_by_bytes_sent() -> None:
     assert told["shown"].startswith("Settings { thresholds: [5000000]")
 
 
+def test_packets_are_tagged_by_what_is_outstanding() -> None:
+    dscps = seen("outstanding")["dscps"]
+    # The first bytes that the program wrote, and what is behind a window that is full.
+    assert dscps[0] == 10 and set(dscps) == {10, 18}
+    assert dscps.count(18) > dscps.count(10)
+
+
 def test_behind_a_router_packets_pass_as_they_are() -> None:
     told = seen("router")
     assert told["dscps"] == [0]

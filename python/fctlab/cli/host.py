@@ -36,6 +36,9 @@ def attach(
     thresholds: Found,
     device: Device = "eth0",
     dscp: Codes = None,
+    by: Annotated[
+        str, typer.Option(help="sent (PIAS), or outstanding (ADS): what thresholds are of.")
+    ] = "sent",
     records: Annotated[
         Path | None, typer.Option(help="Write a row for each connection that ends: for fit.")
     ] = None,
@@ -45,7 +48,7 @@ def attach(
     cost: Annotated[bool, typer.Option("--cost", help="Count nanoseconds per packet.")] = False,
 ) -> None:
     """Tag what leaves a device, until Ctrl-C."""
-    words = ["--idle-us", str(idle_us)]
+    words = ["--by", by, "--idle-us", str(idle_us)]
     words += ["--records", str(records)] if records else []
     _become("attach", thresholds, device, dscp, [*words, *(["--cost"] if cost else [])])
 

@@ -7,6 +7,7 @@
  * known. A super-packet (GSO) has one tag for all of its segments.
  *
  * Built by clang for BPF. THRESHOLDS, CODES, PRIORITIES and BANDS may be given; the map `settings` changes them later.
+ * OUTSTANDING adds the second of the two, for kernels that have BTF.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -163,6 +164,29 @@ int tag_sent(struct __sk_buff *skb)
 	total = tcp->bytes_acked + in_flight;
 	return tagged(skb, now, of_this_flow(sk, total, in_flight, now->idle_us));
 }
+
+#ifdef OUTSTANDING
+/* Read through the kernel's types (BTF), which a kernel without them refuses to load. */
+struct tcp_sock {
+	__u32 snd_una;
+	__u32 write_seq;
+} __attribute__((preserve_access_index));
+
+SEC("classifier")
+int tag_outstanding(struct __sk_buff *skb)
+{
+	struct bpf_sock *sk = skb->sk;
+	struct tcp_sock *tcp;
+
+	if (!sk)
+		return TC_ACT_OK;
+	sk = bpf_sk_fullsock(sk);
+	tcp = sk ? bpf_skc_to_tcp_sock(sk) : 0;
+	if (!tcp)
+		return sk ? TC_ACT_OK : tagged(skb, asked(), 0);
+	return tagged(skb, asked(), tcp->write_seq - tcp->snd_una);
+}
+#endif
 
 SEC("sockops")
 int flow_record(struct bpf_sock_ops *ops)

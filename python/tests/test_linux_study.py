@@ -1,0 +1,36 @@
+"""`fctlab study linux`: every row is there, and measured where Linux can be run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fctlab import studies
+from fctlab.studies import linux
+from fctlab.studies.framework import conduct
+from fctlab.studies.framework.study import Mode
+from fctlab.testbed import tagger, uml
+
+WHY = uml.lacks() or tagger.lacks()
+ROWS = {f"linux-{n}{reading}" for n in range(1, 5) for reading in ("", "-handshake")}
+
+
+@pytest.mark.parametrize("mode", ["quick", "full"])
+def test_every_row_has_cells_of_both(mode: Mode) -> None:
+    plan = studies.load("linux").plan(mode)
+    assert {claim.id for claim in plan.claims} == ROWS
+    on_linux = {cell.id for cell in plan.cells() if cell.keep}
+    opened = {cell.id for cell in plan.cells() if not cell.keep}
+    assert {id.replace(", opened", "") for id in opened} == on_linux
+
+
+@pytest.mark.skipif(bool(WHY), reason=f"virtual time: {WHY}")
+def test_a_small_one_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(linux.SCALES, "quick", linux.Scale(("websearch",), (0.6,), 30))
+    conduct.study("linux", "quick", out=tmp_path, seeds=1)
+    told = json.loads((tmp_path / "report.json").read_text())
+    assert {claim["id"] for claim in told["claims"]} == ROWS
+    effects = {part["part"]: part["value"] for claim in told["claims"] for part in claim["parts"]}
+    assert 0.5 < effects["websearch 0.6, all, engine / Linux"] < 1.5
