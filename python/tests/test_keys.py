@@ -127,6 +127,9 @@ def schemes() -> Iterator[Case]:
     yield Case("SchemeSpec.tagger", on(las), "scheme.tagger", "remaining")
     yield Case("SchemeSpec.port", on(usual), "scheme.port.discipline", "fq")
     yield Case("SchemeSpec.nic", on(usual), "scheme.nic.discipline", "fq")
+    tier = {"leaf-down": {"ecn_threshold": "3KB"}}
+    yield Case("SchemeSpec.ports", on(usual), "scheme.ports", tier)
+    yield Case("ports", on(usual), "ports", tier)
     shaper = {"rate": "5Gbps", "bucket": "10pkt"}
     yield Case("SchemeSpec.shaper", on(usual), "scheme.shaper", shaper)
     shaped = on({**usual, "shaper": shaper}, traffic=both)
@@ -295,10 +298,16 @@ def traffic() -> Iterator[Case]:
         scenario = on("dctcp", traffic={**WEB, "arrivals": table})
         path = f"traffic.arrivals.{key}"
         yield Case(f"ArrivalsSpec[{table['kind']}].{key}", scenario, path, value)
+    bursts = on("dctcp", traffic={**WEB, "arrivals": "lognormal"})
+    yield Case("TrafficSpec.per", bursts, "traffic.per", "class")
+    both = {**WEB, "arrivals": "lognormal", "classes": [{"class": "a"}, {"class": "b"}]}
+    yield Case("ClassSpec.per", on("dctcp", traffic=both), "traffic.classes.0.per", "pair")
     incast = {"kind": "incast", "fanin": 4, "query_size": "200KB", "receiver": 0}
     for table, key, value in (
         ({"kind": "triangle", "half": "upper"}, "half", "lower"),
         ({"kind": "many-to-one", "receiver": 1}, "receiver", 2),
+        ({"kind": "matrix", "rack_local": 0.3}, "rack_local", 0.9),
+        ({"kind": "matrix", "file": "racks.csv"}, "file", "no-such.csv"),
         (incast, "fanin", 6),
         (incast, "receiver", 3),
         (incast, "query_size", "100KB"),
@@ -526,6 +535,7 @@ def test_every_key_has_a_case() -> None:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("keys")
     (folder / "cdf.csv").write_text("size_bytes,cumulative_probability\n1000,0\n50000,1\n")
+    (folder / "racks.csv").write_text("1,2\n3,4\n")
     (folder / "other.csv").write_text("size_bytes,cumulative_probability\n2000,0\n90000,1\n")
     return folder
 

@@ -102,6 +102,10 @@ pub(crate) fn resolve(
     fabric: &Fabric,
 ) -> Result<Model, SpecError> {
     check(scenario)?;
+    if let Some(tier) = scenario.scheme.ports.keys().next() {
+        let message = "has no meaning for the model; its one bottleneck is scheme.port";
+        return Err(SpecError::new(format!("scheme.ports.{tier}"), message));
+    }
     bottleneck(fabric)?;
     discipline(&scenario.scheme.port.discipline)?;
     let of_scheme = || of_scheme(scenario, settings);

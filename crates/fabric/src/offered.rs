@@ -62,7 +62,7 @@ pub(crate) fn tiers(
     traffic: &Traffic,
     unused: impl Fn(f64) -> f64,
 ) -> Vec<Tier> {
-    let demands = traffic.demands(&fabric.layout());
+    let demands = traffic.demands(&fabric.by_switch());
     let loads = demands
         .iter()
         .map(|d| of_links(scenario, fabric, settings, d));
@@ -171,9 +171,8 @@ fn by_tier(fabric: &Fabric, links: &[Parts], span: Time) -> Vec<Tier> {
             None => link.rate.bps() as f64,
         };
         let [data, headers, telemetry, acks] = parts.map(|bytes| bytes * 8.0 / rate);
-        let name = format!("{} -> {}", layer(fabric, link.from), layer(fabric, link.to));
         let tier = Tier {
-            tier: name,
+            tier: fabric.tier(id),
             link: String::new(),
             load: data + headers + telemetry + acks,
             data,
@@ -197,17 +196,6 @@ fn by_tier(fabric: &Fabric, links: &[Parts], span: Time) -> Vec<Tier> {
         }
     }
     tiers
-}
-
-/// The layer of a node: its name without its number.
-fn layer(fabric: &Fabric, node: u32) -> &str {
-    match node.checked_sub(fabric.hosts) {
-        None => "host",
-        Some(switch) => {
-            let name = fabric.switches[switch as usize].as_str();
-            name.split_once(' ').map_or(name, |(layer, _)| layer)
-        }
-    }
 }
 
 /// Refuses traffic that offers a tier more than it carries, unless that is meant.

@@ -6,7 +6,7 @@ use fctlab_core::{SpecError, Time};
 use crate::disciplines::{QueueSpec, published};
 use crate::network::Fabric;
 use crate::scenario::{EngineSpec, Scenario};
-use crate::scheme::{EcnAt, PortSpec};
+use crate::scheme::{EcnAt, Place};
 use crate::settings::Settings;
 use crate::taggers::Tagger;
 use crate::taggers::remaining_time::Bandwidth;
@@ -25,8 +25,9 @@ pub(crate) fn warnings(
     let mut found: Vec<SpecError> = offered::warning(scenario, tiers).into_iter().collect();
     match scenario.engine {
         EngineSpec::Packet(_) => {
-            found.extend(of_ports(scenario, settings, fabric));
-            found.extend(of_tags(scenario, settings));
+            let places = scenario.scheme.places(fabric).unwrap_or_default(); // checked
+            found.extend(of_ports(scenario, settings, fabric, &places));
+            found.extend(of_tags(scenario, settings, &places));
             found.extend(of_thresholds(scenario, last_start));
             found.extend(of_timers(scenario, settings, fabric));
             found.extend(of_holes(scenario));
@@ -53,24 +54,26 @@ fn at(path: &str, message: String) -> SpecError {
 }
 
 /// Thresholds and buffers, and who reacts to marks.
-fn of_ports(scenario: &Scenario, settings: &Settings, fabric: &Fabric) -> Vec<SpecError> {
+fn of_ports(
+    scenario: &Scenario,
+    settings: &Settings,
+    fabric: &Fabric,
+    places: &[Place<'_>],
+) -> Vec<SpecError> {
     let (scheme, scale) = (&scenario.scheme, &settings.scale);
     let (transport, reacts) = (scheme.transport.rule.kind(), scheme.transport.rule.ecn());
-    // Thresholds and buffers may follow them.
-    let rates = |nic: bool| {
-        let links = fabric.links.iter();
-        let links = links.filter(move |link| (link.from < fabric.hosts) == nic);
-        links.map(|link| link.rate)
-    };
-    let of_port = |key: &str, port: &PortSpec| {
+    let of_port = |place: &Place<'_>| {
+        // Thresholds and buffers may follow them.
+        let rates = place.rates(fabric);
+        let mut rates = rates.iter().map(|(rate, _)| *rate);
+        let (port, key) = (place.port, format!("{}.ecn_threshold", place.key));
         let mut found = Vec::new();
         if let Some(threshold) = port.ecn_threshold {
-            let (of_nic, key) = (key == "nic", format!("{key}.ecn_threshold"));
             if !reacts {
                 let message = format!("{threshold}: {transport} does not react to marks");
                 found.push(at(&key, message));
             } else if port.ecn_at != EcnAt::Departures
-                && let Some(rate) = rates(of_nic).find(|rate| {
+                && let Some(rate) = rates.clone().find(|rate| {
                     threshold.bytes_at(*rate, scale) >= port.buffer.bytes_at(*rate, scale)
                 })
             {
@@ -80,7 +83,7 @@ fn of_ports(scenario: &Scenario, settings: &Settings, fabric: &Fabric) -> Vec<Sp
                     port.buffer
                 );
                 found.push(at(&key, message));
-            } else if let Some(rate) = rates(of_nic)
+            } else if let Some(rate) = rates
                 .find(|rate| threshold.bytes_at(*rate, scale) < LEAST_MARKED * scale.packet_bytes)
             {
                 let message = format!(
@@ -92,11 +95,15 @@ fn of_ports(scenario: &Scenario, settings: &Settings, fabric: &Fabric) -> Vec<Sp
         }
         found
     };
-    let mut found = of_port("port", &scheme.port);
-    let (own, nic) = (&scheme.port, &scheme.nic.port);
-    // What a NIC has from the port is said once.
-    if (nic.ecn_threshold, nic.buffer) != (own.ecn_threshold, own.buffer) {
-        found.extend(of_port("nic", nic));
+    let own = &scheme.port;
+    let mut found = Vec::new();
+    for place in places {
+        // What others have from the port is said once.
+        let copied =
+            (place.port.ecn_threshold, place.port.buffer) == (own.ecn_threshold, own.buffer);
+        if place.key == "port" || !copied {
+            found.extend(of_port(place));
+        }
     }
     let bdp = scale.host_rate.bytes_in(scale.base_rtt).get();
     if own.buffer.bytes(scale) < bdp {
@@ -106,7 +113,11 @@ fn of_ports(scenario: &Scenario, settings: &Settings, fabric: &Fabric) -> Vec<Sp
         );
         found.push(at("port.buffer", message));
     }
-    if reacts && own.ecn_threshold.is_none() && nic.ecn_threshold.is_none() {
+    if reacts
+        && places
+            .iter()
+            .all(|place| place.port.ecn_threshold.is_none())
+    {
         let message = format!("is \"none\": {transport} reacts to marks, and no port marks");
         found.push(at("port.ecn_threshold", message));
     }
@@ -144,13 +155,12 @@ fn of_thresholds(scenario: &Scenario, last_start: Time) -> Option<SpecError> {
 }
 
 /// Who reads tags, and what the tag is made of.
-fn of_tags(scenario: &Scenario, settings: &Settings) -> Vec<SpecError> {
+fn of_tags(scenario: &Scenario, settings: &Settings, places: &[Place<'_>]) -> Vec<SpecError> {
     let scheme = &scenario.scheme;
     let mut found = Vec::new();
     if let Tagger::None(_) = scheme.tagger {
-        let ports = [("port", &scheme.port), ("nic", &scheme.nic.port)];
-        let reader = ports.into_iter().find(|(_, p)| p.discipline.reads_tags());
-        if let Some((key, port)) = reader {
+        let reader = places.iter().find(|p| p.port.discipline.reads_tags());
+        if let Some(Place { key, port, .. }) = reader {
             let message = format!(
                 "is \"none\": {} (scheme.{key}.discipline) goes by tags, and all are equal",
                 port.discipline.kind()

@@ -60,6 +60,7 @@ impl ClassTraffic {
         let mut layout = HostLayout {
             rack_of: vec![0, 1],
             host_rate: Rate::from_gbps(1),
+            rates: Vec::new(),
             sink: Some(1),
         };
         match &self.source {

@@ -16,7 +16,7 @@ use fctlab_core::{Duration, SpecError, spec};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::spec::{DEFAULT_CLASS, TrafficSpec};
-use crate::{ArrivalsSpec, PatternSpec, SizesSpec};
+use crate::{ArrivalsSpec, PatternSpec, Per, SizesSpec};
 
 /// One class of a mix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -46,6 +46,9 @@ pub struct ClassSpec {
     /// The arrival process. Default: that of `[traffic]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<ArrivalsSpec>,
+    /// What has an arrival process of its own. Default: that of `[traffic]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per: Option<Per>,
     /// Who sends to whom. Default: that of `[traffic]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<PatternSpec>,
@@ -92,6 +95,7 @@ impl ClassSpec {
             share: None,
             load: None,
             arrivals: spec.arrivals.clone(),
+            per: spec.per,
             pattern: spec.pattern.clone(),
             from: Duration::ZERO,
             until: None,
@@ -108,6 +112,7 @@ impl ClassSpec {
     pub(crate) fn inherit(&mut self, traffic: &TrafficSpec) {
         self.workload = self.workload.take().or_else(|| traffic.workload.clone());
         self.arrivals = self.arrivals.take().or_else(|| traffic.arrivals.clone());
+        self.per = self.per.or(traffic.per);
         self.pattern = self.pattern.take().or_else(|| traffic.pattern.clone());
         if traffic.load.is_some() {
             self.share.get_or_insert(1.0);
@@ -199,6 +204,7 @@ mod tests {
         HostLayout {
             rack_of: vec![0; hosts],
             host_rate: Rate::from_gbps(10),
+            rates: Vec::new(),
             sink: None,
         }
     }

@@ -134,6 +134,7 @@ mod tests {
         let layout = HostLayout {
             rack_of: vec![0, 0, 0, 1, 1, 2],
             host_rate: Rate::from_gbps(10),
+            rates: Vec::new(),
             sink: None,
         };
         for pattern in [

@@ -3,23 +3,26 @@
 use fctlab_core::{Bytes, PacketFormat, SpecError, Time};
 use rand_pcg::Pcg64;
 
-use crate::arrivals::Arrivals;
 use crate::classes::Part;
 use crate::demand::Matrix;
-use crate::patterns::Pattern;
+use crate::patterns::{Endpoints, Pattern};
+use crate::places::{Clock, Per, Place};
 use crate::spec::LoadCounts;
-use crate::{ClassSpec, Flow, HostLayout, Offered, PatternSpec, SizeDistribution};
+use crate::{ArrivalsSpec, ClassSpec, Flow, HostLayout, Offered, PatternSpec, SizeDistribution};
 
 /// Draws flows: arrivals x sizes x endpoints.
 #[derive(Debug)]
 pub(crate) struct Generator {
-    arrivals: Arrivals,
+    clock: Clock,
     sizes: Sizes,
     pattern: Pattern,
     arrival_draws: Pcg64,
     size_draws: Pcg64,
     endpoint_draws: Pcg64,
+    /// The last arrival, or from when on there are any; where it was, and how many of its flows are to come.
     now: Time,
+    place: Place,
+    left: u32,
     /// Its flows start before this instant.
     until: Time,
 }
@@ -98,6 +101,8 @@ pub(crate) struct Draft {
     means: (f64, f64),
     counted: f64,
     mean_packets: f64,
+    /// How many links its load is a share of.
+    links: f64,
 }
 
 impl Draft {
@@ -131,6 +136,7 @@ impl Draft {
         };
         Ok(Draft {
             class,
+            links: pattern.links(layout),
             pattern,
             arrival_draws: stream("arrivals"),
             size_draws: stream("sizes"),
@@ -149,24 +155,43 @@ impl Draft {
 
     /// The load that one flow per second is, at 1 byte per second and host.
     pub(crate) fn load_per_flow(&self) -> f64 {
-        self.counted / f64::from(self.pattern.links())
+        self.counted / self.links
     }
 
     /// The generator at `load`, and what it offers while it is active.
-    pub(crate) fn at_load(self, load: f64, layout: &HostLayout) -> (Generator, Offered) {
-        let links = f64::from(self.pattern.links());
-        let bytes_per_s = load * layout.host_rate.bytes_per_s() * links;
+    ///
+    /// # Errors
+    /// Places that cannot have arrivals of their own.
+    pub(crate) fn at_load(
+        mut self,
+        load: f64,
+        layout: &HostLayout,
+    ) -> Result<(Generator, Offered), SpecError> {
+        let bytes_per_s = load * layout.host_rate.bytes_per_s() * self.links;
         let flows_per_s = bytes_per_s / self.counted;
         let flows_per_arrival = f64::from(self.pattern.flows_per_arrival());
-        let arrivals = self.class.arrivals.unwrap_or_default();
+        let arrivals = self.class.arrivals.take().unwrap_or_default();
+        let per = self.class.per.or(Per::default_of(&arrivals, layout));
+        let now = Time::ZERO + self.class.from;
+        let clock = Clock::new(
+            per.filter(|_| !matches!(arrivals, ArrivalsSpec::Poisson(_))),
+            &self.pattern,
+            layout.hosts(),
+            &arrivals,
+            flows_per_arrival / flows_per_s,
+            now,
+            &mut self.arrival_draws,
+        )?;
         let generator = Generator {
-            arrivals: arrivals.build(flows_per_arrival / flows_per_s),
+            clock,
+            place: Place::Anywhere,
+            left: 0,
             sizes: self.sizes,
             pattern: self.pattern,
             arrival_draws: self.arrival_draws,
             size_draws: self.size_draws,
             endpoint_draws: self.endpoint_draws,
-            now: Time::ZERO + self.class.from,
+            now,
             until: self.class.until.map_or(Time::NEVER, |d| Time::ZERO + d),
         };
         let offered = Offered {
@@ -175,7 +200,7 @@ impl Draft {
             mean_packets: self.mean_packets,
             flows_per_s,
         };
-        (generator, offered)
+        Ok((generator, offered))
     }
 }
 
@@ -197,15 +222,21 @@ impl Generator {
 
     /// The next flow; `None` at its own end or that of the clock.
     pub(crate) fn next(&mut self) -> Option<Flow> {
-        let at = self.pattern.next(&mut self.endpoint_draws);
-        if at.place == 0 {
-            let gap = self.arrivals.gap(&mut self.arrival_draws);
-            let next = Time::from_ps(self.now.ps().checked_add(gap.ps())?);
+        if self.left == 0 {
+            let (next, place) = self.clock.next(self.now, &mut self.arrival_draws)?;
             if next >= self.until {
                 return None;
             }
-            self.now = next;
+            (self.now, self.place) = (next, place);
+            self.left = self.pattern.flows_per_arrival();
         }
+        self.left -= 1;
+        let draws = &mut self.endpoint_draws;
+        let at = match self.place {
+            Place::Anywhere => self.pattern.next(draws),
+            Place::Host(host) => self.pattern.next_at(host, draws),
+            Place::Pair(src, dst) => Endpoints::pair(src, dst),
+        };
         Some(Flow {
             id: 0,
             start: self.now,

@@ -13,17 +13,17 @@
 //!
 //! | stream | draws | module |
 //! |---|---|---|
-//! | `arrivals` | the gap before it | [`arrivals`]: Poisson, log-normal |
+//! | `arrivals` | the gap before it, and of [`places`] with processes of their own where it is | [`arrivals`]: Poisson, log-normal, measured |
 //! | `sizes` | its payload bytes | [`sizes`]: published tables, fixed, uniform, bimodal, a CSV file |
-//! | `endpoints` | sender and receiver | [`patterns`]: all-to-all, triangle, inter-rack, permutation, many-to-one, incast |
+//! | `endpoints` | sender and receiver | [`patterns`]: all-to-all, triangle, inter-rack, permutation, many-to-one, incast, matrix |
 //! | `paths` | bits for path selection | [`traffic`] |
 //!
 //! Several such streams at once are [`classes`]; each has its own `arrivals`,
 //! `sizes` and `endpoints`, so that a class keeps its flows whatever is beside it.
 //!
-//! **Load** has one meaning: bytes offered per loaded receiving host link as a
-//! share of its rate, headers included unless `load_counts = "payload"`. Each
-//! pattern says how many links its load is spread over.
+//! **Load** has one meaning: bytes offered per loaded host link as a share of
+//! its rate, headers included unless `load_counts = "payload"`. Each pattern
+//! says over which links its load is spread; where rates differ they add up.
 //!
 //! [`trace`] replays flows from a CSV or Parquet file, or from memory, instead.
 
@@ -40,6 +40,7 @@ mod generator;
 mod lines;
 mod mix;
 pub mod patterns;
+pub mod places;
 pub mod sizes;
 pub mod spacing;
 pub mod spec;
@@ -50,6 +51,7 @@ pub use arrivals::ArrivalsSpec;
 pub use classes::{ClassSpec, ShareOf};
 pub use demand::{Demand, Matrix};
 pub use patterns::PatternSpec;
+pub use places::Per;
 pub use sizes::{Mixture, SizeDistribution, SizesSpec};
 pub use spacing::Spacing;
 pub use spec::{LoadCounts, TrafficSpec};
@@ -84,6 +86,8 @@ pub struct HostLayout {
     pub rack_of: Vec<u32>,
     /// Rate of the link that `load` refers to: a host link, or a star's bottleneck.
     pub host_rate: Rate,
+    /// The rate of each host's link, where they differ.
+    pub rates: Vec<Rate>,
     /// The one receiver, on topologies that have one (star).
     pub sink: Option<u32>,
 }

@@ -44,11 +44,18 @@ impl Mix {
             }
             classes => classes,
         };
+        let several = !spec.classes.is_empty();
+        let of_class = |i: usize, error: SpecError| {
+            if several {
+                error.under(&format!("classes[{i}]"))
+            } else {
+                error
+            }
+        };
         let draft = |(i, class): (usize, &ClassSpec)| {
             let mut class = class.clone();
             class.inherit(spec);
             // A class has streams of its own name; traffic without classes, the bare ones.
-            let several = !spec.classes.is_empty();
             let of = if several {
                 format!(" of {}", class.class)
             } else {
@@ -56,29 +63,24 @@ impl Mix {
             };
             let stream = |draws: &str| seed.stream(&format!("{draws}{of}"));
             let counts = spec.load_counts.unwrap_or_default();
-            Draft::new(class, counts, layout, format, &stream).map_err(|error| {
-                if several {
-                    error.under(&format!("classes[{i}]"))
-                } else {
-                    error
-                }
-            })
+            Draft::new(class, counts, layout, format, &stream).map_err(|e| of_class(i, e))
         };
         let drafts = specs.iter().enumerate().map(draft);
         let drafts = drafts.collect::<Result<Vec<_>, _>>()?;
         let loads = loads(spec, &drafts);
-        let start = |(draft, load): (Draft, f64)| {
-            let (generator, offered) = draft.at_load(load, layout);
-            Class {
+        let start = |(i, (draft, load)): (usize, (Draft, f64))| {
+            let (generator, offered) = draft.at_load(load, layout).map_err(|e| of_class(i, e))?;
+            Ok(Class {
                 active: generator.active(),
                 generator,
                 offered,
                 head: None,
                 query: None,
-            }
+            })
         };
+        let classes = drafts.into_iter().zip(loads).enumerate().map(start);
         let mut mix = Mix {
-            classes: drafts.into_iter().zip(loads).map(start).collect(),
+            classes: classes.collect::<Result<_, SpecError>>()?,
             names: specs.iter().map(|c| c.class.clone()).collect(),
             queries: 0,
         };

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::classes::{self, ClassSpec, ShareOf};
 use crate::trace::TraceSource;
 use crate::traffic::Traffic;
-use crate::{ArrivalsSpec, HostLayout, PatternSpec, SizesSpec};
+use crate::{ArrivalsSpec, HostLayout, PatternSpec, Per, SizesSpec};
 
 /// Traffic: either generated from a workload at a load, or replayed from a trace.
 ///
@@ -31,6 +31,10 @@ pub struct TrafficSpec {
     /// The arrival process. Default: `poisson`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<ArrivalsSpec>,
+    /// What has an arrival process of its own; it says nothing where arrivals are Poisson, whose
+    /// sum is Poisson. Default: `class` on a topology with one receiver, else `source`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per: Option<Per>,
     /// Who sends to whom. Default: `many-to-one` on a topology with one receiver, else `all-to-all`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<PatternSpec>,
@@ -126,6 +130,7 @@ impl TrafficSpec {
                 ("load", self.load.is_some()),
                 ("load_counts", self.load_counts.is_some()),
                 ("arrivals", self.arrivals.is_some()),
+                ("per", self.per.is_some()),
                 ("pattern", self.pattern.is_some()),
                 ("classes", !self.classes.is_empty()),
                 ("share_of", self.share_of.is_some()),
@@ -211,13 +216,26 @@ impl TrafficSpec {
         for workload in of_classes.chain([&mut self.workload]).flatten() {
             workload.resolve(base_dir);
         }
+        let of_classes = self.classes.iter_mut().map(|c| &mut c.pattern);
+        for pattern in of_classes.chain([&mut self.pattern]).flatten() {
+            pattern.locate(base_dir);
+        }
         Ok(())
     }
 
-    /// Writes out the defaults that depend on the topology: the pattern and its receiver.
+    /// Writes out the defaults that depend on the topology: the pattern and its receiver, and what
+    /// has an arrival process of its own.
     pub fn resolve_on(&mut self, layout: &HostLayout) {
         if self.trace.is_some() {
             return;
+        }
+        let default = |arrivals: &Option<ArrivalsSpec>| {
+            let arrivals = arrivals.as_ref();
+            arrivals.and_then(|arrivals| Per::default_of(arrivals, layout))
+        };
+        self.per = self.per.or(default(&self.arrivals));
+        for class in &mut self.classes {
+            class.per = class.per.or(default(&class.arrivals));
         }
         let of_classes = self.classes.iter_mut().map(|c| &mut c.pattern);
         for pattern in of_classes.chain([&mut self.pattern]) {
@@ -275,6 +293,7 @@ mod tests {
         HostLayout {
             rack_of: vec![0; hosts],
             host_rate: Rate::from_gbps(10),
+            rates: Vec::new(),
             sink: None,
         }
     }
@@ -419,6 +438,7 @@ mod tests {
                 "load",
                 "load_counts",
                 "arrivals",
+                "per",
                 "pattern",
                 "flows",
                 "duration",

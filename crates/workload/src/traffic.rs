@@ -211,6 +211,7 @@ mod tests {
         HostLayout {
             rack_of,
             host_rate: Rate::from_gbps(10),
+            rates: Vec::new(),
             sink: None,
         }
     }
@@ -333,7 +334,10 @@ mod tests {
                 && same(&other, |f| f.start.ps())
                 && !same(&other, hosts)
         );
-        let other = with("arrivals", json!("lognormal"));
+        let mut base = base.clone();
+        base["arrivals"] = json!("lognormal");
+        base["per"] = json!("class");
+        let other: Vec<Flow> = build(base, &layout(2, 8), 1).collect();
         assert!(same(&other, |f| f.size.get()) && same(&other, hosts));
     }
 

@@ -47,6 +47,7 @@ use crate::network::routing::Router;
 use crate::outcome::{Counters, Progress};
 use crate::packet::{FlowSlot, Packet};
 use crate::prepared::{End, Ended, Observer, Prepared, Sink};
+use crate::scheme::Place;
 use crate::settings::Settings;
 
 /// Runs `prepared` packet by packet, seen by `probe`; flow records go to `sink`.
@@ -130,15 +131,18 @@ impl<'a, P: Probe> Engine<'a, P> {
         let traffic = prepared.traffic()?;
         let scheme = &scenario.scheme;
         let count = fabric.links.len() as u32;
+        let places = scheme.places(fabric).map_err(|e| e.under("scheme"))?;
+        let mut place_of: Vec<&Place<'_>> = vec![&places[0]; count as usize];
+        for place in &places {
+            for &link in &place.links {
+                place_of[link as usize] = place;
+            }
+        }
         let ports = (0..count).zip(&fabric.links).map(|(number, link)| {
             let nic = link.from < fabric.hosts;
-            let (spec, key) = if nic {
-                (&scheme.nic.port, "scheme.nic")
-            } else {
-                (&scheme.port, "scheme.port")
-            };
-            let mut port =
-                Port::of(spec, fabric, number, &settings.scale).map_err(|e| e.under(key))?;
+            let place = place_of[number as usize];
+            let port = Port::of(place.port, fabric, number, &settings.scale);
+            let mut port = port.map_err(|e| e.under(&place.key).under("scheme"))?;
             // Telemetry is written, and recorders are told, when a transmission starts.
             if settings.telemetry && !nic {
                 port.write_telemetry(link.rate);

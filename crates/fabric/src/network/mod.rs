@@ -6,7 +6,10 @@
 
 pub mod capacity;
 pub mod ideal;
+mod propagation;
+mod reach;
 pub mod routing;
+mod tiers;
 pub mod topology;
 
 use std::sync::Arc;
@@ -16,8 +19,10 @@ use fctlab_core::{Duration, PacketFormat, Rate, SpecError, spec};
 use fctlab_workload::HostLayout;
 
 use self::capacity::Schedule;
+use self::propagation::own_delays;
 use self::routing::Routes;
-use self::topology::{Cable, Delays, Graph, Includes};
+use self::tiers::layers;
+use self::topology::{Cable, Delays, Details, Graph};
 
 /// A host or switch. Hosts come first: node `h` is host `h`.
 pub type Node = u32;
@@ -42,8 +47,13 @@ pub struct Link {
 pub struct Fabric {
     /// Number of hosts: nodes `0..hosts`.
     pub hosts: u32,
-    /// Names of the switches: nodes `hosts..`.
+    /// Names of the hosts, where they have any of their own.
+    pub host_names: Vec<String>,
+    /// The rack of each host, where that is not its switch.
+    racks: Vec<u32>,
+    /// Names of the switches: nodes `hosts..`, and their layers.
     pub switches: Vec<String>,
+    layers: Vec<String>,
     /// The links; a link's number is also that of the port that feeds it. The
     /// NIC of host `h` is link `nics[h]`.
     pub links: Vec<Link>,
@@ -65,16 +75,13 @@ impl Fabric {
     /// # Errors
     /// Too many hosts, or delays that do not fit each other, with the path of the key.
     pub(crate) fn new(
-        graph: Graph,
+        mut graph: Graph,
+        details: Details,
+        down: &[String],
         delays: &Delays,
         format: &PacketFormat,
     ) -> Result<Self, SpecError> {
-        let Graph {
-            hosts,
-            switches,
-            cables,
-            sink,
-        } = graph;
+        let hosts = graph.hosts;
         if hosts > u32::from(u16::MAX) {
             let message = format!(
                 "{} hosts; at most {}",
@@ -83,6 +90,18 @@ impl Fabric {
             );
             return Err(SpecError::new("", message));
         }
+        let host_names = details.hosts;
+        let all = graph.switches.clone();
+        let delay_of = own_delays(&graph, &details.delays);
+        reach::take_out(&mut graph, down, |node| {
+            name_of(node, hosts, &host_names, &all)
+        })?;
+        let Graph {
+            switches,
+            cables,
+            sink,
+            ..
+        } = graph;
         let mut links = Vec::with_capacity(cables.len() * 2);
         let mut nics = vec![u32::MAX; hosts as usize];
         let mut switch_of = vec![u32::MAX; hosts as usize];
@@ -101,78 +120,58 @@ impl Fabric {
                 });
             }
         }
-        let routes = Routes::new(hosts, switches.len(), &links, &switch_of);
-        let base_rtt = Duration::ZERO;
         let mut fabric = Fabric {
             hosts,
+            layers: layers(&switches, &details.layers),
+            host_names,
+            racks: details.racks,
             switches,
             links,
             nics,
             switch_of,
             sink,
-            routes,
-            base_rtt,
+            routes: Routes::default(),
+            base_rtt: Duration::ZERO,
         };
-        fabric.set_delays(delays, format)?;
-        Ok(fabric)
-    }
-
-    fn set_delays(&mut self, delays: &Delays, format: &PacketFormat) -> Result<(), SpecError> {
-        let longest = self.routes.longest_path(self);
-        let transmissions: Duration = longest.iter().fold(Duration::ZERO, |sum, &link| {
-            let rate = self.links[link as usize].rate;
-            let ack = rate.transmission_time(format.ack.get());
-            sum + rate.transmission_time(format.full()) + ack
-        });
-        let in_hosts = delays.host_delay * 4;
-        let link_delay = match (delays.base_rtt, delays.link_delay) {
-            (None, Some(delay)) => delay,
-            (Some(base), None) => {
-                let least = match base.includes {
-                    Includes::Transmission => in_hosts + transmissions,
-                    Includes::Propagation => in_hosts,
-                };
-                if base.value < least {
-                    let message = format!(
-                        "{} is less than transmissions and host delays take ({})",
-                        base.value,
-                        least.rounded()
-                    );
-                    return Err(SpecError::new("base_rtt", message));
-                }
-                let rest = base.value - least;
-                Duration::from_ps(rest.ps() / (2 * longest.len() as u64))
-            }
-            (None, None) => {
-                return Err(SpecError::new(
-                    "base_rtt",
-                    "is missing; give base_rtt or link_delay",
-                ));
-            }
-            (Some(_), Some(_)) => {
-                let message = "has no meaning beside base_rtt; give one of the two";
-                return Err(SpecError::new("link_delay", message));
-            }
-        };
-        for link in &mut self.links {
-            let at_host = link.from < self.hosts || link.to < self.hosts;
-            link.delay = if at_host {
-                link_delay + delays.host_delay
-            } else {
-                link_delay
-            };
+        fabric.check_reach(if down.is_empty() { "links" } else { "down" })?;
+        fabric.routes = Routes::new(
+            hosts,
+            fabric.switches.len(),
+            &fabric.links,
+            &fabric.switch_of,
+        );
+        if delay_of.is_empty() {
+            fabric.set_delays(delays, format)?;
+        } else {
+            fabric.set_own_delays(&delay_of, delays, format)?;
         }
-        let propagation = longest.iter().map(|&l| self.links[l as usize].delay);
-        self.base_rtt = propagation.fold(transmissions, |sum, delay| sum + delay * 2);
-        Ok(())
+        Ok(fabric)
     }
 
     /// What the workload needs to know about the hosts.
     pub fn layout(&self) -> HostLayout {
-        let nic = self.sink.unwrap_or(0) as usize;
+        let racks = &self.racks;
+        let by_switch = self.by_switch();
+        HostLayout {
+            rack_of: if racks.is_empty() {
+                by_switch.rack_of
+            } else {
+                racks.clone()
+            },
+            ..by_switch
+        }
+    }
+
+    /// The same where each switch counts as a rack.
+    pub fn by_switch(&self) -> HostLayout {
+        let rates: Vec<Rate> = (0..self.hosts).map(|host| self.host_rate(host)).collect();
+        let fastest = rates.iter().copied().max().unwrap_or(rates[0]);
+        let host_rate = self.sink.map_or(fastest, |sink| self.host_rate(sink));
+        let differ = self.sink.is_none() && rates.iter().any(|rate| *rate != fastest);
         HostLayout {
             rack_of: self.switch_of.iter().map(|s| s - self.hosts).collect(),
-            host_rate: self.links[self.nics[nic] as usize].rate,
+            host_rate,
+            rates: if differ { rates } else { Vec::new() },
             sink: self.sink,
         }
     }
@@ -213,9 +212,17 @@ impl Fabric {
 
     /// The name of a node: `host 3`, `leaf 0`.
     pub fn node_name(&self, node: Node) -> String {
-        match node.checked_sub(self.hosts) {
+        name_of(node, self.hosts, &self.host_names, &self.switches)
+    }
+}
+
+/// What a node is called.
+fn name_of(node: Node, hosts: u32, host_names: &[String], switches: &[String]) -> String {
+    match node.checked_sub(hosts) {
+        None => match host_names.get(node as usize) {
+            Some(name) => name.clone(),
             None => format!("host {node}"),
-            Some(switch) => self.switches[switch as usize].clone(),
-        }
+        },
+        Some(switch) => switches[switch as usize].clone(),
     }
 }

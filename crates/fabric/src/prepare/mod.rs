@@ -1,5 +1,6 @@
 //! From what is written to what is run: every default filled in, every check made.
 
+mod topology;
 mod trace;
 
 use std::path::Path;
@@ -15,7 +16,7 @@ use crate::engine::port;
 use crate::network::Fabric;
 use crate::prepared::Prepared;
 use crate::scenario::{EngineSpec, Scenario, not_a_table, version};
-use crate::scheme::{self, Names, SchemeSpec};
+use crate::scheme::{self, Names, Place, SchemeSpec};
 use crate::settings::{NO_LIMIT, Settings};
 use crate::telemetry::MAX_HOPS;
 use crate::warnings::warnings;
@@ -32,8 +33,33 @@ pub fn prepare(
     sets: &[(String, String)],
     folder: &Path,
 ) -> Result<Prepared, SpecError> {
-    let (scenario, cc) = read(value, sets, folder)?;
-    complete(scenario, cc, folder)
+    let tiers = value["ports"].clone();
+    let prepared =
+        read(value, sets, folder).and_then(|(scenario, cc)| complete(scenario, cc, folder));
+    prepared.map_err(|error| as_written(error, &tiers))
+}
+
+/// An error in a scheme's tier as one in the scenario's `tiers`, if it is there that it was written.
+fn as_written(mut error: SpecError, tiers: &Value) -> SpecError {
+    let Some(path) = error.path.strip_prefix("scheme.") else {
+        return error;
+    };
+    let in_nic = path
+        .strip_prefix("nic.")
+        .and_then(|path| path.split('.').next());
+    let in_tier = |tier: &String| {
+        let inside = path
+            .strip_prefix("ports.")
+            .and_then(|path| path.strip_prefix(tier));
+        inside.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let written = tiers.as_object();
+    if in_nic.is_some_and(|key| tiers["nic"].get(key).is_some()) {
+        error.path = format!("ports.{path}");
+    } else if written.is_some_and(|tiers| tiers.keys().any(in_tier)) {
+        error.path = path.to_owned();
+    }
+    error
 }
 
 /// The same of a scenario without `traffic`, which replays `rows`. Its text has no traffic either.
@@ -62,6 +88,7 @@ fn complete(
         .measure
         .window(&scenario.traffic)
         .map_err(|e| e.under("measure"))?;
+    topology::read(&mut scenario.topology, folder).map_err(|e| e.under("topology"))?;
     let fabric = scenario.fabric()?;
     scenario.base_rtt_s = Some(fabric.base_rtt.as_secs_f64());
     scenario.traffic.resolve_on(&fabric.layout());
@@ -80,7 +107,7 @@ fn complete(
     let offered = offered::tiers(&scenario, &fabric, &settings, &traffic, unused);
     offered::check(&scenario, &offered)?;
     let classes = traffic.class_names().to_vec();
-    check_classes(&scenario, &classes)?;
+    check_classes(&scenario, &fabric, &classes)?;
     let (expected_flows, last_start) = (traffic.expected_flows(), traffic.span());
     trace::check(&scenario, &fabric, traffic)?;
     let warnings = warnings(&scenario, &fabric, &settings, &offered, last_start);
@@ -103,7 +130,11 @@ fn resolve_disciplines(
     folder: &Path,
 ) -> Result<(), SpecError> {
     let SchemeSpec {
-        port, nic, tagger, ..
+        port,
+        nic,
+        ports,
+        tagger,
+        ..
     } = &mut scenario.scheme;
     let around = Surroundings {
         base_dir: folder,
@@ -120,12 +151,17 @@ fn resolve_disciplines(
     };
     let written = port.discipline.clone();
     port.discipline = resolved(&written, "scheme.port")?;
-    // What a NIC has from the port is found once.
-    nic.port.discipline = if nic.port.discipline == written {
-        port.discipline.clone()
-    } else {
-        resolved(&nic.port.discipline, "scheme.nic")?
-    };
+    let tiers = ports
+        .iter_mut()
+        .map(|(tier, spec)| (format!("scheme.ports.{tier}"), spec));
+    for (key, spec) in tiers.chain([("scheme.nic".to_owned(), &mut nic.port)]) {
+        // What these have from the port is found once.
+        spec.discipline = if spec.discipline == written {
+            port.discipline.clone()
+        } else {
+            resolved(&spec.discipline, &key)?
+        };
+    }
     Ok(())
 }
 
@@ -159,6 +195,10 @@ fn read(
         );
         SpecError::new("scheme", message)
     })?;
+    let given = match map.shift_remove("ports") {
+        Some(ports) => scheme::with_ports(given, ports).map_err(|e| e.under("scheme"))?,
+        None => given,
+    };
     map["scheme"] = scheme::expand(given, &names).map_err(|e| e.under("scheme"))?;
     let cc = map.get_mut("engine").and_then(model::take_cc);
     let scenario: Scenario = spec::read(value)?;
@@ -249,17 +289,15 @@ fn settings(scenario: &Scenario, fabric: &Fabric) -> Result<Settings, SpecError>
         let message = format!("{} is less than {least_payload}B", format.payload);
         return Err(SpecError::new("packet.payload", message));
     }
-    for (spec, key) in [
-        (&scheme.port, "scheme.port"),
-        (&scheme.nic.port, "scheme.nic"),
-    ] {
-        port::check(spec, fabric, key == "scheme.nic", &scale).map_err(|e| e.under(key))?;
-        let (largest, takes) = (scheme.tagger.largest(), spec.discipline.largest_tag());
+    for place in scheme.places(fabric).map_err(|e| e.under("scheme"))? {
+        let (discipline, key) = (&place.port.discipline, &place.key);
+        port::check(&place, fabric, &scale).map_err(|e| e.under(key).under("scheme"))?;
+        let (largest, takes) = (scheme.tagger.largest(), discipline.largest_tag());
         if largest > takes {
-            let (tagger, discipline) = (scheme.tagger.kind(), spec.discipline.kind());
+            let (tagger, discipline) = (scheme.tagger.kind(), discipline.kind());
             let (largest, takes) = (grouped(largest), grouped(takes));
             let message = format!(
-                "{tagger} writes tags up to {largest}, but {discipline} ({key}) takes no more than {takes}"
+                "{tagger} writes tags up to {largest}, but {discipline} (scheme.{key}) takes no more than {takes}"
             );
             return Err(SpecError::new("scheme.tagger", message));
         }
@@ -324,11 +362,16 @@ fn check_hops(transport: &str, fabric: &Fabric) -> Result<(), SpecError> {
 }
 
 /// Checks that ports that serve traffic classes know all of them.
-fn check_classes(scenario: &Scenario, classes: &[String]) -> Result<(), SpecError> {
-    let scheme = &scenario.scheme;
-    for (port, key) in [(&scheme.port, "port"), (&scheme.nic.port, "nic")] {
+fn check_classes(
+    scenario: &Scenario,
+    fabric: &Fabric,
+    classes: &[String],
+) -> Result<(), SpecError> {
+    let places = scenario.scheme.places(fabric);
+    for Place { key, port, links } in places.map_err(|e| e.under("scheme"))? {
         if let Some(known) = port.discipline.classes()
             && known < classes.len()
+            && !links.is_empty()
         {
             let (kind, names) = (port.discipline.kind(), classes.join(", "));
             let message = format!(
@@ -346,7 +389,7 @@ mod tests {
     use fctlab_core::{Duration, Rate};
 
     use super::*;
-    use crate::network::topology::{Cable, Delays, Graph};
+    use crate::network::topology::{Cable, Delays, Details, Graph};
 
     /// Two hosts at the ends of a row of switches.
     fn row(switches: u32) -> Fabric {
@@ -368,7 +411,14 @@ mod tests {
             link_delay: Some(Duration::from_us(1)),
             host_delay: Duration::ZERO,
         };
-        Fabric::new(graph, &delays, &PacketFormat::default()).unwrap()
+        Fabric::new(
+            graph,
+            Details::default(),
+            &[],
+            &delays,
+            &PacketFormat::default(),
+        )
+        .unwrap()
     }
 
     #[test]

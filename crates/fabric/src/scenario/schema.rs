@@ -45,6 +45,13 @@ pub fn schema() -> Value {
         "type": ["string", "array"],
         "items": {"type": "string"},
     });
+    schema["properties"]["ports"] = json!({
+        "description": "What is different at the ports of one tier under any scheme, as `scheme.ports`: `nic` of all hosts, \
+            `leaf-up`, `spine-down`, or another that the topology has. Default: none.",
+        "type": "object",
+        "properties": {"nic": {"$ref": "#/$defs/NicSpec"}},
+        "additionalProperties": {"$ref": "#/$defs/PortSpec"},
+    });
     schema["properties"]["schemes"] = json!({
         "description": "Named schemes for `fctlab compare --schemes`. Default: none.",
         "type": "object",

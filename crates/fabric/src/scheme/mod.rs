@@ -7,8 +7,11 @@
 
 mod names;
 mod nic;
+mod places;
 mod port;
 mod shaper;
+
+use std::collections::BTreeMap;
 
 use fctlab_core::SpecError;
 use serde::{Deserialize, Serialize};
@@ -16,6 +19,7 @@ use serde_json::{Map, Value};
 
 pub use self::names::{Names, PRESETS, catalog};
 pub use self::nic::NicSpec;
+pub(crate) use self::places::Place;
 pub use self::port::{EcnAt, EcnScope, PortSpec};
 pub use self::shaper::{Per, ShaperSpec};
 use crate::network::routing::RoutingSpec;
@@ -40,6 +44,10 @@ pub struct SchemeSpec {
     pub port: PortSpec,
     /// The host ports. Default: as the switch ports.
     pub nic: NicSpec,
+    /// What is different at the ports of one tier, `leaf-up` or `"leaf -> spine"`, or at one port,
+    /// `"leaf 0 -> spine 1"`; `nic` is `scheme.nic`. Default: `port` is that of all switches.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ports: BTreeMap<String, PortSpec>,
     /// Which of several equal paths a packet takes. Default: the preset's, or `ecmp`.
     pub routing: RoutingSpec,
 }
@@ -85,15 +93,39 @@ pub fn expand(scheme: Value, names: &Names) -> Result<Value, SpecError> {
         .entry("port")
         .or_insert_with(|| Map::new().into())
         .clone();
-    if let Value::Object(port) = port {
+    let ports = base.get_mut("ports").and_then(Value::as_object_mut);
+    if let Some(nic) = ports.and_then(|ports| ports.shift_remove("nic")) {
+        merge(&mut base, Map::from_iter([("nic".to_owned(), nic)]));
+    }
+    if port.is_object() {
         let nic = base.shift_remove("nic");
-        let mut full = Map::from_iter([("nic".to_owned(), Value::Object(port))]);
-        if let Some(nic) = nic {
-            merge(&mut full, Map::from_iter([("nic".to_owned(), nic)]));
+        base.insert("nic".into(), changed(&port, nic.unwrap_or(Value::Null)));
+        if let Some(Value::Object(ports)) = base.get_mut("ports") {
+            for table in ports.values_mut() {
+                *table = changed(&port, table.take());
+            }
         }
-        base.extend(full);
     }
     Ok(Value::Object(base))
+}
+
+/// The written scheme with the scenario's `[ports.TIER]` in it, which hold under any scheme.
+///
+/// # Errors
+/// Something that is no scheme at all.
+pub(crate) fn with_ports(scheme: Value, ports: Value) -> Result<Value, SpecError> {
+    let mut table = table_of(scheme)?;
+    merge(&mut table, Map::from_iter([("ports".to_owned(), ports)]));
+    Ok(Value::Object(table))
+}
+
+/// The table of a port with `changes`; what is no table is left as it is, to be told as that.
+fn changed(port: &Value, changes: Value) -> Value {
+    let mut full = Map::from_iter([("port".to_owned(), port.clone())]);
+    if !changes.is_null() {
+        merge(&mut full, Map::from_iter([("port".to_owned(), changes)]));
+    }
+    full["port"].take()
 }
 
 /// The table of a scheme that is written as one, or as a preset's name.

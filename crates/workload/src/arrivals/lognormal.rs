@@ -27,22 +27,23 @@ fn two() -> f64 {
 /// The gaps of log-normal arrivals.
 #[derive(Clone, Debug)]
 pub(crate) struct Gaps {
-    mu: f64,
     sigma: f64,
 }
 
 impl Spec {
-    pub(super) fn build(&self, mean_s: f64) -> Gaps {
-        Gaps {
-            mu: libm::log(mean_s) - self.sigma * self.sigma / 2.0,
-            sigma: self.sigma,
-        }
+    pub(super) fn build(&self) -> Gaps {
+        Gaps { sigma: self.sigma }
     }
 }
 
 impl Gaps {
-    pub(super) fn next_s(&self, rng: &mut Pcg64) -> f64 {
-        libm::exp(self.mu + self.sigma * draw::normal(rng))
+    pub(super) fn next_s(&self, mean_s: f64, rng: &mut Pcg64) -> f64 {
+        let mu = libm::log(mean_s) - self.sigma * self.sigma / 2.0;
+        libm::exp(mu + self.sigma * draw::normal(rng))
+    }
+    /// A gap that is as likely as it is long: log-normal too, mu larger by sigma^2.
+    pub(super) fn found_s(&self, mean_s: f64, rng: &mut Pcg64) -> f64 {
+        self.next_s(mean_s * libm::exp(self.sigma * self.sigma), rng)
     }
 }
 
@@ -69,10 +70,10 @@ mod tests {
 
     #[test]
     fn the_logarithm_is_normal() {
-        let gaps = Spec { sigma: 2.0 }.build(1.0);
+        let gaps = Spec { sigma: 2.0 }.build();
         let mut rng = Seed(1).stream("arrivals");
         let below = (0..100_000)
-            .filter(|_| gaps.next_s(&mut rng) < libm::exp(-2.0))
+            .filter(|_| gaps.next_s(1.0, &mut rng) < libm::exp(-2.0))
             .count();
         // exp(mu) is the median: half of 10^5, five standard deviations are 791.
         assert!(below.abs_diff(50_000) < 791, "{below}");

@@ -55,8 +55,8 @@ fn check(points: &[(f64, f64)]) -> Result<(), String> {
 #[derive(Clone, Debug)]
 pub(crate) struct Gaps {
     points: Vec<(f64, f64)>,
-    /// Seconds per unit of the table.
-    scale: f64,
+    /// The mean, in the table's unit.
+    mean: f64,
 }
 
 impl Spec {
@@ -69,16 +69,34 @@ impl Spec {
                 .sum::<f64>()
     }
 
-    pub(super) fn build(&self, mean_s: f64) -> Gaps {
+    pub(super) fn build(&self) -> Gaps {
         Gaps {
-            scale: mean_s / self.mean(),
+            mean: self.mean(),
             points: self.cdf.clone(),
         }
     }
 }
 
 impl Gaps {
-    pub(super) fn next_s(&self, rng: &mut Pcg64) -> f64 {
+    /// A gap that is as likely as it is long.
+    pub(super) fn found_s(&self, mean_s: f64, rng: &mut Pcg64) -> f64 {
+        let mut left = draw::unit(rng) * self.mean;
+        let mut before = (self.points[0].0, 0.0);
+        for &(gap, share) in &self.points {
+            let (low, from) = before;
+            let part = (share - from) * (low + gap) / 2.0;
+            if left < part {
+                // Uniform in the square of the gap.
+                let (low2, high2) = (low * low, gap * gap);
+                let gap = (low2 + left / part * (high2 - low2)).sqrt();
+                return gap * (mean_s / self.mean);
+            }
+            left -= part;
+            before = (gap, share);
+        }
+        before.0 * (mean_s / self.mean)
+    }
+    pub(super) fn next_s(&self, mean_s: f64, rng: &mut Pcg64) -> f64 {
         let share = draw::unit(rng);
         let above = self.points.partition_point(|p| p.1 <= share);
         let gap = match (above.checked_sub(1), self.points.get(above)) {
@@ -89,7 +107,7 @@ impl Gaps {
             (None, Some(&(gap, _))) => gap,
             (_, None) => self.points.last().map_or(0.0, |p| p.0),
         };
-        gap * self.scale
+        gap * (mean_s / self.mean)
     }
 }
 
@@ -127,9 +145,9 @@ mod tests {
         let scale = gaps.mean();
         // 0.2 x 1 + 0.5 x 1.5 + 0.3 x 6.
         assert!((scale - 2.75).abs() < 1e-12);
-        let gaps = gaps.build(scale);
+        let gaps = gaps.build();
         let mut rng = Seed(1).stream("arrivals");
-        let drawn: Vec<f64> = (0..100_000).map(|_| gaps.next_s(&mut rng)).collect();
+        let drawn: Vec<f64> = (0..100_000).map(|_| gaps.next_s(scale, &mut rng)).collect();
         for (gap, share) in [
             (1.0, 0.2),
             (1.5, 0.45),

@@ -6,6 +6,8 @@
 use fctlab_core::Duration;
 use rand_pcg::Pcg64;
 
+use crate::draw;
+
 /// Declares the registry and the closed enum that draws the gaps.
 macro_rules! arrivals {
     ($($name:tt => $Part:ident($module:ident)),+ $(,)?) => {
@@ -23,24 +25,35 @@ macro_rules! arrivals {
         }
 
         impl ArrivalsSpec {
-            /// The process whose gaps have the mean `mean_gap_s` seconds.
-            pub(crate) fn build(&self, mean_gap_s: f64) -> Arrivals {
+            /// The process, of gaps with any mean.
+            pub(crate) fn build(&self) -> Arrivals {
                 match self {
-                    $(ArrivalsSpec::$Part(spec) => Arrivals::$Part(spec.build(mean_gap_s))),+
+                    $(ArrivalsSpec::$Part(spec) => Arrivals::$Part(spec.build())),+
                 }
             }
         }
 
         impl Arrivals {
-            /// The gap before the next arrival.
-            pub(crate) fn gap(&self, rng: &mut Pcg64) -> Duration {
-                let seconds = match self {
-                    $(Arrivals::$Part(gaps) => gaps.next_s(rng)),+
+            /// The gap before the next arrival, where gaps are `mean_s` seconds on average.
+            pub(crate) fn gap(&self, mean_s: f64, rng: &mut Pcg64) -> Duration {
+                in_time(match self {
+                    $(Arrivals::$Part(gaps) => gaps.next_s(mean_s, rng)),+
+                })
+            }
+            /// The gap before the first arrival that someone sees who comes at any time: the rest of
+            /// a gap that is as likely as it is long.
+            pub(crate) fn first_gap(&self, mean_s: f64, rng: &mut Pcg64) -> Duration {
+                let whole = match self {
+                    $(Arrivals::$Part(gaps) => gaps.found_s(mean_s, rng)),+
                 };
-                Duration::from_secs_f64(seconds).unwrap_or(Duration::from_ps(u64::MAX))
+                in_time(whole * draw::unit(rng))
             }
         }
     };
+}
+
+fn in_time(seconds: f64) -> Duration {
+    Duration::from_secs_f64(seconds).unwrap_or(Duration::from_ps(u64::MAX))
 }
 
 pub mod lognormal;
@@ -66,11 +79,11 @@ mod tests {
 
     /// Mean and coefficient of variation of `n` gaps, in seconds.
     pub(super) fn mean_and_cv(spec: &ArrivalsSpec, mean_gap_s: f64, n: u32) -> (f64, f64) {
-        let arrivals = spec.build(mean_gap_s);
+        let arrivals = spec.build();
         let mut rng = Seed(1).stream("arrivals");
         let (mut sum, mut squares) = (0.0, 0.0);
         for _ in 0..n {
-            let gap = arrivals.gap(&mut rng).as_secs_f64();
+            let gap = arrivals.gap(mean_gap_s, &mut rng).as_secs_f64();
             sum += gap;
             squares += gap * gap;
         }
@@ -82,8 +95,8 @@ mod tests {
     #[test]
     fn a_gap_beyond_the_end_of_time_is_no_panic() {
         let gap = ArrivalsSpec::default()
-            .build(1e300)
-            .gap(&mut Seed(1).stream("arrivals"));
+            .build()
+            .gap(1e300, &mut Seed(1).stream("arrivals"));
         assert_eq!(gap.ps(), u64::MAX);
     }
 }

@@ -12,19 +12,21 @@ pub struct Spec {}
 
 /// The gaps of a Poisson process.
 #[derive(Clone, Debug)]
-pub(crate) struct Gaps {
-    mean_s: f64,
-}
+pub(crate) struct Gaps;
 
 impl Spec {
-    pub(super) fn build(&self, mean_s: f64) -> Gaps {
-        Gaps { mean_s }
+    pub(super) fn build(&self) -> Gaps {
+        Gaps
     }
 }
 
 impl Gaps {
-    pub(super) fn next_s(&self, rng: &mut Pcg64) -> f64 {
-        self.mean_s * draw::exponential(rng)
+    pub(super) fn next_s(&self, mean_s: f64, rng: &mut Pcg64) -> f64 {
+        mean_s * draw::exponential(rng)
+    }
+    /// A gap that is as likely as it is long: two of them.
+    pub(super) fn found_s(&self, mean_s: f64, rng: &mut Pcg64) -> f64 {
+        self.next_s(mean_s, rng) + self.next_s(mean_s, rng)
     }
 }
 

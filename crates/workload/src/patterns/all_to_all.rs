@@ -38,9 +38,6 @@ impl Draw for Pattern {
         let pairs = f64::from(self.hosts) * f64::from(self.hosts - 1);
         all_others(self.hosts, src, pairs, to);
     }
-    fn links(&self) -> u32 {
-        self.hosts
-    }
 }
 
 #[cfg(test)]

@@ -88,14 +88,13 @@ impl Part for Spec {
     }
 }
 
-impl Draw for Pattern {
-    fn next(&mut self, rng: &mut Pcg64) -> Endpoints {
+impl Pattern {
+    /// The next flow of the query, or of the next one, whose receiver `asks` names.
+    fn next_of(&mut self, rng: &mut Pcg64, asks: impl Fn(&mut Pcg64) -> u32) -> Endpoints {
         if self.drawn == self.fanin {
             self.drawn = 0;
             self.query = self.query.wrapping_add(1);
-            self.receiver = self
-                .fixed_receiver
-                .unwrap_or_else(|| below(rng, self.hosts));
+            self.receiver = asks(rng);
         }
         // One step of a Fisher-Yates shuffle: uniform over those not drawn yet.
         let place = self.drawn;
@@ -111,6 +110,22 @@ impl Draw for Pattern {
             place,
         }
     }
+}
+
+impl Draw for Pattern {
+    fn next(&mut self, rng: &mut Pcg64) -> Endpoints {
+        let (fixed, hosts) = (self.fixed_receiver, self.hosts);
+        self.next_of(rng, |rng| fixed.unwrap_or_else(|| below(rng, hosts)))
+    }
+    fn next_at(&mut self, host: u32, rng: &mut Pcg64) -> Endpoints {
+        self.next_of(rng, |_| host)
+    }
+    fn queries_at(&self, host: u32) -> Option<f64> {
+        Some(match self.fixed_receiver {
+            Some(receiver) => f64::from(u8::from(receiver == host)),
+            None => 1.0 / f64::from(self.hosts),
+        })
+    }
     fn receivers(&self, src: u32, to: &mut dyn FnMut(Range<u32>, f64)) {
         let others = f64::from(self.hosts - 1);
         match self.fixed_receiver {
@@ -119,12 +134,8 @@ impl Draw for Pattern {
             None => all_others(self.hosts, src, f64::from(self.hosts) * others, to),
         }
     }
-    fn links(&self) -> u32 {
-        if self.fixed_receiver.is_some() {
-            1
-        } else {
-            self.hosts
-        }
+    fn is_loaded(&self, host: u32) -> bool {
+        self.fixed_receiver.is_none_or(|receiver| receiver == host)
     }
     fn flows_per_arrival(&self) -> u32 {
         self.fanin

@@ -62,15 +62,15 @@ impl Part for Spec {
 
 impl Draw for Pattern {
     fn next(&mut self, rng: &mut Pcg64) -> Endpoints {
-        let src = below(rng, self.links());
+        let src = below(rng, self.by_rack.len() as u32);
         let own = &self.rack[src as usize];
         let size = own.end - own.start;
-        let i = below(rng, self.links() - size);
+        let i = below(rng, self.by_rack.len() as u32 - size);
         let dst = if i < own.start { i } else { i + size };
         Endpoints::pair(self.by_rack[src as usize], self.by_rack[dst as usize])
     }
     fn receivers(&self, src: u32, to: &mut dyn FnMut(Range<u32>, f64)) {
-        let hosts = self.links();
+        let hosts = self.by_rack.len() as u32;
         let own = self.rack[self.place[src as usize] as usize].clone();
         let share = 1.0 / f64::from(hosts) / f64::from(hosts - (own.end - own.start));
         // The hosts of a rack are in ascending order; the others lie between them.
@@ -80,9 +80,6 @@ impl Draw for Pattern {
             from = host + 1;
         }
         to(from..hosts, share);
-    }
-    fn links(&self) -> u32 {
-        self.by_rack.len() as u32
     }
 }
 

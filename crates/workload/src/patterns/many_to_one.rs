@@ -56,8 +56,8 @@ impl Draw for Pattern {
             );
         }
     }
-    fn links(&self) -> u32 {
-        1
+    fn is_loaded(&self, host: u32) -> bool {
+        host == self.receiver
     }
 }
 

@@ -1,16 +1,17 @@
 //! Traffic patterns: who sends to whom.
 //!
-//! A pattern draws the endpoints of each flow and says over how many receiving
-//! host links its load is spread, so that `load` has one meaning everywhere:
-//! bytes offered per loaded receiving link as a share of its rate. Adding a
+//! A pattern draws the endpoints of each flow and says over which host links
+//! its load is spread, so that `load` has one meaning everywhere:
+//! bytes offered per loaded link as a share of its rate. Adding a
 //! pattern is one file here and two lines below.
 
 use std::ops::Range;
+use std::path::Path;
 
 use fctlab_core::{Bytes, SpecError};
 use rand_pcg::Pcg64;
 
-use crate::HostLayout;
+use crate::{HostLayout, draw};
 
 /// The endpoints of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +28,7 @@ pub(crate) struct Endpoints {
 
 impl Endpoints {
     /// An arrival of one flow.
-    fn pair(src: u32, dst: u32) -> Self {
+    pub(crate) fn pair(src: u32, dst: u32) -> Self {
         Endpoints {
             src,
             dst,
@@ -44,8 +45,31 @@ trait Draw {
     /// Who gets flows of `src`: ranges of hosts, and the share of all flows that each host
     /// of a range gets of this sender's. The shares of all pairs add up to 1.
     fn receivers(&self, src: u32, to: &mut dyn FnMut(Range<u32>, f64));
-    /// Receiving host links that the load is spread over.
-    fn links(&self) -> u32;
+    /// The endpoints of the next flow that arrives at `host`: it sends the flow, or asks for it.
+    fn next_at(&mut self, host: u32, rng: &mut Pcg64) -> Endpoints {
+        let mut sum = 0.0;
+        self.receivers(host, &mut |to, each| sum += each * to.len() as f64);
+        let (mut left, mut dst) = (draw::unit(rng) * sum, host);
+        self.receivers(host, &mut |to, each| {
+            let (hosts, part) = (to.len() as u32, each * to.len() as f64);
+            if left >= 0.0 && part > 0.0 {
+                // In this range, or the last of it until a later one is found.
+                dst = to.start + ((left / each) as u32).min(hosts - 1);
+            }
+            left -= part;
+        });
+        Endpoints::pair(host, dst)
+    }
+    /// The share of all queries that `host` asks, where arrivals are queries.
+    fn queries_at(&self, host: u32) -> Option<f64> {
+        let _ = host;
+        None
+    }
+    /// Whether the load is a share of this host's link, among others: all, unless said otherwise.
+    fn is_loaded(&self, host: u32) -> bool {
+        let _ = host;
+        true
+    }
     /// Flows that start together at each arrival.
     fn flows_per_arrival(&self) -> u32 {
         1
@@ -102,13 +126,21 @@ macro_rules! patterns {
             pub(crate) fn next(&mut self, rng: &mut Pcg64) -> Endpoints {
                 match self { $(Pattern::$Part(p) => p.next(rng)),+ }
             }
+            /// See [`Draw::next_at`].
+            pub(crate) fn next_at(&mut self, host: u32, rng: &mut Pcg64) -> Endpoints {
+                match self { $(Pattern::$Part(p) => p.next_at(host, rng)),+ }
+            }
+            /// See [`Draw::queries_at`].
+            pub(crate) fn queries_at(&self, host: u32) -> Option<f64> {
+                match self { $(Pattern::$Part(p) => p.queries_at(host)),+ }
+            }
             /// See [`Draw::receivers`].
             pub(crate) fn receivers(&self, src: u32, to: &mut dyn FnMut(Range<u32>, f64)) {
                 match self { $(Pattern::$Part(p) => p.receivers(src, to)),+ }
             }
-            /// Receiving host links that the load is spread over.
-            pub(crate) fn links(&self) -> u32 {
-                match self { $(Pattern::$Part(p) => p.links()),+ }
+            /// See [`Draw::is_loaded`].
+            pub(crate) fn is_loaded(&self, host: u32) -> bool {
+                match self { $(Pattern::$Part(p) => p.is_loaded(host)),+ }
             }
             /// Flows that start together at each arrival.
             pub(crate) fn flows_per_arrival(&self) -> u32 {
@@ -126,6 +158,7 @@ pub mod all_to_all;
 pub mod incast;
 pub mod inter_rack;
 pub mod many_to_one;
+pub mod matrix;
 pub mod permutation;
 pub mod triangle;
 
@@ -136,9 +169,31 @@ patterns! {
     "permutation" => Permutation(permutation),
     "many-to-one" => ManyToOne(many_to_one),
     "incast" => Incast(incast),
+    "matrix" => Matrix(matrix),
+}
+
+impl Pattern {
+    /// How many links the load is a share of, each as a multiple of the rate that it refers to.
+    pub(crate) fn links(&self, layout: &HostLayout) -> f64 {
+        let loaded = (0..layout.hosts()).filter(|host| self.is_loaded(*host));
+        match layout.rates.as_slice() {
+            [] => loaded.count() as f64,
+            rates => {
+                let rate = loaded.map(|host| rates[host as usize].bytes_per_s());
+                rate.sum::<f64>() / layout.host_rate.bytes_per_s()
+            }
+        }
+    }
 }
 
 impl PatternSpec {
+    /// Makes file names absolute; relative ones are taken from `base_dir`.
+    pub fn locate(&mut self, base_dir: &Path) {
+        if let PatternSpec::Matrix(spec) = self {
+            spec.locate(base_dir);
+        }
+    }
+
     /// The pattern of a scenario that names none: many-to-one on a topology
     /// with one receiver, all-to-all otherwise.
     pub fn default_on(layout: &HostLayout) -> Self {
@@ -186,6 +241,7 @@ mod tests {
         HostLayout {
             rack_of,
             host_rate: Rate::from_gbps(10),
+            rates: Vec::new(),
             sink: None,
         }
     }

@@ -45,15 +45,12 @@ fn derangement(n: u32, rng: &mut Pcg64) -> Vec<u32> {
 
 impl Draw for Pattern {
     fn next(&mut self, rng: &mut Pcg64) -> Endpoints {
-        let src = below(rng, self.links());
+        let src = below(rng, self.receiver_of.len() as u32);
         Endpoints::pair(src, self.receiver_of[src as usize])
     }
     fn receivers(&self, src: u32, to: &mut dyn FnMut(Range<u32>, f64)) {
         let dst = self.receiver_of[src as usize];
-        to(dst..dst + 1, 1.0 / f64::from(self.links()));
-    }
-    fn links(&self) -> u32 {
-        self.receiver_of.len() as u32
+        to(dst..dst + 1, 1.0 / self.receiver_of.len() as f64);
     }
 }
 

@@ -66,9 +66,6 @@ impl Draw for Pattern {
             Half::Lower => to(0..src, 2.0 / pairs),
         }
     }
-    fn links(&self) -> u32 {
-        self.hosts
-    }
 }
 
 #[cfg(test)]

@@ -50,6 +50,7 @@ fn replay(spec: TrafficSpec) -> Result<Traffic, SpecError> {
     let layout = HostLayout {
         rack_of: vec![0; 8],
         host_rate: Rate::from_gbps(10),
+        rates: Vec::new(),
         sink: None,
     };
     spec.build(&layout, &PacketFormat::default(), Seed(1))
@@ -244,6 +245,7 @@ fn generated_flows_survive_csv_and_parquet() {
     let layout = HostLayout {
         rack_of: vec![0; 8],
         host_rate: Rate::from_gbps(10),
+        rates: Vec::new(),
         sink: None,
     };
     let spec: TrafficSpec = fctlab_core::spec::read(

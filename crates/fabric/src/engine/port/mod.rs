@@ -40,7 +40,7 @@ use super::slab::{PacketId, Slab};
 use crate::disciplines::{DropPolicy, QueueSpec, Site};
 use crate::network::{Fabric, Link};
 use crate::packet::{Flags, Packet};
-use crate::scheme::{EcnAt, EcnScope, PortSpec};
+use crate::scheme::{EcnAt, EcnScope, Place, PortSpec};
 use crate::telemetry::{Hop, Telemetry};
 
 /// What a port has counted.
@@ -131,16 +131,14 @@ pub const HOST: u32 = u32::MAX;
 /// # Errors
 /// Parameters that do not fit each other.
 pub(crate) fn check(
-    spec: &PortSpec,
+    place: &Place<'_>,
     fabric: &Fabric,
-    nic: bool,
     scale: &PathScale,
 ) -> Result<(), SpecError> {
-    let of_kind = |link: &Link| (link.from < fabric.hosts) == nic;
-    let number = fabric.links.iter().position(of_kind);
-    number.map_or(Ok(()), |n| {
-        Port::of(spec, fabric, n as u32, scale).map(|_| ())
-    })
+    place
+        .rates(fabric)
+        .into_iter()
+        .try_for_each(|(_, id)| Port::of(place.port, fabric, id, scale).map(|_| ()))
 }
 
 impl Port {

@@ -101,7 +101,7 @@ struct Switch {
 /// A switch has few groups of ports that lead anywhere, and many switches have the same group, by number, for each
 /// rack: all edge switches of a fat-tree, all aggregation switches of a pod, all cores. So the row of numbers is
 /// kept once for all of them, and what a packet looks at stays in a core's own cache however many hosts there are.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Routes {
     hosts: u32,
     /// The switch of each host, and the port from there to it.

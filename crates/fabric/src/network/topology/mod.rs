@@ -6,7 +6,7 @@
 
 mod delays;
 
-use fctlab_core::{PacketFormat, Rate, SpecError};
+use fctlab_core::{Duration, PacketFormat, Rate, SpecError};
 
 pub use self::delays::{BaseRtt, Delays, Includes};
 use super::{Fabric, Node};
@@ -35,6 +35,19 @@ pub struct Graph {
     pub sink: Option<Node>,
 }
 
+/// What a graph may say beside its rates; lists are empty where it says nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Details {
+    /// Names of the hosts.
+    pub hosts: Vec<String>,
+    /// The rack of each host, where that is not its switch.
+    pub racks: Vec<u32>,
+    /// The layer of each switch, where that is not its name without its number.
+    pub layers: Vec<Option<String>>,
+    /// The propagation delay of each cable, where that is not the same for all.
+    pub delays: Vec<Option<Duration>>,
+}
+
 /// A rule that builds a graph.
 pub trait Topology {
     /// The graph.
@@ -42,6 +55,13 @@ pub trait Topology {
     /// # Errors
     /// When parameters do not fit each other.
     fn graph(&self) -> Result<Graph, SpecError>;
+    /// What it says beside that.
+    ///
+    /// # Errors
+    /// When parameters do not fit each other.
+    fn details(&self) -> Result<Details, SpecError> {
+        Ok(Details::default())
+    }
 }
 
 /// Declares the specification of a topology: its own fields and the delays
@@ -64,6 +84,10 @@ macro_rules! topology_spec {
             /// Delay inside a host, for each packet that it sends or receives.
             #[serde(default)]
             pub host_delay: fctlab_core::Duration,
+            /// What is absent: links, `"leaf 0 -> spine 1"` in either direction, and all links of a
+            /// switch, `"spine 1"`. Default: nothing.
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            pub down: Vec<String>,
         }
         impl Spec {
             pub(super) fn delays(&self) -> $crate::network::topology::Delays {
@@ -91,16 +115,19 @@ macro_rules! topologies {
             /// # Errors
             /// Parameters that do not fit each other, with the path of the key.
             pub fn build(&self, format: &PacketFormat) -> Result<Fabric, SpecError> {
-                let (graph, delays) = match self {
-                    $( TopologySpec::$variant(spec) => (spec.graph()?, spec.delays()) ),+
+                let (graph, details, delays, down) = match self {
+                    $( TopologySpec::$variant(spec) => {
+                        (spec.graph()?, spec.details()?, spec.delays(), &spec.down)
+                    } ),+
                 };
-                Fabric::new(graph, &delays, format)
+                Fabric::new(graph, details, down, &delays, format)
             }
         }
     };
 }
 
 pub mod fat_tree;
+pub mod graph;
 pub mod leaf_spine;
 pub mod star;
 
@@ -108,4 +135,5 @@ topologies! {
     "leaf-spine" => LeafSpine(leaf_spine),
     "star" => Star(star),
     "fat-tree" => FatTree(fat_tree),
+    "graph" => Graph(graph),
 }
