@@ -353,6 +353,37 @@ def settings() -> Iterator[Case]:
         for key, value in changes:
             name = f"TopologySpec[{topology['kind']}].{key}"
             yield Case(name, on("dctcp", topology, any_load), f"topology.{key}", value)
+    drawn = {"kind": "graph", "link_delay": "1us", "links": LINKS}
+    for topology, down in (
+        (LEAF_SPINE, "spine 1"),
+        (STAR, "host 0 -> switch"),
+        (fat, "core 0"),
+        (drawn, "s1 -> t2"),
+    ):
+        name = f"TopologySpec[{topology['kind']}].down"
+        yield Case(name, on("dctcp", topology, any_load), "topology.down", [down])
+    named = [{"name": f"h{host}", "rack": "one"} for host in (3, 2, 1, 0)]
+    switches = [{"name": name} for name in ("s1", "s2", "t1", "t2")]
+    whole = {**drawn, "hosts": named, "switches": switches}
+    for topology, key, path, value in (
+        (drawn, "TopologySpec[graph].file", "file", "no-such.toml"),
+        (drawn, "TopologySpec[graph].hosts", "hosts", named),
+        (drawn, "TopologySpec[graph].switches", "switches", [{"name": "s1"}]),
+        (drawn, "TopologySpec[graph].links", "links", LINKS[:-1]),
+        (drawn, "TopologySpec[graph].link_delay", "link_delay", "2us"),
+        (drawn, "TopologySpec[graph].host_delay", "host_delay", "2us"),
+        (drawn, "TopologySpec[graph].base_rtt", "base_rtt", "50us"),
+        (whole, "HostSpec.name", "hosts.0.name", "h9"),
+        (whole, "HostSpec.rack", "hosts.0.rack", "two"),
+        (whole, "SwitchSpec.name", "switches.0.name", "s9"),
+        (whole, "SwitchSpec.layer", "switches.0.layer", "edge"),
+        (drawn, "LinkSpec.a", "links.0.a", "h3"),
+        (drawn, "LinkSpec.b", "links.0.b", "s2"),
+        (drawn, "LinkSpec.rate", "links.0.rate", "5Gbps"),
+        (drawn, "LinkSpec.delay", "links.0.delay", "5us"),
+    ):
+        inter = {**any_load, "pattern": "inter-rack"} if key == "HostSpec.rack" else any_load
+        yield Case(key, on("dctcp", topology, inter), f"topology.{path}", value)
     for topology in (LEAF_SPINE, STAR, {**fat, "base_rtt": "30us"}):
         topology = {key: value for key, value in topology.items() if key != "link_delay"}
         name = f"TopologySpec[{topology['kind']}].base_rtt"
@@ -406,12 +437,21 @@ def settings() -> Iterator[Case]:
         yield Case(key, seen, f"record.{path}", value)
 
 
+LINKS = [
+    {"a": a, "b": b, "rate": "10Gbps"}
+    for a, b in (
+        *(("h0", "s1"), ("h1", "s1"), ("h2", "s2"), ("h3", "s2")),
+        *(("s1", "t1"), ("s1", "t2"), ("s2", "t1"), ("s2", "t2")),
+    )
+]
+
 CASES = [*transports(), *schemes(), *mapped(), *traffic(), *settings()]
 
 EXCEPTIONS = {
     "version": "what resolved a scenario; another one is refused or replaced",
     "base_rtt_s": "computed; where it is written it is refused",
     "presets": "directories of presets of one's own, which schemes name (test_own_schemes.py)",
+    "HostSpec.address": "for people and logs; nothing that is simulated depends on it",
     "schemes": "tables that `compare` looks up by name",
     "EngineSpec[model].cc": "the link model's own keys are tested with specifications",
 }

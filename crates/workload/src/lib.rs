@@ -93,6 +93,12 @@ pub struct HostLayout {
 }
 
 impl HostLayout {
+    /// The rate of a host's link, as `load` refers to it.
+    pub fn rate(&self, host: u32) -> Rate {
+        let own = self.rates.get(host as usize);
+        own.copied().unwrap_or(self.host_rate)
+    }
+
     /// Number of hosts.
     pub fn hosts(&self) -> u32 {
         u32::try_from(self.rack_of.len()).unwrap_or(u32::MAX)

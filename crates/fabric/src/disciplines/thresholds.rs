@@ -170,8 +170,10 @@ fn load(traffic: &Traffic, layout: &HostLayout) -> Option<f64> {
     }
     let offered = traffic.offered();
     let wire = offered.mean_wire_bytes / offered.mean_size_bytes;
-    let most = received.into_iter().fold(0.0, f64::max);
-    (most > 0.0).then(|| most * wire / layout.host_rate.bytes_per_s())
+    let loads = (0..).zip(received);
+    let loads = loads.map(|(host, bytes)| bytes * wire / layout.rate(host).bytes_per_s());
+    let most = loads.fold(0.0, f64::max);
+    (most > 0.0).then_some(most)
 }
 
 /// A number, or a size or a time with its unit.

@@ -29,10 +29,13 @@ use crate::{model, offered};
 /// # Errors
 /// The first mistake, with its path, the value and what is allowed; a file that cannot be read.
 pub fn prepare(
-    value: Value,
+    mut value: Value,
     sets: &[(String, String)],
     folder: &Path,
 ) -> Result<Prepared, SpecError> {
+    for (path, text) in sets {
+        edit::set(&mut value, path, text)?;
+    }
     let tiers = value["ports"].clone();
     let prepared =
         read(value, sets, folder).and_then(|(scenario, cc)| complete(scenario, cc, folder));
@@ -165,15 +168,12 @@ fn resolve_disciplines(
     Ok(())
 }
 
-/// The scenario that is written, presets merged, and what is written at `engine.cc`.
+/// The scenario that is written, `sets` applied, presets merged, and what is written at `engine.cc`.
 fn read(
     mut value: Value,
     sets: &[(String, String)],
     folder: &Path,
 ) -> Result<(Scenario, Option<Value>), SpecError> {
-    for (path, text) in sets {
-        edit::set(&mut value, path, text)?;
-    }
     let Value::Object(map) = &mut value else {
         return Err(not_a_table(&value));
     };

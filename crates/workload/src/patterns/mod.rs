@@ -176,13 +176,10 @@ impl Pattern {
     /// How many links the load is a share of, each as a multiple of the rate that it refers to.
     pub(crate) fn links(&self, layout: &HostLayout) -> f64 {
         let loaded = (0..layout.hosts()).filter(|host| self.is_loaded(*host));
-        match layout.rates.as_slice() {
-            [] => loaded.count() as f64,
-            rates => {
-                let rate = loaded.map(|host| rates[host as usize].bytes_per_s());
-                rate.sum::<f64>() / layout.host_rate.bytes_per_s()
-            }
-        }
+        let one = layout.host_rate.bytes_per_s();
+        loaded
+            .map(|host| layout.rate(host).bytes_per_s() / one)
+            .sum()
     }
 }
 
