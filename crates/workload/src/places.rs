@@ -96,9 +96,10 @@ impl Clock {
             let gap = arrivals.first_gap(*mean, rng);
             Some(Reverse((after(start, gap)?, number)))
         };
-        let next: Vec<_> = match one {
-            true => Vec::new(),
-            false => (0..).zip(&places).filter_map(first).collect(),
+        let next: Vec<_> = if one {
+            Vec::new()
+        } else {
+            (0..).zip(&places).filter_map(first).collect()
         };
         Ok(Clock {
             next: next.into(),

@@ -217,9 +217,10 @@ impl Draw for Pattern {
         let (from, to) = (pair / self.racks.len(), pair % self.racks.len());
         let (senders, receivers) = (&self.racks[from], &self.racks[to]);
         let sender = below(rng, senders.len() as u32);
-        let receiver = match from == to {
-            true => other(below(rng, receivers.len() as u32 - 1), sender),
-            false => below(rng, receivers.len() as u32),
+        let receiver = if from == to {
+            other(below(rng, receivers.len() as u32 - 1), sender)
+        } else {
+            below(rng, receivers.len() as u32)
         };
         Endpoints::pair(senders[sender as usize], receivers[receiver as usize])
     }
