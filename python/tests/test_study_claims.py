@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from fctlab import cli, studies
 from fctlab.errors import SpecError
 from fctlab.studies.framework import docs, kept
 from fctlab.studies.framework.conduct import study
+from fctlab.studies.framework.left_open import Choice, LeftOpen, OpenSetting
 from fctlab.studies.framework.report import overview
 from tests.test_study import TWO
 
@@ -52,13 +54,35 @@ def test_what_is_kept_is_what_the_report_says(tmp_path: Path) -> None:
     assert kept.read(file) == found
 
 
+def test_some_claims_bring_what_was_tried_of_them_and_no_rows(tmp_path: Path) -> None:
+    choice = Choice("delivery", "FCTs end at delivery", {"measure.fct_ends": "delivery"})
+    left = LeftOpen((OpenSetting("end of an FCT", "the last ACK", "", (choice,)),))
+    page = tmp_path / "studies.md"
+    page.write_text("<!-- begin two -->\n<!-- end two -->\n")
+    for name, arguments in (
+        ("all", {}),
+        ("some", {"only": ["two-1"], "settings": True, "doubled": True}),
+    ):
+        report = study(replace(TWO, left_open=left), out=tmp_path / name, seeds=2, **arguments)  # type: ignore[arg-type]
+        docs.main([str(page), str(tmp_path / name)])
+    found = kept.read(tmp_path / "claims" / "two.json")
+    assert [claim["id"] for claim in found["claims"]] == ["two-1", "two-2", "two-10", "two-x1"]
+    assert found["command"].endswith("--seeds 2")
+    assert found["readings"]["command"] == report.json["command"]
+    text = page.read_text()
+    row = next(line for line in text.splitlines() if line.startswith("| two-1 |"))
+    assert "of 2: " in row and f"`{report.json['command']}`: Readings tried: 2." in text
+    moved = next(each for each in found["lengths"]["claims"] if each["id"] == "two-1")
+    assert ("not converged" in row) is not moved["converged"]
+
+
 def test_every_claim_of_every_paper_is_on_one_page(tmp_path: Path) -> None:
     page = tmp_path / "claims.html"
     arguments = ["claims", str(EVIDENCE / docs.FOLDER), "--all", "--out", str(page)]
     result = CliRunner().invoke(cli.app, arguments)
     assert result.exit_code == 0, result.output
     text = page.read_text()
-    papers = [name for name in studies.STUDIES if name != "crosscut"]
+    papers = ("ads", "dsrtf", "awafs", "ascc", "swp", "bigswitch")
     ids = [
         claim.id
         for name in papers

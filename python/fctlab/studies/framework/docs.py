@@ -38,7 +38,7 @@ def block(found: Plain) -> str:
     header: tuple[str, ...] = ("id", "claim", "paper", "here [95%]", "verdict", FLOWS)
     header += ("readings", "what decides it") if tried else ()
     lines += markdown_table(header, (_row(found, claim) for claim in claims))
-    lines += [" ".join(summary(tried)), ""] if tried else []
+    lines += [f"`{tried['command']}`: {' '.join(summary(tried))}", ""] if tried else []
     for table in found["tables"]:
         lines += [f"{table['title']}:", "", *markdown_table(table["header"], table["rows"])]
     lines += [*(f"- {sentence}" for sentence in found["advice"]), ""]
@@ -79,8 +79,9 @@ def main(arguments: Sequence[str]) -> None:
     beside.mkdir(exist_ok=True)
     for folder in folders:
         found = kept.read(folder)
-        whole = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
-        write_whole(beside / f"{found['study']}.json", whole)
+        place = beside / f"{found['study']}.json"
+        whole = kept.merged(kept.read(place), found) if place.exists() else found
+        write_whole(place, json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
     text = file.read_text(encoding="utf-8")
     for each in sorted(beside.glob("*.json")):
         text = put(text, kept.read(each))

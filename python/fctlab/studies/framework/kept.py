@@ -31,8 +31,8 @@ def kept(report: Plain) -> dict[str, Any]:
         "runs": {key: report["runs"][key] for key in ("runs", "cpu_s")},
         "claims": [row(claim) for claim in report["claims"] if not is_inner(claim)],
         "tables": report["tables"][:1],
-        "lengths": report.get("lengths"),
-        "readings": found and _readings(found),
+        "lengths": _tried(report, report.get("lengths")),
+        "readings": _tried(report, found and _readings(found)),
     }
 
 
@@ -59,10 +59,28 @@ def row(claim: Plain) -> dict[str, Any]:
     }
 
 
+def _tried(report: Plain, found: Plain | None) -> dict[str, Any] | None:
+    """With the command that tried it, which need not be that of the rows."""
+    return {**found, "command": report["command"]} if found else None
+
+
 def _readings(found: Plain) -> dict[str, Any]:
     """Without what each claim was under each reading."""
     claims = [{k: v for k, v in claim.items() if k != "under"} for claim in found["claims"]]
     return {**found, "claims": claims}
+
+
+def merged(old: Plain, new: Plain) -> Plain:
+    """What is kept where a new report comes.
+
+    One of some claims alone (``--only``) brings what was tried of them, readings and longer runs;
+    the rows stay those of the whole study.
+    """
+    known, there = ({claim["id"] for claim in each["claims"]} for each in (old, new))
+    if there >= known:
+        return new
+    tried = {key: new[key] for key in ("lengths", "readings") if new[key]}
+    return {**old, **tried}
 
 
 def files(place: Path) -> list[Path]:

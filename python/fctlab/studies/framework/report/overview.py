@@ -72,7 +72,8 @@ def page(all_: Sequence[Plain], links: Mapping[str, str], command: str) -> Page:
             rows(found, links.get(found["study"], "")), bool(found["readings"])
         )
         about = [found["paper"], found["command"]]
-        about += summary(found["readings"]) if found["readings"] else ["No reading was tried."]
+        tried = found["readings"]
+        about += [tried["command"], *summary(tried)] if tried else ["No reading was tried."]
         sections.append(Section(found["title"], [study.sentences(about), told]))
     counts = [words.tally(found) for found in all_]
     whole = {v: sum(each.get(v, 0) for each in counts) for each_ in counts for v in each_}
