@@ -58,9 +58,10 @@ def batch(name: str, lines: list[str]) -> None:
     subprocess.run(["ip", "-n", name, "-batch", "-"], input=text, text=True, check=True)
 
 
-def attach(where: str, *more: str) -> subprocess.Popen[str]:
-    """A tagger that runs."""
-    words = ["nsenter", f"--net=/run/netns/{where}", HOST, "attach", "--device", "eth0"]
+def attach(where: str, *more: str, rights: str = "+all") -> subprocess.Popen[str]:
+    """A tagger that runs, with some rights of root."""
+    only = ["setpriv", "--bounding-set", f"-all,{rights}"] if rights != "+all" else []
+    words = ["nsenter", f"--net=/run/netns/{where}", *only, HOST, "attach", "--device", "eth0"]
     started = subprocess.Popen([*words, *BANDS, *more], stderr=subprocess.PIPE, text=True)
     assert started.stderr is not None
     line = started.stderr.readline()
@@ -137,7 +138,7 @@ def left() -> list[str]:
 def bands() -> dict[str, Any]:
     network(router=False)
     batch("a", ["link set eth0 gso_max_segs 1"])
-    tagger = attach("a")
+    tagger = attach("a", rights="+bpf,+net_admin,+perfmon")
     packets = send(200_000)
     words = [HOST, "set-thresholds", "--device", "eth0", "--thresholds", "5000000"]
     subprocess.run([*words, "--dscp", "10,18"], check=True)

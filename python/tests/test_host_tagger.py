@@ -9,12 +9,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import kubernetes_validate
 import pytest
+import yaml
 
 from fctlab.testbed import contained
 
 ROOT = Path(__file__).parents[2]
 HOST = ROOT / "target" / "host" / "release" / "fctlab-host"
+MANIFEST = ROOT / "docs" / "clusters" / "host-tagger.yaml"
 INSIDE = Path(__file__).parent / "tagged.py"
 
 
@@ -26,7 +29,7 @@ def lacks() -> str | None:
     return contained.lacks()
 
 
-pytestmark = pytest.mark.skipif(bool(lacks()), reason=str(lacks()))
+needs_program = pytest.mark.skipif(bool(lacks()), reason=str(lacks()))
 
 
 def seen(*arguments: str) -> dict[str, Any]:
@@ -38,6 +41,7 @@ def seen(*arguments: str) -> dict[str, Any]:
     return answer
 
 
+@needs_program
 def test_packets_are_tagged_by_bytes_sent() -> None:
     told = seen("bands")
     packets = told["packets"]
@@ -55,6 +59,7 @@ def test_packets_are_tagged_by_bytes_sent() -> None:
     assert told["shown"].startswith("Settings { thresholds: [5000000]")
 
 
+@needs_program
 def test_packets_are_tagged_by_what_is_outstanding() -> None:
     dscps = seen("outstanding")["dscps"]
     # The first bytes that the program wrote, and what is behind a window that is full.
@@ -62,11 +67,13 @@ def test_packets_are_tagged_by_what_is_outstanding() -> None:
     assert dscps.count(18) > dscps.count(10)
 
 
+@needs_program
 def test_behind_a_router_packets_pass_as_they_are() -> None:
     told = seen("router")
     assert told["dscps"] == [0]
 
 
+@needs_program
 def test_nothing_is_left_of_it() -> None:
     told = seen("ends")
     assert told["after_term"] == []
@@ -74,6 +81,7 @@ def test_nothing_is_left_of_it() -> None:
     assert "eth0 has a tagger already" in str(told["second"])
 
 
+@needs_program
 def test_records_of_flows(tmp_path: Path) -> None:
     file = tmp_path / "flows.csv"
     told = seen("records", str(file))
@@ -86,6 +94,12 @@ def test_records_of_flows(tmp_path: Path) -> None:
     assert " packets, " in cost and cost.strip().endswith("ns each")
 
 
+def test_the_manifest_is_one_of_kubernetes() -> None:
+    for each in yaml.safe_load_all(MANIFEST.read_text()):
+        kubernetes_validate.validate(each, "1.30", strict=True)
+
+
+@needs_program
 def test_mistakes_are_one_line() -> None:
     words = [str(HOST), "attach", "--device", "none0", "--thresholds", "5,4", "--dscp", "1,2,3"]
     done = subprocess.run(words, capture_output=True, text=True)
