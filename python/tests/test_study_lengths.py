@@ -16,6 +16,7 @@ from fctlab.studies.framework import lengths, readings
 from fctlab.studies.framework.cells import Cell
 from fctlab.studies.framework.conduct import study
 from fctlab.studies.framework.left_open import got
+from fctlab.studies.framework.longer import LONGER
 from fctlab.studies.framework.report import lengths as told
 from fctlab.studies.framework.report import terminal
 from fctlab.studies.framework.runs import Results, Run
@@ -78,7 +79,7 @@ def test_cells_of_studies_can_be_made_longer(name: str) -> None:
     tried = readings.tried(studies.load(name).plan("quick").claims)
     cells = list(dict.fromkeys(cell for claim in tried for cell in claim.cells))
     same = []
-    for before, after in zip(cells, lengths.LONGER.cells(cells), strict=True):
+    for before, after in zip(cells, LONGER.cells(cells), strict=True):
         amounts = [
             (got(before.scenario, path), got(after.scenario, path))
             for path in ("traffic.flows", "traffic.duration")
@@ -90,7 +91,7 @@ def test_cells_of_studies_can_be_made_longer(name: str) -> None:
 def test_the_flows_of_a_seed_begin_alike_at_both_lengths(tmp_path: Path) -> None:
     cell = TWO.plan("quick").cells()[0]
     scenario = {**cell.scenario, "traffic": {**cell.scenario["traffic"], "workload": "websearch"}}
-    (longer,) = lengths.LONGER.cells([replace(cell, scenario=scenario)])
+    (longer,) = LONGER.cells([replace(cell, scenario=scenario)])
     one, two = (
         fctlab.run({**each, "seed": 3}, out=tmp_path / str(i)).flows.select("start_s", "size_bytes")
         for i, each in enumerate((scenario, longer.scenario))

@@ -23,7 +23,7 @@ from fctlab.studies.framework.report import readings as told
 from fctlab.studies.framework.report import terminal
 from fctlab.studies.framework.runs import Results, Run
 from fctlab.studies.framework.study import Claim, ratio
-from fctlab.studies.framework.verdict import Number, Sign
+from fctlab.studies.framework.verdict import Number, Sign, Verdict
 from tests.test_study import TWO
 
 HOSTS = OpenSetting(
@@ -161,8 +161,27 @@ def test_a_reading_beyond_the_budget_is_left_with_its_price() -> None:
     assert [read.variant.name for read in found.read] == ["as read", "turns"]
     assert made.asked == [2, 1]
     plain = told.plain(found)
-    assert len(plain["left"]) == 10 and plain["left"][0]["cpu_hours"] == pytest.approx(10)
-    assert told.summary(plain)[-1] == "Left: 10 readings, about 1e+02 CPU hours more."
+    assert len(plain["left"]) == 11 and plain["left"][-1]["reading"] == "turns + longer"
+    assert plain["left"][0]["cpu_hours"] == pytest.approx(10)
+    hours = 10 * 10 + 2 * (10 + 10)
+    assert told.summary(plain)[-1] == f"Left: 11 readings, about {hours} CPU hours more."
+
+
+def test_what_changes_a_verdict_is_judged_again_twice_as_long() -> None:
+    fifo, srpt = (Cell(c.id, {**c.scenario, "traffic": {"flows": 10}}) for c in (FIFO, SRPT))
+    claims = [Claim("m-2", "", "1.4x", (ratio("r", fifo, srpt, Number(1.4)),))]
+    made = Made()
+    open_ = LeftOpen((HOSTS,))
+    found = readings.read(claims, open_, made.run([fifo, srpt]), made.run, 1000)
+    assert found.longer == {("turns", "m-2"): (Verdict.DIRECTION, Verdict.AGREES)}
+    # Both as read, one with turns; then both twice as long, as read and with turns.
+    assert made.asked == [2, 1, 2, 2]
+    plain = told.plain(found)["claims"][0]
+    assert plain["longer"] == [{"reading": "turns", "as_read": "direction", "verdict": "agrees"}]
+    assert "; twice as long agrees, as read direction" in told.decides(plain)
+    poor = readings.read(claims, open_, made.run([fifo, srpt]), made.run, 16)
+    assert [each.variant.name for each in poor.left] == ["turns + longer"]
+    assert poor.left[0].cpu_s == pytest.approx(2 * 4 * 5 * 3600)
 
 
 NAMES = [name for name in studies.STUDIES if studies.load(name).left_open.settings]

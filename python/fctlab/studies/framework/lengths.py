@@ -8,34 +8,16 @@ An effect is converged when the doubling moves it by less than what would count 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fctlab.studies.framework import regions, verdict
 from fctlab.studies.framework.cells import Cell
-from fctlab.studies.framework.left_open import Choice, Tables, Variant, got, put
+from fctlab.studies.framework.longer import FACTOR, LONGER
 from fctlab.studies.framework.readings import cpu_s, tried
 from fctlab.studies.framework.runs import Results
 from fctlab.studies.framework.study import Claim, Part
 from fctlab.studies.framework.verdict import Bound, Estimate
-
-FACTOR = 2
-TIMES = ("traffic.duration", "measure.window", "measure.max_time")
-
-
-def _longer(scenario: Tables) -> None:
-    """More flows, or a longer time of arrivals and of measurement; what is a trace stays."""
-    flows = got(scenario, "traffic.flows")
-    if isinstance(flows, int):
-        put(scenario, "traffic.flows", flows * FACTOR)
-    for path in TIMES:
-        text = got(scenario, path)
-        if isinstance(text, str) and (found := re.fullmatch(r"([\d.]+)([a-z]+)", text)):
-            put(scenario, path, f"{float(found[1]) * FACTOR:g}{found[2]}")
-
-
-LONGER = Variant((Choice("longer", "runs twice as long", change=_longer),))
 
 
 @dataclass(frozen=True)

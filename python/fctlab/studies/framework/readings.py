@@ -1,20 +1,23 @@
 """Claims under every reading of their paper, on the same flows: which survive, and what decides.
 
 A reading is a `Variant` of what the paper leaves open. What it does not change is not run again.
+Claims whose verdict a reading changes are judged again in runs twice as long.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeAlias
 
 from fctlab.studies.framework import verdict
 from fctlab.studies.framework.cells import Cell
 from fctlab.studies.framework.judged import Judged
 from fctlab.studies.framework.left_open import OWN, Choice, LeftOpen, Variant
+from fctlab.studies.framework.longer import FACTOR, LONGER, TWICE
 from fctlab.studies.framework.runs import Results
 from fctlab.studies.framework.study import Claim, Part
 from fctlab.studies.framework.verdict import Estimate, Number, Verdict
@@ -77,13 +80,16 @@ class Readings:
         left_open: what the paper leaves open.
         claims: those of the paper that have runs, with the parts that count.
         read: readings that were tried.
-        left: readings that were not.
+        left: readings that were not, and longer runs of readings.
+        longer: by reading and claim, where a reading changes the verdict: the verdict of runs twice
+            as long as the study reads the paper, and under the reading.
     """
 
     left_open: LeftOpen
     claims: Sequence[Claim]
     read: Sequence[Read]
     left: Sequence[Left]
+    longer: Mapping[tuple[str, str], tuple[Verdict, Verdict]] = field(default_factory=dict)
 
     def counts(self, claim: str) -> Counter[Verdict]:
         """In how many readings a claim got which verdict."""
@@ -189,7 +195,41 @@ def read(
         spent += took
         under = own.with_more(found)
         done.append(Read(variant, under, _judged(tried_, under), took))
-    return Readings(left_open, tried_, done, left)
+    longer, later = _longer(tried_, done, run, max_cpu_hours * 3600 - spent)
+    return Readings(left_open, tried_, done, [*left, *later], longer)
+
+
+Longer: TypeAlias = dict[tuple[str, str], tuple[Verdict, Verdict]]
+
+
+def _longer(
+    claims: Sequence[Claim],
+    done: Sequence[Read],
+    run: Callable[[Sequence[Cell]], Results],
+    cpu_s_left: float,
+) -> tuple[Longer, list[Left]]:
+    """Runs twice as long of the claims whose verdict a reading changes, and what was left."""
+    own = done[0]
+    long = Results(())
+    found: Longer = {}
+    left = []
+    for read in done[1:]:
+        changed = [c for c in claims if read.judged[c.id].verdict is not own.judged[c.id].verdict]
+        cells = list(dict.fromkeys(cell for claim in changed for cell in claim.cells))
+        there = {each.cell for each in long.all}
+        wanted = LONGER.cells([cell for cell in cells if cell.id not in there])
+        variant = Variant((*read.variant.choices, TWICE))
+        about = FACTOR * (cpu_s(own.results, wanted) + cpu_s(read.results, cells))
+        if about > cpu_s_left:
+            left.append(Left(variant, about))
+            continue
+        long = long.with_more(run(wanted)) if wanted else long
+        under = run(variant.cells(cells)) if cells else long
+        cpu_s_left -= cpu_s(long, wanted) + cpu_s(under, cells)
+        for claim in changed:
+            both = (claim.judge(results).verdict for results in (long, under))
+            found[read.variant.name, claim.id] = next(both), next(both)
+    return found, left
 
 
 def _judged(claims: Sequence[Claim], results: Results) -> dict[str, Judged]:

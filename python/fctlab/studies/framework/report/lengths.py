@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from fctlab.studies.framework.lengths import FACTOR
+from fctlab.studies.framework.longer import FACTOR
 from fctlab.studies.framework.report.words import Plain
 
 if TYPE_CHECKING:

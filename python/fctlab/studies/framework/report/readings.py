@@ -73,18 +73,24 @@ def _claim(found: Readings, claim: str) -> dict[str, Any]:
             "verdict": best.judged[claim].verdict.value,
             "changes": len(best.variant.choices),
         },
-        "deciding": [_decides(found, each) for each in found.deciding(claim)],
+        "deciding": [_decides(found, each, claim) for each in found.deciding(claim)],
+        "longer": [
+            {"reading": reading, "as_read": own.value, "verdict": verdict.value}
+            for (reading, id), (own, verdict) in found.longer.items()
+            if id == claim
+        ],
         "under": [_under(read, claim) for read in found.read],
     }
 
 
-def _decides(found: Readings, each: Decides) -> dict[str, Any]:
-    moved = each.moved
+def _decides(found: Readings, each: Decides, claim: str) -> dict[str, Any]:
+    moved, longer = each.moved, found.longer.get((each.choice.name, claim))
     return {
         "setting": found.left_open.setting_of(each.choice).name,
         "choice": each.choice.name,
         "words": each.choice.words,
         "verdict": each.verdict.value,
+        "longer": longer and [verdict.value for verdict in longer],
         "moved": moved.point,
         "ci95": [moved.low, moved.high if math.isfinite(moved.high) else None],
     }
@@ -108,7 +114,9 @@ def decides(claim: Plain) -> str:
         first, *more = claim["deciding"]
         others = f" (and {len(more)} more)" if more else ""
         moved = f"effect {first['moved'] - 1:+.0%}"
-        return f"{first['words']}: {first['verdict']}, {moved}{others}"
+        long = first["longer"]
+        twice = f"; twice as long {long[1]}, as read {long[0]}" if long else ""
+        return f"{first['words']}: {first['verdict']}, {moved}{twice}{others}"
     best, number = claim["best"], claim["readings"]
     if claim["verdict"] == Verdict.AGREES.value:
         agreeing = claim["counts"][Verdict.AGREES.value]
@@ -152,9 +160,10 @@ def summary(settings: Plain) -> list[str]:
     )
     if settings["left"]:
         hours = math.fsum(each["cpu_hours"] for each in settings["left"])
+        amount = f"{hours:.2g}" if hours < 10 else f"{hours:,.0f}"
         number = len(settings["left"])
         sentences.append(
-            f"Left: {number} reading{'s'[: number > 1]}, about {hours:.2g} CPU hours more."
+            f"Left: {number} reading{'s'[: number > 1]}, about {amount} CPU hours more."
         )
     return sentences
 
