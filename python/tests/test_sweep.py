@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -357,6 +358,20 @@ def test_a_rule_tells_what_it_saves(scenario: Path, tmp_path: Path) -> None:
     assert max(seeds) >= same > min(seeds)
     told = f"{sum(seeds)} seeds; {2 * same} if all had {same}"
     assert last.text == f"{told}, for an interval as wide as the widest here"
+
+
+def test_a_scheme_that_is_settled_gets_no_more_seeds(scenario: Path, tmp_path: Path) -> None:
+    until = {"metric": "all.avg_slowdown", "against": "dctcp", "ci": "2%"}
+    value = tables(scenario, until=until, loads=[0.8], max_seeds=60)
+    value["schemes"] = ["dctcp", "l2dct", "pfabric"]
+    del value["seeds"]
+    found = sweep.sweep(value, out=tmp_path / "out")
+    settled = {each.scheme: each.found.seeds for each in found.decisions if each.found}
+    assert settled["l2dct"] < settled["pfabric"]
+    ran = Counter(run.scheme for run in found.runs)
+    assert ran == {"dctcp": settled["pfabric"], **settled}
+    rows = found.summary.filter(pl.col("class") == "all", pl.col("traffic_class") == "all")
+    assert dict(rows.select("scheme", "seeds").iter_rows()) == ran
 
 
 def test_what_stays_open_has_a_price(scenario: Path, tmp_path: Path) -> None:

@@ -204,7 +204,7 @@ def _cores(found: Mapping[str, float], sizes: list[int]) -> str:
             f"{size:,}",
             f"{delay:g} us",
             *(
-                f"{found[f'scale.hosts_{size}.delay_{delay:g}us.cores_{n}.gain']:.1f}"
+                _gain(found[f"scale.hosts_{size}.delay_{delay:g}us.cores_{n}.gain"])
                 for n in parallel.CORES
             ),
         )
@@ -212,7 +212,30 @@ def _cores(found: Mapping[str, float], sizes: list[int]) -> str:
         for delay in parallel.DELAYS_US
     )
     header = ("hosts", "link delay", *(f"{n} cores" for n in parallel.CORES))
-    return _table("One simulation on many cores: predicted gain", header, rows)
+    table = _table("One simulation on many cores: predicted gain", header, rows)
+    return f"{table}\n{_verdict(found)}\n"
+
+
+def _verdict(found: Mapping[str, float]) -> str:
+    """Whether that would pay, by the rule."""
+    hosts = f"scale.hosts_{parallel.RULE_HOSTS}"
+    gains = [found[f"{hosts}.delay_{delay:g}us.cores_2.gain"] for delay in parallel.DELAYS_US]
+    told = " and ".join(
+        f"{_gain(gain)} ({delay:g} us)"
+        for gain, delay in zip(gains, parallel.DELAYS_US, strict=True)
+    )
+    least = f"{parallel.RULE_GAIN:g}"
+    says = (
+        f"not below {least}: it is open"
+        if min(gains) >= parallel.RULE_GAIN
+        else f"not {least} everywhere: one simulation stays on one core"
+    )
+    return f"Two cores at {parallel.RULE_HOSTS:,} hosts: {told}. That is {says}."
+
+
+def _gain(value: float) -> str:
+    """A gain, as far as it is more than noise."""
+    return f"{value:.3g}" if value >= 10 else f"{value:.2f}"
 
 
 def _table(title: str, header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

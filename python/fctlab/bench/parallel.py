@@ -29,6 +29,9 @@ CORES = (2, 8, 24, 64)
 DELAYS_US = (2.0, 0.2)
 """Of each link."""
 
+RULE_HOSTS, RULE_GAIN = 1_024, 1.6
+"""With less for two cores there it is not worth building."""
+
 HANDOVER_S = 100e-9
 """A packet that crosses: its cache line, and one of the list that names it, go to another core."""
 BARRIER_S = 200e-9

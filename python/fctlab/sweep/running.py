@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -126,10 +126,16 @@ class Plan:
         job = Job(where, function, given, memory_bytes=flows * memory.BYTES_PER_FLOW)
         return Run(cell, scheme, seed, Wanted.of(job))
 
-    def runs(self, cells: Sequence[int], seeds: int, after: int = 0) -> Iterator[Run]:
-        """Points of cells, their seeds numbered from `after` on below `seeds`."""
+    def runs(
+        self,
+        cells: Sequence[int],
+        seeds: int,
+        after: int = 0,
+        schemes: Sequence[str | None] | None = None,
+    ) -> Iterator[Run]:
+        """Points of cells, of all schemes or some; seeds from number `after` on, below `seeds`."""
         for cell, number, scheme in itertools.product(
-            cells, range(after, seeds), self.grid.schemes
+            cells, range(after, seeds), schemes or self.grid.schemes
         ):
             yield self.run(cell, scheme, self.first_seed + number)
 
@@ -212,8 +218,10 @@ class Progress:
         for cell in self._look:
             self._want(cell, 0, self.plan.grid.seeds)
 
-    def _want(self, cell: int, after: int, seeds: int) -> None:
-        runs = list(self.plan.runs([cell], seeds, after))
+    def _want(
+        self, cell: int, after: int, seeds: int, schemes: Sequence[str | None] | None = None
+    ) -> None:
+        runs = list(self.plan.runs([cell], seeds, after, schemes))
         missing = [run for run in runs if run.key not in self.there]
         self.runs += runs
         self._runs_of[cell] += runs
@@ -246,16 +254,21 @@ class Progress:
             self._watch(Status(*told, settled, open_))
 
     def _all_there(self, cell: int) -> None:
-        """A look: every point of the cell is there, up to this look's number of seeds."""
+        """A look: every point of the cell is there, up to this look's number of seeds.
+
+        Schemes that are settled get no more seeds; the ones that others are divided by do.
+        """
         grid, until = self.plan.grid, self.plan.grid.until
         if until is None:
             return
         self._look[cell] += 1
         looks = list(itertools.islice(until.rule.looks(), self._look[cell] + 1))
         seeds, following = looks[-2:]
-        judged = [scheme for scheme in grid.schemes if scheme != until.against or scheme is None]
         open_, over = [], self._over_budget()
-        for scheme in judged:
+        for scheme in grid.schemes:
+            known = self.decisions.get((cell, scheme))
+            if (known and known.verdict != "open") or (scheme and scheme == until.against):
+                continue
             decision = self._decide(cell, scheme, until)
             if decision.verdict == "open" and not decision.why:
                 needed = decision.seeds_needed or 0.0
@@ -265,16 +278,19 @@ class Progress:
                     decision = replace(decision, why=f"max_cpu_hours = {grid.max_cpu_hours:g}")
                 else:
                     open_.append(scheme)
-                hours = max(needed - seeds, 0.0) * self._cpu_s(cell) / 3600
+                pair = {scheme, until.against or scheme}
+                hours = max(needed - seeds, 0.0) * self._cpu_s(cell, pair) / 3600
                 decision = replace(decision, cpu_hours_needed=hours)
             self.decisions[cell, scheme] = decision
         if open_:
-            self._want(cell, seeds, following)
+            going = {grid.schemes[0], until.against, *open_}
+            schemes = [scheme for scheme in grid.schemes if scheme in going]
+            self._want(cell, seeds, following, schemes)
 
     def _decide(self, cell: int, scheme: str | None, until: Until) -> Decision:
         of = {(run.scheme, run.seed): run for run in self._runs_of[cell]}
         logs = []
-        for seed in sorted({seed for _, seed in of}):
+        for seed in sorted(seed for one, seed in of if one == scheme):
             value = self._value(of[scheme, seed], until)
             base = 1.0 if until.against is None else self._value(of[until.against, seed], until)
             if value is None or base is None:
@@ -296,10 +312,11 @@ class Progress:
         most = self.plan.grid.max_cpu_hours
         return most is not None and self.cpu_s / 3600 >= most
 
-    def _cpu_s(self, cell: int) -> float:
-        """CPU seconds of one seed of a cell under all its schemes."""
-        known = [self.store.times(run.key).get("cpu_s", 0.0) for run in self._runs_of[cell]]
-        return float(len(self.plan.grid.schemes) * sum(known) / max(len(known), 1))
+    def _cpu_s(self, cell: int, schemes: Collection[str | None]) -> float:
+        """CPU seconds of one seed of a cell under these schemes."""
+        runs = [run for run in self._runs_of[cell] if run.scheme in schemes]
+        known = [self.store.times(run.key).get("cpu_s", 0.0) for run in runs]
+        return float(len(schemes) * sum(known) / max(len(known), 1))
 
 
 def perform(
