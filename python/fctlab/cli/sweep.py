@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import Annotated
 
 import typer
@@ -73,6 +75,8 @@ def sweep(
     from fctlab.sweep import words
     from fctlab.sweep.saved import Saved
 
+    if not as_json:  # What the page needs, while points are computed.
+        Thread(target=import_module, args=("fctlab.report",)).start()
     with opened(executor, address) as pool, showing.of_sweep(progress) as watch:
         done = sweeps.sweep(
             file,
