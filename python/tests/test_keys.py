@@ -353,7 +353,7 @@ def settings() -> Iterator[Case]:
         for key, value in changes:
             name = f"TopologySpec[{topology['kind']}].{key}"
             yield Case(name, on("dctcp", topology, any_load), f"topology.{key}", value)
-    drawn = {"kind": "graph", "link_delay": "1us", "links": LINKS}
+    drawn: dict[str, Any] = {"kind": "graph", "link_delay": "1us", "links": LINKS}
     for topology, down in (
         (LEAF_SPINE, "spine 1"),
         (STAR, "host 0 -> switch"),
@@ -364,7 +364,7 @@ def settings() -> Iterator[Case]:
         yield Case(name, on("dctcp", topology, any_load), "topology.down", [down])
     named = [{"name": f"h{host}", "rack": f"r{host % 2}"} for host in (3, 2, 1, 0)]
     switches = [{"name": name} for name in ("s1", "s2", "t1", "t2")]
-    whole = {**drawn, "hosts": named, "switches": switches}
+    whole: dict[str, Any] = {**drawn, "hosts": named, "switches": switches}
     for topology, key, path, value in (
         (drawn, "TopologySpec[graph].file", "file", "no-such.toml"),
         (drawn, "TopologySpec[graph].hosts", "hosts", named),

@@ -49,8 +49,7 @@ pub fn schema() -> Value {
         "description": "What is different at the ports of one tier under any scheme, as `scheme.ports`: `nic` of all hosts, \
             `leaf-up`, `spine-down`, or another that the topology has. Default: none.",
         "type": "object",
-        "properties": {"nic": {"$ref": "#/$defs/NicSpec"}},
-        "additionalProperties": {"$ref": "#/$defs/PortSpec"},
+        "additionalProperties": {"$ref": "#/$defs/NicSpec"},
     });
     schema["properties"]["schemes"] = json!({
         "description": "Named schemes for `fctlab compare --schemes`. Default: none.",
