@@ -146,7 +146,7 @@ def test_a_claim_is_decided_by_what_changes_its_verdict() -> None:
 def test_what_no_reading_reproduces_is_said_and_the_nearest_reading_named() -> None:
     plain = told.plain(Made().read())
     sentences = told.summary(plain)
-    assert sentences[:2] == ["Readings tried: 12.", "No reading reproduces m-3."]
+    assert sentences[:2] == ["Readings tried: 12.", "None of them reproduces m-3."]
     nearest = plain["nearest"]
     assert (nearest["choices"], nearest["agreeing"], nearest["of"]) == ([], 1, 4)
     distances = [each["distance"] for each in plain["readings"] if each["agreeing"] == 1]

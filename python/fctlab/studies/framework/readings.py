@@ -186,6 +186,8 @@ def read(
     for variant in left_open.variants()[1:]:
         pairs = zip(cells, variant.cells(cells), strict=True)
         changed = [after for before, after in pairs if after is not before]
+        if not changed:
+            continue  # it is about other claims
         about = cpu_s(own, changed)
         if spent + about > max_cpu_hours * 3600:
             left.append(Left(variant, about))

@@ -149,14 +149,16 @@ def summary(settings: Plain) -> list[str]:
     ]
     sentences = [f"Readings tried: {tried}."]
     if never:
-        sentences.append(f"No reading reproduces {', '.join(never)}.")
+        sentences.append(f"None of them reproduces {', '.join(never)}.")
     nearest = settings["nearest"]
     own = settings["readings"][0]
     distance = nearest["distance"]
+    same = nearest["reading"] == own["reading"]
+    beside = "" if same else f"; as the study reads it {own['agreeing']}"
     off = "" if distance is None else f", numbers off by {math.exp(distance) - 1:.0%} on average"
     sentences.append(
         f"Nearest to the paper, chosen after the fact: {nearest['words']} ({nearest['agreeing']} "
-        f"of {nearest['of']} claims agree{off}; as the study reads it {own['agreeing']})."
+        f"of {nearest['of']} claims agree{off}{beside})."
     )
     if settings["left"]:
         hours = math.fsum(each["cpu_hours"] for each in settings["left"])
