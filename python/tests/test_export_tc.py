@@ -6,8 +6,9 @@ import json
 import re
 import shutil
 import subprocess
-from dataclasses import replace
-from functools import cache
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from fctlab.errors import SpecError
 from fctlab.export.targets import TARGETS
 from fctlab.export.targets.qdiscs import TINY
 from fctlab.export.types import MTU_BYTES, Form
+from fctlab.testbed import uml
+from fctlab.testbed.inside import POWER_OFF
 from tests import exports
 
 TC = TARGETS["tc"]
@@ -25,38 +28,80 @@ LINK = "ip link add eth0 type veth peer name eth9"
 
 
 def namespace(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """What a script does where there are no devices but one."""
+    """What a script does in this kernel where there are no devices but one."""
     file = folder / "script.sh"
     file.write_text(f"set -e\ncd {folder}\n{LINK}\n{script}")
     command = ["unshare", "--user", "--map-root-user", "--net", "sh", str(file)]
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
-@cache
-def lacks(folder: Path) -> dict[str, str]:
-    """By feature, why the kernel cannot be asked; empty for those that it has."""
-    probes = {
-        "namespace": "true",
-        "htb": "tc qdisc add dev eth0 root handle 1: htb default 1",
-        "ets": "tc qdisc add dev eth0 root handle 1: ets bands 2",
-        "prio": "tc qdisc add dev eth0 root handle 1: prio bands 2",
-        "red": "tc qdisc add dev eth0 root handle 1: red limit 400000 min 30000 max 30001 "
-        "avpkt 1000 burst 31 probability 1 bandwidth 1gbit ecn",
-        "basic": "tc qdisc add dev eth0 root handle 1: htb default 1; tc filter add dev eth0 "
-        "parent 1: protocol all prio 12 basic match 'meta(priority eq 3)' flowid 1:1",
-    }
-    if not all(map(shutil.which, ("unshare", "ip", "tc"))):
-        return dict.fromkeys(probes, "unshare, ip and tc are not all here")
-    said = {}
-    for name, probe in probes.items():
-        ran = namespace(probe, folder)
-        said[name] = "" if ran.returncode == 0 else f"this kernel: {ran.stderr.strip()[:200]}"
-    return said
+def virtual(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """The same in User Mode Linux (``fctlab testbed build``), which has more disciplines."""
+    (folder / "script.sh").write_text(f"set -e\ncd {folder}\n{LINK}\n{script}")
+    init, said, code = (folder / name for name in ("init", "stderr", "code"))
+    code.unlink(missing_ok=True)
+    init.write_text(
+        "#!/bin/sh\nexport PATH=/usr/sbin:/usr/bin:/sbin:/bin\nmount -t proc none /proc\n"
+        f"mount -t hostfs none {folder} -o {folder}\n"
+        f"sh {folder}/script.sh 2> {said}\necho $? > {code}.new; mv {code}.new {code}\n"
+        f"exec {sys.executable} -I -S -c 'import ctypes; ctypes.CDLL(None).reboot({POWER_OFF})'\n"
+    )
+    init.chmod(0o755)
+    ran = uml.start_with(init, 1)
+    ended = int(code.read_text()) if code.exists() else 1
+    stderr = said.read_text() if code.exists() else f"{ran.stdout} {ran.stderr}"
+    return subprocess.CompletedProcess([], ended, ran.stdout, stderr)
+
+
+Kernel = Callable[[str, Path], subprocess.CompletedProcess[str]]
+PROBES = {
+    "namespace": "true",
+    "htb": "tc qdisc add dev eth0 root handle 1: htb default 1",
+    "ets": "tc qdisc add dev eth0 root handle 1: ets bands 2",
+    "prio": "tc qdisc add dev eth0 root handle 1: prio bands 3",
+    "red": "tc qdisc add dev eth0 root handle 1: red limit 400000 min 30000 max 30001 "
+    "avpkt 1000 burst 31 probability 1 bandwidth 1gbit ecn",
+    "basic": "tc qdisc add dev eth0 root handle 1: htb default 1; tc filter add dev eth0 "
+    "parent 1: protocol all prio 12 basic match 'meta(priority eq 3)' flowid 1:1",
+}
+
+
+@dataclass
+class Kernels:
+    """Kernels that can be asked, by feature; and why none can."""
+
+    asked: dict[str, Kernel]
+    lacks: dict[str, str]
+
+    def having(self, *features: str) -> Kernel:
+        """One that has all of them; else the test is skipped, with the reason."""
+        for each in features:
+            if self.lacks.get(each):
+                pytest.skip(self.lacks[each])
+        return next((virtual for each in features if self.asked[each] is virtual), namespace)
 
 
 @pytest.fixture(scope="module")
-def missing(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    return lacks(tmp_path_factory.mktemp("probe"))
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> Kernels:
+    """This kernel, or User Mode Linux where it has what this one lacks."""
+    folder = tmp_path_factory.mktemp("probe")
+    if not all(map(shutil.which, ("unshare", "ip", "tc"))):
+        return Kernels({}, dict.fromkeys(PROBES, "unshare, ip and tc are not all here"))
+    asked: dict[str, Kernel] = {}
+    lacks: dict[str, str] = {}
+    for name, probe in PROBES.items():
+        ran = namespace(probe, folder)
+        if ran.returncode == 0:
+            asked[name] = namespace
+            continue
+        lacks[name] = f"this kernel: {ran.stderr.strip()[:200]}; {uml.lacks()}"
+        if uml.lacks() is None:
+            ran = virtual(probe, folder)
+            lacks[name] = f"neither kernel: {ran.stderr.strip()[:200]}"
+            if ran.returncode == 0:
+                asked[name] = virtual
+                del lacks[name]
+    return Kernels(asked, lacks)
 
 
 def host(scheduler: str, ports: tuple[str, ...] = ("eth0",)) -> dict[str, Any]:
@@ -67,15 +112,20 @@ def fresh(form: Form) -> str:
     return TC.fresh(form, TC.wanted(form, None, False))
 
 
-def shown(forms: list[Form], folder: Path, *, drop: str = "") -> list[dict[str, Any]]:
+def shown(
+    kernel: Kernel, forms: list[Form], folder: Path, *, drop: str = ""
+) -> list[dict[str, Any]]:
     """What the kernel says of each form: its disciplines, classes and filters."""
-    return after_batches([[fresh(form)] for form in forms], folder, drop=drop)
+    return after_batches(kernel, [[fresh(form)] for form in forms], folder, drop=drop)
 
 
-def after_batches(runs: list[list[str]], folder: Path, *, drop: str = "") -> list[dict[str, Any]]:
+def after_batches(
+    kernel: Kernel, runs: list[list[str]], folder: Path, *, drop: str = ""
+) -> list[dict[str, Any]]:
     """What the kernel says after batch files, run by run from nothing on.
 
     Args:
+        kernel: which.
         runs: of each, the files one after the other.
         folder: where they are written.
         drop: a word; lines with it are left out.
@@ -92,7 +142,7 @@ def after_batches(runs: list[list[str]], folder: Path, *, drop: str = "") -> lis
             f"tc -j filter show dev eth0 > {number}.filter",
             "tc qdisc del dev eth0 root",
         ]
-    ran = namespace("\n".join(script), folder)
+    ran = kernel("\n".join(script), folder)
     assert ran.returncode == 0, ran.stderr
     found: list[dict[str, Any]] = []
     for number in range(len(runs)):
@@ -128,12 +178,11 @@ def expected_codes(form: Form) -> dict[str, set[int]]:
     return {f"1:{band + 1:x}": set(each.dscps) for band, each in enumerate(form.queues)}
 
 
-def test_htb_is_what_the_kernel_has(missing: dict[str, str], tmp_path: Path) -> None:
-    if missing["htb"]:
-        pytest.skip(missing["htb"])
+def test_htb_is_what_the_kernel_has(kernels: Kernels, tmp_path: Path) -> None:
+    kernel = kernels.having("htb")
     forms = [exports.forms(TC, seed, host=host("htb"), most=8)[1] for seed in range(exports.PLANS)]
     forms = [_unmarked(form) for form in forms]
-    for form, found in zip(forms, shown(forms, tmp_path, drop="basic"), strict=True):
+    for form, found in zip(forms, shown(kernel, forms, tmp_path, drop="basic"), strict=True):
         for band, each in enumerate(form.queues):
             leaf = found["class"][f"1:{band + 1:x}"]
             level = band if each.weight is None else len(form.strict)
@@ -145,11 +194,8 @@ def test_htb_is_what_the_kernel_has(missing: dict[str, str], tmp_path: Path) -> 
         assert codes(found) == expected_codes(form)
 
 
-def test_the_kernel_goes_along_with_changes_and_back(
-    missing: dict[str, str], tmp_path: Path
-) -> None:
-    if missing["htb"]:
-        pytest.skip(missing["htb"])
+def test_the_kernel_goes_along_with_changes_and_back(kernels: Kernels, tmp_path: Path) -> None:
+    kernel = kernels.having("htb")
     runs = []
     for seed in range(exports.PLANS // 10):
         first, other = (
@@ -163,25 +209,22 @@ def test_the_kernel_goes_along_with_changes_and_back(
         one, two = (TC.wanted(form, None, False) for form in (first, other))
         there, back = TC.change(one, two), TC.change(two, one)
         runs += [[fresh(first)], [fresh(first), there, back], [fresh(other)], [fresh(first), there]]
-    found = after_batches(runs, tmp_path, drop="basic")
+    found = after_batches(kernel, runs, tmp_path, drop="basic")
     for direct, changed in zip(found[::2], found[1::2], strict=True):
         assert direct["class"] == changed["class"]
         assert codes(direct) == codes(changed)
 
 
 @pytest.mark.parametrize("scheduler", ["ets", "prio"])
-def test_bands_are_what_the_kernel_has(
-    missing: dict[str, str], tmp_path: Path, scheduler: str
-) -> None:
-    if missing[scheduler]:
-        pytest.skip(missing[scheduler])
+def test_bands_are_what_the_kernel_has(kernels: Kernels, tmp_path: Path, scheduler: str) -> None:
+    kernel = kernels.having(scheduler)
     strict = True if scheduler == "prio" else None
     drawn = [
         exports.forms(TC, seed, host=host(scheduler), strict=strict)
-        for seed in range(exports.PLANS)
+        for seed in range(_plans(kernel))
     ]
     forms = [_unmarked(form) for _, form in drawn if len(form.queues) > 1]
-    for form, found in zip(forms, shown(forms, tmp_path), strict=True):
+    for form, found in zip(forms, shown(kernel, forms, tmp_path, drop="basic"), strict=True):
         root = next(each for each in found["qdisc"] if each.get("root"))
         options = root["options"]
         assert (root["kind"], options["bands"]) == (scheduler, len(form.queues))
@@ -194,11 +237,10 @@ def test_bands_are_what_the_kernel_has(
         assert codes(found) == expected_codes(form)
 
 
-def test_red_is_what_the_kernel_has(missing: dict[str, str], tmp_path: Path) -> None:
-    if missing["red"] or missing["htb"]:
-        pytest.skip(missing["red"] or missing["htb"])
-    forms = [exports.forms(TC, seed, host=host("htb"), most=8)[1] for seed in range(exports.PLANS)]
-    for form, found in zip(forms, shown(forms, tmp_path, drop="basic"), strict=True):
+def test_red_is_what_the_kernel_has(kernels: Kernels, tmp_path: Path) -> None:
+    kernel = kernels.having("red", "htb")
+    forms = [exports.forms(TC, seed, host=host("htb"), most=8)[1] for seed in range(_plans(kernel))]
+    for form, found in zip(forms, shown(kernel, forms, tmp_path, drop="basic"), strict=True):
         reds = {each["parent"]: each for each in found["qdisc"] if each["kind"] == "red"}
         for band, each in enumerate(form.queues):
             red = reds.get(f"1:{band + 1:x}")
@@ -208,10 +250,9 @@ def test_red_is_what_the_kernel_has(missing: dict[str, str], tmp_path: Path) -> 
                 assert red["options"]["ecn"] and red["options"]["nodrop"]
 
 
-def test_tc_understands_what_this_kernel_may_lack(missing: dict[str, str], tmp_path: Path) -> None:
+def test_tc_understands_what_this_kernel_may_lack(kernels: Kernels, tmp_path: Path) -> None:
     """Each kind of line, at the fastest links: what is wrong is not the line."""
-    if missing["namespace"]:
-        pytest.skip(missing["namespace"])
+    kernels.having("namespace")
     lines = set()
     for scheduler in ("ets", "prio", "htb"):
         table = host(scheduler) | {"rate": "800Gbps"}
@@ -232,14 +273,23 @@ def test_tc_understands_what_this_kernel_may_lack(missing: dict[str, str], tmp_p
     assert [line for line in said if not re.fullmatch(kernel, line)] == []
 
 
-def test_filters_by_sk_priority(missing: dict[str, str], tmp_path: Path) -> None:
-    if missing["basic"]:
-        pytest.skip(missing["basic"])
+def test_filters_by_sk_priority(kernels: Kernels, tmp_path: Path) -> None:
+    kernel = kernels.having("basic", "htb")
     form = _unmarked(exports.forms(TC, 1, host=host("htb"), most=8)[1])
-    found = shown([form], tmp_path)[0]
-    assert sum(each["kind"] == "basic" and "options" in each for each in found["filter"]) >= len(
-        form.queues
-    )
+    (tmp_path / "all.tc").write_text(fresh(form))
+    # Of ematches tc writes no JSON that is any.
+    ran = kernel("tc -batch all.tc\ntc filter show dev eth0 > filters", tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    text = (tmp_path / "filters").read_text()
+    found = re.findall(r"basic .*flowid 1:(\w+)[^\n]*\n\s*meta\(priority eq (\d+)\)", text)
+    assert dict(found) == {
+        f"{band + 1:x}": str(each.priority) for band, each in enumerate(form.queues)
+    }
+
+
+def _plans(kernel: Kernel) -> int:
+    """How many; in User Mode Linux each takes a fifth of a second."""
+    return exports.PLANS if kernel is namespace else exports.PLANS // 5
 
 
 def _unmarked(form: Form) -> Form:

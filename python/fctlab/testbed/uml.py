@@ -168,28 +168,33 @@ def boot(job: Path, answer: Path, seed: int) -> None:
         )
     )
     start.chmod(0o755)
+    done = start_with(start, seed)
+    if not answer.exists():
+        last = " / ".join((done.stdout + done.stderr).strip().splitlines()[-5:])
+        raise SpecError(str(kernel()), f"ended without an answer: {last or done.returncode}")
+
+
+def start_with(init: Path, seed: int) -> subprocess.CompletedProcess[str]:
+    """Run a program as the kernel's first one; it has to power off (reboot(2)) in the end."""
     words = [
         *(str(kernel()), f"mem={MEMORY}", "time-travel=inf-cpu", "root=/dev/root"),
-        *("rootfstype=hostfs", "rootflags=/", "ro", f"init={start}", "quiet", "panic=-1"),
+        *("rootfstype=hostfs", "rootflags=/", "ro", f"init={init}", "quiet", "panic=-1"),
         *("con=null", "con0=null,fd:1", "con1=null,fd:1", "random.trust_cpu=on"),
     ]
     environment = {
         "PATH": os.environ.get("PATH", ""),
-        "HOME": str(place),
+        "HOME": str(init.parent),
         "FCTLAB_SEED": str(seed),
         # Where UML has unmapped it, the machine's kernel would write it (restartable sequences).
         "GLIBC_TUNABLES": "glibc.pthread.rseq=0",
     }
-    done = subprocess.run(
+    return subprocess.run(
         contained.command(words, network=False),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         env=environment,
     )
-    if not answer.exists():
-        last = " / ".join((done.stdout + done.stderr).strip().splitlines()[-5:])
-        raise SpecError(str(kernel()), f"ended without an answer: {last or done.returncode}")
 
 
 INIT = """\
