@@ -126,5 +126,10 @@ tools:
 		timeout 300 $(BIN)/playwright install --with-deps chromium >/dev/null 2>&1 || \
 		{ test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -qq -y chromium; } >/dev/null 2>&1 || \
 		echo "skipped: pages are not opened in a browser, since Chromium cannot be had (sudo apt install chromium)"
+	@for found in softflowd nfcapd tcpdump tshark; do command -v $$found >/dev/null || { \
+		{ test "$$(id -u)" = 0 && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y \
+			--no-install-recommends softflowd nfdump tcpdump tshark; } >/dev/null 2>&1 || \
+		echo "skipped: no flow logs of real programs (sudo apt install softflowd nfdump tcpdump tshark)"; \
+		exit 0; }; done
 	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || \
 		rustup component add rustfmt clippy
