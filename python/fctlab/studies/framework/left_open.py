@@ -108,10 +108,11 @@ class LeftOpen:
         number = min(number, math.prod(levels) - len(known))
         if number < 1:
             return
-        cube = qmc.LatinHypercube(len(levels), optimization="random-cd", rng=0)
-        # More cubes where points are known already, or single changes.
-        points = chain.from_iterable(cube.random(number) for _ in repeat(None))
-        for point in points:
+        spread = qmc.LatinHypercube(len(levels), optimization="random-cd", rng=0)
+        # More of them, as they come, where points are known already, or single changes.
+        plain = qmc.LatinHypercube(len(levels), rng=1)
+        more = chain.from_iterable(plain.random(number) for _ in repeat(None))
+        for point in chain(spread.random(number), more):
             taken = (
                 (None, *each.choices)[int(u * n)]
                 for each, u, n in zip(self.settings, point, levels, strict=True)
