@@ -166,6 +166,7 @@ def test_from_the_command_line(
     out = tmp_path / "out"
     done = program("export", "eos", plan, "--site", sites["eos"], "--no-predict", "--out", out)
     assert done.returncode == 0, done.stderr
+    assert "What that does to SLOs was not asked for (--no-predict)." in done.stdout
     index = json.loads((out / "export.json").read_text())
     assert index["written"] == {"web": 45, "storage": 54, "bulk": 1}
     assert {each["name"] for each in index["files"]} | {"export.json", "export.txt"} == {

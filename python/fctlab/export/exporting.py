@@ -29,7 +29,7 @@ STEPS = (
 )
 UNMARKED = (
     "The plan's congestion control needs marks at {marks:,} B, and queues of {classes} do not mark "
-    "(ecn = false)."
+    "(ecn = false). What that does is not predicted."
 )
 OVERLAY = "Code points must survive the overlay: tunnels have to copy DSCP to the outer header."
 NO_HOST = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fctlab.export import effect
 from fctlab.export.answer import Effect, Export, Steps
 from fctlab.formats import sli_value
 from fctlab.tables import Column, Line, Part, Table, numbers
@@ -29,7 +30,10 @@ def _steps(each: Steps) -> list[Part]:
 def _effects(found: Export) -> list[Part]:
     if not found.effects:
         if found.weights:
-            return [Line("The weights are written as planned; no SLO is predicted to change.")]
+            one, other = list(found.weights.values()), list(found.written.values())
+            if not effect.proportional(one, other):
+                return [Line("What that does to SLOs was not asked for (--no-predict).")]
+            return [Line("Shares are written as planned, so nothing is predicted anew.")]
         return [Line("The result has no SLOs, so nothing is predicted.")]
     columns = (Column("class", "name"), Column("SLI", "name"), *numbers("planned", "written"))
     parts: list[Part] = []
