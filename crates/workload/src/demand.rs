@@ -142,6 +142,7 @@ mod tests {
             json!("inter-rack"),
             json!("permutation"),
             json!("many-to-one"),
+            json!({"kind": "matrix", "rack_local": 0.0}),
             json!({"kind": "triangle", "half": "upper"}),
             json!({"kind": "triangle", "half": "lower"}),
             json!({"kind": "incast", "fanin": 3}),

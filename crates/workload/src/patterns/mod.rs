@@ -271,13 +271,21 @@ mod tests {
     #[test]
     fn every_pattern_is_valid_everywhere() {
         for kind in PatternSpec::NAMES {
-            let json = match *kind {
-                "incast" => serde_json::json!({"kind": kind, "fanin": 1}),
-                "triangle" => serde_json::json!({"kind": kind, "half": "upper"}),
-                _ => serde_json::json!(kind),
-            };
             for layout in [star(2), star(16), leaf_spine(2, 1), leaf_spine(9, 16)] {
-                for e in draw(json.clone(), &layout, 1000) {
+                // One rack keeps everything, racks of one host nothing.
+                let one_rack = layout.rack_of.iter().all(|rack| *rack == 0);
+                let local = match layout.hosts() {
+                    _ if one_rack => 1.0,
+                    2 => 0.0,
+                    _ => 0.3,
+                };
+                let json = match *kind {
+                    "incast" => serde_json::json!({"kind": kind, "fanin": 1}),
+                    "triangle" => serde_json::json!({"kind": kind, "half": "upper"}),
+                    "matrix" => serde_json::json!({"kind": kind, "rack_local": local}),
+                    _ => serde_json::json!(kind),
+                };
+                for e in draw(json, &layout, 1000) {
                     assert!(
                         e.src != e.dst && e.src.max(e.dst) < layout.hosts(),
                         "{kind} {e:?}"
