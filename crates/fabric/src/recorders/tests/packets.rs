@@ -101,6 +101,7 @@ fn wireshark_reads_the_packet_trace() {
     let record = json!({"packets": {"flows": flows, "at": "sender", "max_packets": 20_000}});
     let mut scenario = with(busy("dctcp"), "record", record);
     scenario["scheme"]["port"]["ecn_threshold"] = json!("5pkt");
+    scenario["scheme"]["port"]["buffer"] = json!("12pkt");
     execute(scenario, Some(&dir.0)).unwrap();
     let fields = [
         "_ws.malformed",
