@@ -36,6 +36,7 @@ NO_ANSWER = {
     "bigswitch draw": "writes a picture",
     "plot": "writes pictures",
     "report": "writes a page",
+    "claims": "shows reports of studies; test_study_claims holds it against them",
     "store ls": "lists keys, which belong to a build",
     "store show": "shows what sweep pins",
     "store verify": "prints nothing but lines on stderr",

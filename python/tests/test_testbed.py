@@ -25,6 +25,12 @@ in_real_time = pytest.mark.skipif(
 in_virtual_time = pytest.mark.skipif(bool(uml.lacks()), reason=f"virtual time: {uml.lacks()}")
 
 
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A guest that stalls fails its test, and not the whole suite."""
+    monkeypatch.setattr(uml, "PATIENCE_S", 120.0)
+
+
 def test_a_plan_has_the_bytes_of_the_scenario() -> None:
     found = plan.of(STAR.resolve())
     # 10 packets and 0.143 of the 12,500 bytes that 100 us are; 240 packets and 2 of them.
@@ -187,3 +193,15 @@ def test_containers_end_with_what_they_hold() -> None:
     done = subprocess.run(contained.command(["sh", "-c", probe]), capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.startswith("inner\n"), done.stderr
     assert "inner" not in subprocess.run(["ip", "netns"], capture_output=True, text=True).stdout
+
+
+@in_virtual_time
+def test_a_guest_that_stalls_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    init = tmp_path / "init"
+    init.write_text("#!/bin/sh\nwhile :; do :; done\n")
+    init.chmod(0o755)
+    monkeypatch.setattr(uml, "PATIENCE_S", 1.0)
+    with pytest.raises(fctlab.SpecError, match="did not end within 1 s; it was killed"):
+        uml.start_with(init, 1)
+    seen = subprocess.run(["pgrep", "-f", str(init)], capture_output=True, text=True)
+    assert seen.stdout == ""

@@ -25,6 +25,8 @@ SOURCES = Path("/usr/src")
 PACKAGES = ("linux-source", "build-essential", "flex", "bison", "bc", "libelf-dev", "xz-utils")
 PROGRAMS = ("make", "gcc", "flex", "bison", "bc", "xz")
 MEMORY = "1024M"
+PATIENCE_S = 3600.0
+"""Of this machine's time: a guest that stalls would wait for ever, since its clock stands, too."""
 PATCHES = (
     # A kernel's ticks are as long as its shortest timeout.
     ("arch/um/Kconfig", "\tdefault 100\n", "\tdefault 1000\n"),
@@ -154,7 +156,7 @@ def boot(job: Path, answer: Path, seed: int) -> None:
     The machine's files are there to be read; the directory of the answer alone is written.
 
     Raises:
-        SpecError: the kernel ended without an answer.
+        SpecError: the kernel ended without an answer, or not at all.
     """
     place = answer.parent.resolve()
     start = place / "init"
@@ -175,7 +177,11 @@ def boot(job: Path, answer: Path, seed: int) -> None:
 
 
 def start_with(init: Path, seed: int) -> subprocess.CompletedProcess[str]:
-    """Run a program as the kernel's first one; it has to power off (reboot(2)) in the end."""
+    """Run a program as the kernel's first one; it has to power off (reboot(2)) in the end.
+
+    Raises:
+        SpecError: it did not, for `PATIENCE_S`.
+    """
     words = [
         *(str(kernel()), f"mem={MEMORY}", "time-travel=inf-cpu", "root=/dev/root"),
         *("rootfstype=hostfs", "rootflags=/", "ro", f"init={init}", "quiet", "panic=-1"),
@@ -188,13 +194,18 @@ def start_with(init: Path, seed: int) -> subprocess.CompletedProcess[str]:
         # Where UML has unmapped it, the machine's kernel would write it (restartable sequences).
         "GLIBC_TUNABLES": "glibc.pthread.rseq=0",
     }
-    return subprocess.run(
-        contained.command(words, network=False),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        env=environment,
-    )
+    try:
+        return subprocess.run(
+            contained.command(words, network=False),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=PATIENCE_S,
+        )
+    except subprocess.TimeoutExpired:
+        message = f"did not end within {PATIENCE_S:.0f} s; it was killed"
+        raise SpecError(str(kernel()), message) from None
 
 
 INIT = """\
