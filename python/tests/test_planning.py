@@ -427,8 +427,10 @@ def test_the_number_of_flows_is_a_limit() -> None:
         assert found.flows <= 20_000, sigma
     storage = next(c for c in found.classes if c.name == "storage")
     assert storage.verdict == "undecided"
-    assert "the first 20000 flows, as many as may run, start within" in storage.why
-    assert "the gaps of storage are too uneven" in storage.why
+    assert storage.why is not None and storage.why.startswith(
+        "the first 20,000 flows, as many as may run, start at the same moment, where so many take "
+        "421 ms on average: the gaps of storage are too uneven"
+    )
 
 
 def test_the_number_of_flows_is_a_limit_for_plans_too() -> None:

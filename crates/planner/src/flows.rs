@@ -130,7 +130,8 @@ const AT_ONCE: f64 = 0.5;
 /// What is wrong with a list that ended before `until` because it would be too long.
 fn cut_short(classes: &[Class], list: &FlowList, until: Duration) -> Option<String> {
     let per_s: f64 = classes.iter().map(|c| c.flows_per_s).sum();
-    let (cut_s, flows) = (list.cut_at()?.as_secs_f64(), list.len());
+    let (cut, flows) = (list.cut_at()?.since(Time::ZERO), list.len());
+    let cut_s = cut.as_secs_f64();
     let usual_s = (flows as f64 / per_s).min(until.as_secs_f64());
     if cut_s >= AT_ONCE * usual_s {
         return None;
@@ -138,9 +139,15 @@ fn cut_short(classes: &[Class], list: &FlowList, until: Duration) -> Option<Stri
     // Whose flows are the most beyond those that it has on average.
     let beyond = |k: &usize| list.counts()[*k] as f64 - classes[*k].flows_per_s * cut_s;
     let most = (0..classes.len()).max_by(|a, b| beyond(a).total_cmp(&beyond(b)))?;
+    let start = match cut {
+        Duration::ZERO => "at the same moment".to_string(),
+        _ => format!("within {}", cut.rounded()),
+    };
     Some(format!(
-        "the first {flows} flows, as many as may run, start within {cut_s:.3e} s, where so many take \
-         {usual_s:.3e} s on average: the gaps of {} are too uneven for a run of so few",
+        "the first {} flows, as many as may run, start {start}, where so many take {} on average: \
+         the gaps of {} are too uneven for a run of so few",
+        grouped(flows as u64),
+        Duration::from_secs_f64(usual_s)?.rounded(),
         classes[most].name
     ))
 }
