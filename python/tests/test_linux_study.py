@@ -13,6 +13,8 @@ from fctlab.studies.framework import conduct
 from fctlab.studies.framework.study import Mode
 from fctlab.testbed import tagger, uml
 
+pytestmark = pytest.mark.xdist_group("linux")  # test_testbed looks for these processes
+
 WHY = uml.lacks() or tagger.lacks()
 ROWS = {f"linux-{n}{reading}" for n in range(1, 5) for reading in ("", "-handshake")}
 

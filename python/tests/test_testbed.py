@@ -16,6 +16,8 @@ from fctlab import testbed
 from fctlab.testbed import contained, namespaces, network, plan, port, tagger, uml
 from tests.conftest import PROGRAM, SCENARIOS, Program
 
+pytestmark = pytest.mark.xdist_group("linux")  # some look for processes that others start
+
 STAR = fctlab.load_scenario(SCENARIOS / "linux-star.toml")
 SHORT = STAR.set("traffic.flows", 80)
 
