@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import fctlab
+from fctlab import dhall
 from fctlab.cli.app import app
 from fctlab.errors import SpecError
 from fctlab.files import SCENARIO, SPECIFICATION, read_tables
@@ -258,3 +259,18 @@ def test_what_recurses_without_bound(tmp_path: Path) -> None:
     program = "Natural/fold 3000000 Natural (\\(n : Natural) -> n + 1) 0"
     file.write_text(f"{{ a = {program} }}", encoding="utf-8")
     assert error(file) == "recurses too deep, or takes more than 4 GB of memory to read"
+
+
+def test_imports_stay_in_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stranger's specification shows nobody the files of who reads it."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "secret").write_text("not to be shown")
+    spec = tmp_path / "mine" / "spec.dhall"
+    (tmp_path / "mine" / "link").symlink_to(tmp_path / "secret")
+    for place in ("../secret", "./link", str(tmp_path / "secret")):
+        spec.write_text(f"{{ name = {place} as Text }}")
+        with pytest.raises(SpecError, match="is outside the specification's folder") as error:
+            dhall.read(spec.read_text(), spec)
+        assert "not to be shown" not in str(error.value)
+    monkeypatch.setenv("FCTLAB_IMPORTS", str(tmp_path))
+    assert json.loads(dhall.read(spec.read_text(), spec)) == {"name": "not to be shown"}

@@ -19,6 +19,8 @@ use crate::explain::{Types, position};
 
 /// The longest text that is read as Dhall: the library recurses as deep as text is long.
 const MOST_CODE_BYTES: usize = 1 << 16;
+/// The environment variable that names folders beside the specification's own whose files may be imported.
+const MORE_FOLDERS: &str = "FCTLAB_IMPORTS";
 /// The longest text that is imported as text.
 const MOST_TEXT_BYTES: u64 = 1 << 20;
 
@@ -28,6 +30,8 @@ pub(crate) struct Files {
     names: Vec<(Label, Expr)>,
     types: Types,
     main: PathBuf,
+    /// Folders whose files may be imported, by canonical name: a specification may be a stranger's.
+    within: Vec<PathBuf>,
     /// Files that have been read, by canonical name.
     read: HashMap<PathBuf, Expr>,
     /// Files that are being read, the outermost first.
@@ -64,7 +68,11 @@ impl Files {
             unreachable!("prelude.dhall is a record");
         };
         let names: Vec<_> = names.iter().map(|(l, e)| (l.clone(), e.clone())).collect();
+        let more = std::env::var_os(MORE_FOLDERS).unwrap_or_default();
+        let own = main.parent().map(Path::to_owned);
+        let within = own.into_iter().chain(std::env::split_paths(&more));
         Ok(Files {
+            within: within.filter_map(|f| f.canonicalize().ok()).collect(),
             types: Types::new(&names),
             names,
             main: main.to_owned(),
@@ -149,6 +157,11 @@ impl Files {
             return Err(at("`as Location` is not supported".into()));
         }
         let canonical = file.canonicalize().map_err(wrong)?;
+        if !self.within.iter().any(|f| canonical.starts_with(f)) {
+            return Err(at(format!(
+                "{name} is outside the specification's folder; {MORE_FOLDERS} may name more folders"
+            )));
+        }
         if mode == ImportMode::Code {
             if let Some(done) = self.read.get(&canonical) {
                 return Ok(done.clone());

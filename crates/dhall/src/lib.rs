@@ -6,7 +6,7 @@
 //! without them, imports are resolved here: each file is parsed, its imports are
 //! replaced by the normal forms of the files that they name, then it is checked
 //! and normalised by itself (an error belongs to one file). Imports are files on
-//! the local disk; nothing else is ever opened.
+//! the local disk, in the specification's folder or one that the user names; nothing else is ever opened.
 //!
 //! A normal form becomes JSON as `dhall-to-json` has it: a union is what its
 //! alternative holds, or the alternative's name; a key that is `None` is left out.
