@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from fctlab import memory
 from fctlab.errors import SpecError
 from fctlab.slo import flowlog
 
@@ -303,3 +304,13 @@ def test_packets_of_tshark(tmp_path: Path) -> None:
     assert log.flows["dscp"].to_list() == [8, 46]
     assert log.flows["duration_s"].to_list() == [pytest.approx(0.25), 0.0]
     assert starts(log) == [0.0, pytest.approx(0.5)]
+
+
+def test_what_unpacks_to_more_than_fits_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some 4 KB of gzip may be 4 MB of text."""
+    monkeypatch.setattr(memory, "available_bytes", lambda: 4_000_000)
+    text = "start_s,size_bytes\n" + "1,2000\n" * 500_000
+    with pytest.raises(SpecError, match="log.csv.gz: unpacks to more than 1,000,000 bytes"):
+        read(tmp_path, text, "log.csv.gz")

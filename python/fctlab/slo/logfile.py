@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import io
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fctlab import memory
 from fctlab.errors import SpecError
 from fctlab.slo import tshark
 
@@ -81,7 +83,12 @@ class Table:
 
     def _bytes(self) -> Any:
         if self.file.suffix == ".gz":
-            return io.BytesIO(gzip.decompress(self.file.read_bytes()))
+            with gzip.open(self.file) as packed:
+                unpacked = packed.read((most := _most_unpacked()) + 1)
+            if len(unpacked) > most:
+                message = f"unpacks to more than {most:,} bytes, which memory has no room for"
+                raise SpecError(str(self.file), message)
+            return io.BytesIO(unpacked)
         return self.file
 
     def _lines(self) -> Iterator[str]:
@@ -181,3 +188,9 @@ def _nothing() -> pl.DataFrame:
     import polars as pl
 
     return pl.DataFrame()
+
+
+def _most_unpacked() -> int:
+    """A quarter of what is free, for columns are made of a copy. A few bytes unpack to anything."""
+    available = memory.available_bytes()
+    return sys.maxsize - 1 if available is None else available // 4
