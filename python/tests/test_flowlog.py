@@ -312,5 +312,5 @@ def test_what_unpacks_to_more_than_fits_is_refused(
     """Some 4 KB of gzip may be 4 MB of text."""
     monkeypatch.setattr(memory, "available_bytes", lambda: 4_000_000)
     text = "start_s,size_bytes\n" + "1,2000\n" * 500_000
-    with pytest.raises(SpecError, match="log.csv.gz: unpacks to more than 1,000,000 bytes"):
+    with pytest.raises(SpecError, match=r"log\.csv\.gz: unpacks to more than 1,000,000 bytes"):
         read(tmp_path, text, "log.csv.gz")
