@@ -101,9 +101,15 @@ fn cycles_and_files_that_cannot_be_read() {
     // Twice is not a cycle.
     let twice = [("a.dhall", "1")];
     assert!(among(&twice, "{ a = ./a.dhall, b = ./a.dhall }").is_ok());
+    let long = "x".repeat((1 << 20) + 1);
+    assert_eq!(
+        among(&[("long.txt", &long)], "{ a = ./long.txt as Text }").unwrap_err(),
+        "line 1, column 7: long.txt: has more than 1,048,576 bytes"
+    );
     assert_eq!(
         error("{ a = /dev/zero as Text }"),
-        "line 1, column 7: /dev/zero: has more than 1,048,576 bytes"
+        "line 1, column 7: /dev/zero is outside the specification's folder; FCTLAB_IMPORTS may name \
+         more folders"
     );
     assert_eq!(
         error(&format!("{{ a = {}1 }}", " ".repeat(70_000))),
