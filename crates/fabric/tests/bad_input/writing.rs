@@ -21,12 +21,12 @@ fn keys() {
     assert_eq!(
         with(&[("traffic.laod", json!(0.5))]),
         "traffic.laod: unknown key; did you mean \"load\"? known here: workload, load, load_counts, \
-         arrivals, pattern, flows, duration, trace, class, spacing, overload, classes, share_of"
+         arrivals, per, pattern, flows, duration, trace, class, spacing, overload, classes, share_of"
     );
     assert_eq!(
         with(&[("topology.spine", json!(2))]),
         "topology.spine: unknown key; did you mean \"spines\"? known here: leaves, spines, \
-         hosts_per_leaf, host_rate, fabric_rate, base_rtt, link_delay, host_delay"
+         hosts_per_leaf, host_rate, fabric_rate, base_rtt, link_delay, host_delay, down"
     );
     assert_eq!(
         with(&[("measure.warm_up", json!("1ms"))]),
@@ -36,7 +36,7 @@ fn keys() {
     assert_eq!(
         scheme(json!({"prot": {}})),
         "scheme.prot: unknown key; did you mean \"port\"? known here: name, transport, shaper, \
-         tagger, port, nic, routing"
+         tagger, port, nic, ports, routing"
     );
     assert_eq!(
         scheme(json!({"port": {"bufer": "1MB"}})),
@@ -46,7 +46,7 @@ fn keys() {
     assert_eq!(
         scheme(json!({"transport": {"gain": 0.5}})),
         "scheme.transport.gain: unknown key; known here: g, initial_alpha, echoes, \
-         initial_window, max_window, window_limits, connections, rto, min_rto, initial_rto, \
+         initial_window, max_window, window_limits, connections, handshake, rto, min_rto, initial_rto, \
          max_rto, rto_backoff, fast_retransmit, dupack_threshold, holes, probe_after"
     );
     for key in ["topology", "traffic"] {
@@ -205,7 +205,7 @@ fn sets_and_syntax() {
     assert_eq!(
         set("scheme.transport.min_rot", "1us"),
         "scheme.transport.min_rot: unknown key; did you mean \"min_rto\"? known here: g, \
-         initial_alpha, echoes, initial_window, max_window, window_limits, connections, rto, \
+         initial_alpha, echoes, initial_window, max_window, window_limits, connections, handshake, rto, \
          min_rto, initial_rto, max_rto, rto_backoff, fast_retransmit, dupack_threshold, holes, probe_after"
     );
     assert_eq!(
