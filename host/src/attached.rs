@@ -118,7 +118,7 @@ pub fn run(
         }
     }
     if cost {
-        let (packets, time) = (info_now(&info)?.0, info_now(&info)?.1);
+        let (packets, time) = info_now(&info)?;
         eprintln!(
             "{packets} packets, {:.0} ns each",
             time as f64 / packets.max(1) as f64
