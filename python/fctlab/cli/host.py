@@ -66,7 +66,7 @@ def _become(command: str, thresholds: Path, device: str, dscp: str | None, more:
     """This process is ``fctlab-host`` from here on: signals are its own."""
     from fctlab.testbed import host
 
-    codes = [int(code) for code in items("--dscp", dscp, float)]
+    codes = items("--dscp", dscp, int)
     words = host.bands(thresholds, device, codes or None)
     program = host.program()
     os.execv(program, [program, command, *words, *more])

@@ -47,7 +47,7 @@ ShowProgress = Annotated[
 MOST_STEPS = 10_000
 """Numbers of a range."""
 
-T = TypeVar("T", str, float)
+T = TypeVar("T", str, float, int)
 
 
 def examples(*lines: str) -> str:
@@ -63,7 +63,7 @@ def items(option: str, text: str | None, convert: type[T]) -> list[T]:
     """
     if text is None:
         return []
-    what = {str: "name", float: "number"}[convert]
+    what = {str: "name", float: "number", int: "whole number"}[convert]
     if not text.strip():
         raise SpecError(option, f"is empty; write a {what}, or several with commas between")
     items = []
