@@ -118,8 +118,7 @@ def _wire(
     if "netem" in kernel.lacks:
         return [], []
     ip = [f"link add {name} numtxqueues 1 numrxqueues 1 type ifb", f"link set {name} up"]
-    overhead = plan.header_bytes - IP_AND_TCP - ports.ETHERNET
-    speed = f"rate {rate * WIRE_SPEED:.0f}bit {overhead}"
+    speed = f"rate {rate * WIRE_SPEED:.0f}bit {plan.overhead_bytes}"
     delay = f"delay {plan.delay_s * 1e6:.3f}us"
     tc = [
         f"qdisc add dev {name} root netem limit {MANY} {delay} {speed}",

@@ -15,6 +15,8 @@ CONGESTION = {"dctcp": "dctcp", "tcp": "reno"}
 """What Linux calls a transport (RFC 8257; RFC 5681 with RFC 6582 and 6675)."""
 IP_AND_TCP = 40
 """Bytes of the headers that Linux sends without options."""
+ETHERNET = 14
+"""Bytes of the header of a frame, which Linux counts."""
 MOST_HOSTS = 250
 TERM = re.compile(r"\s*([0-9.]+) ?([A-Za-z]+)\s*")
 
@@ -68,6 +70,11 @@ class Plan:
     def thresholds(self) -> tuple[int, ...]:
         """Those of hosts, which tag by them."""
         return self.nics[0].thresholds
+
+    @property
+    def overhead_bytes(self) -> int:
+        """What the scenario counts of a packet and Linux does not; less than 0 the other way."""
+        return self.header_bytes - IP_AND_TCP - ETHERNET
 
 
 def at_rate(scenario: Scenario, rate: str) -> Scenario:

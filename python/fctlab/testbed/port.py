@@ -13,9 +13,6 @@ from dataclasses import dataclass
 from fctlab.export.targets import qdiscs
 from fctlab.testbed.plan import Plan, Port
 
-ETHERNET = 14
-"""Header bytes that Linux counts and a scenario does not."""
-
 
 @dataclass(frozen=True)
 class Kernel:
@@ -39,8 +36,7 @@ def lines(device: str, port: Port, plan: Plan, kernel: Kernel) -> list[str]:
         plan: how long packets are.
         kernel: what it has.
     """
-    overhead = plan.header_bytes - 40 - ETHERNET
-    size = f"stab overhead {overhead} linklayer ethernet"
+    size = f"stab overhead {plan.overhead_bytes} linklayer ethernet"
     found = [f"qdisc add dev {device} root handle 1: {size} htb default 1"]
     if port.thresholds and "prio" in kernel.lacks:
         return found + _leaves(device, port, kernel)
