@@ -21,14 +21,7 @@ COLOURS = {
 
 def table(report: Plain) -> RenderableType:
     """The claims as a table; those that others combine are in the other forms."""
-    shown = Table(
-        title=f"{report['title']}: {words.mode(report)}",
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        collapse_padding=True,
-    )
+    shown = _titled(f"{report['title']}: {words.mode(report)}")
     for name in ("id", "claim", "paper", "here [95%]", "verdict", FLOWS, "why"):
         shown.add_column(name, no_wrap=name in ("id", "verdict"))
     for claim in report["claims"]:
@@ -54,14 +47,7 @@ def _lengths(report: Plain) -> list[RenderableType]:
     found = report["lengths"]
     if not found:
         return []
-    shown = Table(
-        title="Runs twice as long",
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        collapse_padding=True,
-    )
+    shown = _titled("Runs twice as long")
     for name in lengths.HEADER:
         shown.add_column(name, no_wrap=name in ("id", "within"))
     for row in lengths.rows(found):
@@ -74,14 +60,7 @@ def _readings(report: Plain) -> list[RenderableType]:
     found = report["readings"]
     if not found:
         return []
-    shown = Table(
-        title="Under every reading of the paper",
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        collapse_padding=True,
-    )
+    shown = _titled("Under every reading of the paper")
     for name in readings.NARROW:
         number = len(name) == 1
         wraps = name == readings.NARROW[-1]
@@ -90,3 +69,15 @@ def _readings(report: Plain) -> list[RenderableType]:
         shown.add_row(id, Text(verdict, style=COLOURS[verdict]), *rest)
     sentences = [Text(f"- {each}") for each in readings.summary(found)]
     return [shown, Text(readings.LEGEND, style="dim"), *sentences, Text("")]
+
+
+def _titled(title: str) -> Table:
+    """A table of a report, without columns yet."""
+    return Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
+    )
