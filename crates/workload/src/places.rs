@@ -230,12 +230,6 @@ mod tests {
     /// to 53 in long windows and is 20 in those of 100 flows (nearly 1 for Poisson).
     #[test]
     fn a_link_sees_the_bursts_of_what_has_a_process_there() {
-        for per in ["class", "source", "pair"] {
-            let [sent, received, class] = dispersions(json!({ "per": per }));
-            println!(
-                "{per}: {sent:.1} at a sender, {received:.1} at a receiver, {class:.1} of all"
-            );
-        }
         let [sent, received, class] = dispersions(json!({"arrivals": "poisson"}));
         assert!(
             [sent, received, class]
