@@ -236,18 +236,23 @@ mod tests {
                 .iter()
                 .all(|i| (0.9..1.1).contains(i))
         );
+        let [class, source, pair] = ["class", "source", "pair"].map(|per| {
+            let found @ [sent, received, all] = dispersions(json!({ "per": per }));
+            println!("{per}: {sent:.1} at a sender, {received:.1} at a receiver, {all:.1} of all");
+            found
+        });
         // One process for all: bursts are there for who sees all flows, not at one of 144 hosts.
-        let [sent, received, class] = dispersions(json!({"per": "class"}));
+        let [sent, received, all] = class;
         assert!(
-            class > 12.0 && sent < 2.0 && received < 2.0,
-            "{sent} {received} {class}"
+            all > 12.0 && sent < 2.0 && received < 2.0,
+            "{sent} {received} {all}"
         );
         // One at each source: its own link has bursts; a receiver has a 143rd part of each.
-        let [sent, received, _] = dispersions(json!({"per": "source"}));
+        let [sent, received, _] = source;
         assert!(sent > 12.0 && received < 1.3, "{sent} {received}");
         assert_eq!(dispersions(json!({}))[0], sent, "the default");
         // One for each pair: either end has 143 of them, each with few flows in a window.
-        let [sent, received, _] = dispersions(json!({"per": "pair"}));
+        let [sent, received, _] = pair;
         assert!(sent > 2.0 && received > 2.0, "{sent} {received}");
     }
 
