@@ -120,13 +120,13 @@ def test_hosts_tag_by_bytes_sent() -> None:
     assert all(each["timeouts"] < 100 for each in ran.counters.values())
 
 
-def running(word: str) -> set[str]:
-    """Processes whose command line has a word."""
+def running(word: str, folder: Path) -> set[str]:
+    """Processes of a folder whose command line has a word; other tests have theirs elsewhere."""
     found = set()
-    for each in Path("/proc").glob("[0-9]*/cmdline"):
+    for each in Path("/proc").glob("[0-9]*"):
         try:
-            if word in each.read_text():
-                found.add(each.parent.name)
+            if word in (each / "cmdline").read_text() and (each / "cwd").resolve() == folder:
+                found.add(each.name)
         except OSError:
             continue
     return found
@@ -157,29 +157,28 @@ def test_what_this_kernel_lacks_is_told() -> None:
     assert told == ["this kernel has no netem: links have no delay but the machine's own"]
 
 
-def _left(word: str, before: set[str]) -> set[str]:
+def _left(word: str, folder: Path) -> set[str]:
     """What still runs after five seconds: what is killed ends when the kernel comes to it."""
     for _ in range(50):
-        if not running(word) - before:
+        if not running(word, folder):
             break
         time.sleep(0.1)
-    return running(word) - before
+    return running(word, folder)
 
 
 def _nothing_is_left(place: str, why: str | None, how: signal.Signals, folder: Path) -> None:
     if why:
         pytest.skip(f"{place}: {why}")
     word = {"uml": "time-travel=inf-cpu", "namespaces": "testbed/inside.py"}[place]
-    before = running(word)
     words = [PROGRAM, "testbed", "run", str(SCENARIOS / "linux-star.toml"), "--on", place]
     words += ["--set", "scheme.preset=tcp"]
     process = subprocess.Popen(words, cwd=folder, stderr=subprocess.PIPE)
-    while not running(word) - before:
+    while not running(word, folder):
         time.sleep(0.1)
         assert process.poll() is None, process.communicate()
     process.send_signal(how)
     process.communicate(timeout=20)
-    assert not _left(word, before)
+    assert not _left(word, folder)
     assert process.returncode == {signal.SIGKILL: -9}.get(how, 130)
 
 
