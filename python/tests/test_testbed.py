@@ -207,6 +207,7 @@ def test_a_guest_that_stalls_is_killed(tmp_path: Path, monkeypatch: pytest.Monke
     init.write_text("#!/bin/sh\nwhile :; do :; done\n")
     init.chmod(0o755)
     monkeypatch.setattr(uml, "PATIENCE_S", 1.0)
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(fctlab.SpecError, match="did not end within 1 s; it was killed"):
         uml.start_with(init, 1)
-    assert not _left(str(init), set())
+    assert not _left(str(init), tmp_path)
