@@ -398,7 +398,13 @@ pub(crate) fn run(
 }
 
 fn ended(end: End, counters: Counters, now: Time) -> Ended {
-    Ended { end, counters, now }
+    let others_cpu = Duration::ZERO;
+    Ended {
+        end,
+        counters,
+        now,
+        others_cpu,
+    }
 }
 
 fn progress(now: Time, counters: &Counters) -> Progress {

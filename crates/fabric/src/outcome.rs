@@ -58,13 +58,29 @@ pub struct Counters {
     pub peak_flows_in_flight: u64,
 }
 
+impl Counters {
+    /// Adds what another part of the same fabric counted; every part counts all flows that start.
+    pub(crate) fn add_part(&mut self, other: &Counters) {
+        self.flows_finished += other.flows_finished;
+        self.data_packets += other.data_packets;
+        self.retransmissions += other.retransmissions;
+        self.timeouts += other.timeouts;
+        self.drops += other.drops;
+        self.ecn_marks += other.ecn_marks;
+        self.packet_hops += other.packet_hops;
+        self.events += other.events;
+    }
+}
+
 /// How fast a run went. Not part of a result's identity.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Perf {
     /// Wall-clock time of the simulation in seconds.
     pub wall_s: f64,
-    /// CPU time of the simulating thread in seconds.
+    /// CPU time of the simulating threads in seconds.
     pub cpu_s: f64,
+    /// How many there were.
+    pub threads: u32,
     /// Packet-hops per wall-clock second.
     pub packet_hops_per_s: f64,
     /// Simulated time at the end of the run in seconds.

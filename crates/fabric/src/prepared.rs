@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use fctlab_core::{SpecError, Time};
+use fctlab_core::{Duration, SpecError, Time};
 use fctlab_workload::Traffic;
 
 use crate::network::Fabric;
@@ -56,6 +56,8 @@ pub struct Ended {
     pub counters: Counters,
     /// Simulated time at the end.
     pub now: Time,
+    /// CPU time of threads other than the caller's.
+    pub others_cpu: Duration,
 }
 
 /// How a run ended.

@@ -8,14 +8,18 @@ use fctlab_core::Time;
 use serde_json::{Map, Value, json};
 
 use crate::collect::{Collected, Collector};
+use crate::cpu::thread_cpu;
 use crate::engine;
+use crate::engine::parallel;
 use crate::engine::probe::Blind;
+use crate::measure::Extra;
 use crate::model;
 use crate::outcome::{Counters, Outcome, Perf, Progress, RunError};
 use crate::prepared::{End, Ended, Observer, Prepared};
 use crate::recorders::Recorders;
 use crate::records::Record;
 use crate::scenario::EngineSpec;
+use crate::scenario::record::RecordSpec;
 
 /// What the caller wants of a run besides its scenario.
 #[derive(Default)]
@@ -29,9 +33,28 @@ pub struct RunOptions<'a> {
     /// Called about ten times a second; `Break` ends the run with
     /// [`RunError::Interrupted`].
     pub observer: Option<&'a mut Observer<'a>>,
+    /// Threads on which to run it, the calling one among them; no more than
+    /// [`most_threads`]. 0: one.
+    pub threads: u32,
 }
 
-/// Runs `prepared` to its end on the calling thread.
+/// On how many threads `prepared` can be run at most, and what stands in the way of more. Its result is the same on
+/// any number.
+pub fn most_threads(prepared: &Prepared) -> (u32, &'static str) {
+    let extras = &prepared.scenario.measure.extras;
+    match prepared.scenario.engine {
+        EngineSpec::Packet(_) if prepared.scenario.record != RecordSpec::default() => {
+            (1, "what a run records is recorded on one thread")
+        }
+        EngineSpec::Packet(_) if extras.iter().any(|extra| *extra != Extra::Queries) => {
+            (1, "what measure.extras asks for is seen on one thread")
+        }
+        EngineSpec::Packet(_) => parallel::most_threads(prepared),
+        EngineSpec::Model(_) => (1, "the link model has one link, which is one thread's"),
+    }
+}
+
+/// Runs `prepared` to its end, on the calling thread and others that it asks for.
 ///
 /// # Errors
 /// [`RunError`]; nothing that was written may then be read as a result.
@@ -64,16 +87,25 @@ pub fn run(prepared: &Prepared, mut options: RunOptions<'_>) -> Result<Outcome, 
         last_look = Instant::now();
         observer(progress)
     };
-    let (wall, cpu) = (Instant::now(), thread_cpu_s());
+    let threads = options.threads.clamp(1, most_threads(prepared).0);
+    let (wall, cpu) = (Instant::now(), thread_cpu());
     let ended = match &scenario.engine {
         EngineSpec::Model(spec) => model::run(spec, prepared, &mut sink, &mut observe),
         EngineSpec::Packet(_) if recorders.any() || settings.is_rare() => {
             engine::run(prepared, &mut recorders, &mut sink, &mut observe)
         }
+        EngineSpec::Packet(_) if threads > 1 => {
+            parallel::run(prepared, threads, &mut sink, &mut observe)
+        }
         EngineSpec::Packet(_) => engine::run(prepared, &mut Blind, &mut sink, &mut observe),
     };
-    let (cpu_s, wall_s) = (thread_cpu_s() - cpu, wall.elapsed().as_secs_f64());
-    let Ended { end, counters, now } = ended?;
+    let (cpu, wall_s) = (thread_cpu() - cpu, wall.elapsed().as_secs_f64());
+    let Ended {
+        end,
+        counters,
+        now,
+        others_cpu,
+    } = ended?;
     match end {
         End::Complete => {}
         End::Interrupted => {
@@ -107,7 +139,8 @@ pub fn run(prepared: &Prepared, mut options: RunOptions<'_>) -> Result<Outcome, 
         counters,
         perf: Perf {
             wall_s,
-            cpu_s,
+            cpu_s: (cpu + others_cpu).as_secs_f64(),
+            threads,
             packet_hops_per_s: counters.packet_hops as f64 / wall_s,
             simulated_s: now.as_secs_f64(),
             peak_rss_bytes: peak_rss_bytes(),
@@ -131,11 +164,6 @@ fn cut(now: Time, expected: u64, counters: &Counters) -> Option<Value> {
             "flows_unfinished": unfinished,
         })
     })
-}
-
-fn thread_cpu_s() -> f64 {
-    let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    t.tv_sec as f64 + t.tv_nsec as f64 / 1e9
 }
 
 /// Peak resident memory of the process as the kernel tells it; 0 where it does not.

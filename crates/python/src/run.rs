@@ -149,6 +149,11 @@ impl Prepared {
         self.0.expected_flows
     }
 
+    /// On how many threads it can be run at most, and what stands in the way of more.
+    fn most_threads(&self) -> (u32, &'static str) {
+        run::most_threads(&self.0)
+    }
+
     /// What to say about it before it is simulated: a line each.
     fn warnings(&self) -> Vec<String> {
         self.0.warnings.clone()
@@ -171,16 +176,17 @@ pub(crate) fn prepare(
     })
 }
 
-/// Runs what is prepared with the interpreter released. About ten times a second, also while its input
+/// Runs what is prepared on so many threads, or as many as there can be, with the interpreter released. About ten times a second, also while its input
 /// is read, the thread that called has `progress` told how far it has come.
 #[pyfunction]
-#[pyo3(name = "run", signature = (prepared, flows_out=None, recordings_out=None, progress=None))]
+#[pyo3(name = "run", signature = (prepared, flows_out=None, recordings_out=None, progress=None, threads=1))]
 pub(crate) fn run_scenario(
     py: Python<'_>,
     prepared: &Prepared,
     flows_out: Option<PathBuf>,
     recordings_out: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
+    threads: u32,
 ) -> PyResult<RunOutcome> {
     let prepared = prepared.0.clone();
     let seen = Arc::new(Mutex::new(Progress::default()));
@@ -198,6 +204,7 @@ pub(crate) fn run_scenario(
             flows_out,
             recordings_out,
             observer: Some(&mut observe),
+            threads,
         };
         run::run(&prepared, options).map_err(failure)
     };

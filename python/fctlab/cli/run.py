@@ -52,6 +52,9 @@ def run(
     engine: Engine = None,
     sets: Sets = None,
     seed: Seed = None,
+    threads: Annotated[
+        int, typer.Option(help="That share the work; the result is the same on any number.")
+    ] = 1,
     out: Out = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -63,6 +66,7 @@ def run(
         result = fctlab.run(
             loaded,
             seed=seed,
+            threads=threads,
             out=out,
             force=force,
             progress=lambda seen: tell("simulating", seen),

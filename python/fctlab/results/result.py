@@ -318,13 +318,19 @@ class Result:
         store.write_json(folder / kinds.SCENARIO, self.scenario)
 
 
-def simulate(scenario: Prepared, folder: Path | None, progress: ProgressCallback | None) -> Result:
+def simulate(
+    scenario: Prepared,
+    folder: Path | None,
+    progress: ProgressCallback | None,
+    threads: int = 1,
+) -> Result:
     """Run what is prepared; flows and recordings go into `folder`, if there is one."""
     memory.check_runs([memory.held(scenario, folder is not None)])
     recordings = folder and folder / kinds.RECORDINGS
     if recordings:
         recordings.mkdir(parents=True)
-    outcome = _native.run(scenario.native, folder and folder / kinds.FLOWS, recordings, progress)
+    flows = folder and folder / kinds.FLOWS
+    outcome = _native.run(scenario.native, flows, recordings, progress, threads)
     report = json.loads(outcome.report()) | {"engine": engine()}
     if recordings and not report["recordings"]:
         recordings.rmdir()
@@ -335,6 +341,7 @@ def run(
     scenario: ScenarioLike,
     *,
     seed: int | None = None,
+    threads: int = 1,
     out: str | PathLike[str] | None = None,
     force: bool = False,
     progress: ProgressCallback | None = None,
@@ -348,6 +355,8 @@ def run(
     Args:
         scenario: a `Scenario`, a mapping with its tables, or a file.
         seed: instead of the scenario's.
+        threads: that share the work, each a part of the fabric; the result is the same on any
+            number. Where there can be no more than a few, that is warned of, and done.
         out: save the result there (see `Result.save`); flows are then streamed to disk and
             memory follows the flows in flight.
         force: let `out` replace a comparison, or what is no result, or what the run reads.
@@ -367,14 +376,26 @@ def run(
         loaded = loaded.set("seed", seed)
     resolved = loaded.resolve()
     warn([resolved])
+    threads = _as_many(threads, resolved)
     if out is None:
-        return simulate(resolved, None, progress)
+        return simulate(resolved, None, progress, threads)
     directory = store.as_directory(out)
     reads = kinds.files_in([loaded.source, resolved.tables])
     flows = resolved["traffic"].get("flows")
     with store.writing(directory, flows, kinds.RUN, reads=reads, force=force) as draft:
-        result = simulate(resolved, draft.folder, progress)
+        result = simulate(resolved, draft.folder, progress, threads)
         result.write_plots(draft.folder)
         result.write_tables(draft.folder)
     result.directory = directory
     return result
+
+
+def _as_many(threads: int, scenario: Prepared) -> int:
+    """As many threads as asked for and possible."""
+    if threads < 1:
+        raise SpecError("threads", f"{threads} is not at least 1")
+    most, why = scenario.native.most_threads()
+    if threads > most:
+        text = f"threads: {most} of {threads}: {why}"
+        warnings.warn(text, SpecWarning, stacklevel=3)
+    return min(threads, most)

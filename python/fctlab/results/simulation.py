@@ -28,7 +28,7 @@ PROBABILITIES = (
 """Of the quantiles that a point keeps; nearest rank."""
 BINS_PER_DECADE = 4
 """Of flow size, from 1 B on."""
-TIMED = ("wall_s", "cpu_s", "packet_hops_per_s", "peak_rss_bytes")
+TIMED = ("wall_s", "cpu_s", "threads", "packet_hops_per_s", "peak_rss_bytes")
 """Of a run's ``perf``, what hangs on the machine."""
 
 

@@ -65,7 +65,7 @@ impl<P: Probe> Engine<'_, P> {
             let packet = &self.slab.get(id).packet;
             if port.switch() == port::HOST {
                 prefetch(&self.flows, packet.flow);
-            } else {
+            } else if port.switch() != port::AWAY {
                 let routes = &self.fabric.routes;
                 *second = routes.likely_port(port.switch(), packet.dst, packet.hash);
                 prefetch(&self.ports, *second);

@@ -11,6 +11,7 @@
 //! and ports choose what to send next (by port number), then packets arrive,
 //! then flows start, then samplers and timers run. A packet that arrives as a
 //! transmission ends thus finds the next one started, at every kind of port.
+//! After all of them, at the last instant of a window, comes its end.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -28,6 +29,8 @@ const FEWEST: usize = 1 << 12;
 const MOST: usize = 1 << 16;
 /// No source.
 pub const NONE: Source = u32::MAX;
+/// The end of a window: after everything else at its instant.
+pub const WINDOW_END: Source = NONE - 1;
 
 #[derive(Clone, Copy)]
 struct Entry {
@@ -50,7 +53,9 @@ pub struct EventQueue {
     now: u64,
     current: u64,
     far: BinaryHeap<Reverse<(u64, Source)>>,
-    /// Copy of the heap's minimum, so that popping compares two registers.
+    /// The last instant of the window that ends next, if one is to.
+    window_end: Option<u64>,
+    /// The first of the heap's and this one, so that popping compares two registers.
     far_min: (u64, Source),
 }
 
@@ -76,6 +81,7 @@ impl EventQueue {
             now: 0,
             current: 0,
             far: BinaryHeap::new(),
+            window_end: None,
             far_min: (u64::MAX, NONE),
         }
     }
@@ -160,6 +166,21 @@ impl EventQueue {
         self.far_min = self.far_min.min((at.ps(), source));
     }
 
+    /// A window ends after `last`, unless one ends earlier that has been announced and has not.
+    pub fn end_window(&mut self, last: Time) {
+        let last = self.window_end.map_or(last.ps(), |at| at.min(last.ps()));
+        self.window_end = Some(last);
+        self.far_min = self.far_min.min((last, WINDOW_END));
+    }
+
+    /// The instant of the next event, ends of windows apart.
+    pub fn next_at(&self) -> Time {
+        let head = self.heads[self.first_bucket_from(self.wrapped(self.current))];
+        let near = self.entries.get(head as usize).map(|entry| entry.time);
+        let far = self.far.peek().map(|first| first.0.0);
+        Time::from_ps(near.into_iter().chain(far).min().unwrap_or(u64::MAX))
+    }
+
     /// The source of the first far event.
     #[inline]
     pub fn next_far(&self) -> Source {
@@ -241,6 +262,13 @@ impl EventQueue {
         (source != NONE && found - self.current <= u64::from(self.mask)).then_some((found, source))
     }
 
+    fn first_far(&self) -> (u64, Source) {
+        let end = self
+            .window_end
+            .map_or((u64::MAX, NONE), |at| (at, WINDOW_END));
+        self.far.peek().map_or(end, |first| first.0.min(end))
+    }
+
     #[cold]
     fn far_is_first(&self, time: u64, source: Source) -> bool {
         (time, source) > self.far_min
@@ -248,10 +276,13 @@ impl EventQueue {
 
     #[inline(never)]
     fn pop_far(&mut self) -> Source {
-        let Some(Reverse((time, source))) = self.far.pop() else {
-            return NONE;
-        };
-        self.far_min = self.far.peek().map_or((u64::MAX, NONE), |r| r.0);
+        let (time, source) = self.far_min;
+        match source {
+            NONE => return NONE,
+            WINDOW_END => self.window_end = None,
+            _ => drop(self.far.pop()),
+        }
+        self.far_min = self.first_far();
         self.now = time;
         self.current = time >> self.shift;
         source

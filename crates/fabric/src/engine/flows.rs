@@ -1,6 +1,6 @@
 //! Flows come and go: the table of those in progress, and the records of those
 //! that are done. Slots are used again once a flow is done and none of its
-//! packets is left in the network, so memory follows the flows in flight.
+//! packets is left in the network (`windows`), so memory follows the flows in flight.
 
 use std::sync::Arc;
 
@@ -126,6 +126,43 @@ impl<P: Probe> Engine<'_, P> {
         self.fetch_flow();
         let (from, until) = self.settings.window;
         let measured = flow.start >= from && flow.start < until;
+        let slot = self.free.pop().unwrap_or(self.slots);
+        self.slots = self.slots.max(slot + 1);
+        let (sends, receives) = self.place(slot, &flow);
+        if sends || receives || slot as usize == self.flows.len() {
+            let state = self.state_of(flow, measured, sends);
+            match self.flows.get_mut(slot as usize) {
+                Some(place) => *place = state,
+                None => self.flows.push(state),
+            }
+        }
+        self.counters.flows_started += 1;
+        self.in_flight += 1;
+        self.counters.peak_flows_in_flight = self.counters.peak_flows_in_flight.max(self.in_flight);
+        if sends {
+            self.measured_open += i64::from(measured);
+            self.start(slot);
+        }
+    }
+
+    /// A flow starts here.
+    fn start(&mut self, slot: FlowSlot) {
+        if self.settings.paced {
+            self.grow_pacers(slot);
+        }
+        if let Some(shaper) = &mut self.shaper {
+            shaper.start(slot);
+        }
+        if P::FULL {
+            self.probe
+                .on_flow_start(self.now(), slot, at(&self.flows, slot));
+        }
+        self.start_feed(slot);
+        self.pump(slot);
+    }
+
+    /// What a flow is at its start; `sends`: it does so here.
+    fn state_of(&mut self, flow: Flow, measured: bool, sends: bool) -> FlowState {
         let total = self.settings.format.packets(flow.size) as u32;
         let payload = self.settings.format.payload.get();
         let last = flow.size.get() - u64::from(total - 1) * payload;
@@ -139,7 +176,7 @@ impl<P: Probe> Engine<'_, P> {
         let rule = self.settings.rule.start(initial_window, &scale);
         let mut sender = Sender::new(total, rule, &self.settings.sender);
         let persistent = self.settings.sender.persistent;
-        let found = if persistent {
+        let found = if persistent && sends {
             self.connections.take(&flow)
         } else {
             Found::New
@@ -150,7 +187,7 @@ impl<P: Probe> Engine<'_, P> {
             Found::Idle(kept) => sender.resume(*kept, &self.settings.sender),
             Found::Closed => sender.open(),
         }
-        let state = FlowState {
+        FlowState {
             sender,
             receiver: Receiver::default(),
             total,
@@ -168,36 +205,9 @@ impl<P: Probe> Engine<'_, P> {
             finished_at: None,
             measured,
             connected: persistent,
-            active: true,
+            active: sends,
             flow,
-        };
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.flows[slot as usize] = state;
-                slot
-            }
-            None => {
-                self.flows.push(state);
-                self.flows.len() as FlowSlot - 1
-            }
-        };
-        if self.settings.paced {
-            self.grow_pacers(slot);
         }
-        if let Some(shaper) = &mut self.shaper {
-            shaper.start(slot);
-        }
-        self.counters.flows_started += 1;
-        self.in_flight += 1;
-        self.counters.peak_flows_in_flight = self.counters.peak_flows_in_flight.max(self.in_flight);
-        self.measured_open += u64::from(measured);
-        if P::FULL {
-            self.probe
-                .on_flow_start(self.now(), slot, at(&self.flows, slot));
-        }
-        self.start_feed(slot);
-        self.pump(slot);
-        self.check_over();
     }
 
     /// The flow has finished, by the scenario's definition.
@@ -205,8 +215,9 @@ impl<P: Probe> Engine<'_, P> {
         let now = self.now();
         let state = at_mut(&mut self.flows, slot);
         state.finished_at = Some(now);
-        self.measured_open -= u64::from(state.measured);
+        self.measured_open -= i64::from(state.measured);
         self.counters.flows_finished += 1;
+        self.look_after_measured();
     }
 
     /// All of the flow is acknowledged: the next one may use its connection.
@@ -218,31 +229,8 @@ impl<P: Probe> Engine<'_, P> {
         self.connections.give_back(&state.flow, kept);
     }
 
-    /// Frees the slot of a flow that has nothing left to do anywhere.
-    #[inline]
-    pub(super) fn release_if_done(&mut self, slot: FlowSlot) {
-        let state = at(&self.flows, slot);
-        if state.in_network == 0 && state.sender.is_done() {
-            self.release(slot);
-        }
-    }
-
-    #[cold]
-    fn release(&mut self, slot: FlowSlot) {
-        let record = self.record(slot);
-        if let Err(error) = (self.sink)(&record) {
-            self.failed.get_or_insert(error);
-        }
-        if self.settings.paced {
-            self.let_go(slot);
-        }
-        self.flows[slot as usize].active = false;
-        self.free.push(slot);
-        self.in_flight -= 1;
-        self.check_over();
-    }
-
-    pub(super) fn record(&mut self, slot: FlowSlot) -> Record {
+    /// What is known of the flow at `now`.
+    pub(super) fn record(&mut self, slot: FlowSlot, now: Time) -> Record {
         let state = at(&self.flows, slot);
         self.counters.retransmissions += u64::from(state.sender.retransmissions());
         self.counters.timeouts += u64::from(state.sender.timeouts());
@@ -261,7 +249,7 @@ impl<P: Probe> Engine<'_, P> {
                 } else {
                     Unfinished::Sending
                 };
-                Fct::Unfinished(self.now().since(flow.start), why)
+                Fct::Unfinished(now.since(flow.start), why)
             }
         };
         Record {
@@ -272,7 +260,7 @@ impl<P: Probe> Engine<'_, P> {
                 None => self.ideal.fct(self.fabric, flow.src, flow.dst, flow.size),
             },
             source_delay: match &self.shaper {
-                Some(shaper) => shaper.delay(slot, self.events.now()),
+                Some(shaper) => shaper.delay(slot, now),
                 None => Duration::ZERO,
             },
             measured: state.measured,

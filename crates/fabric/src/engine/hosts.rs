@@ -196,9 +196,13 @@ impl<P: Probe> Engine<'_, P> {
     /// Every byte of the flow has reached its receiver.
     #[cold]
     fn on_last_byte(&mut self, slot: FlowSlot) {
-        self.flows[slot as usize].delivered_at = Some(self.now());
+        let now = self.now();
+        self.flows[slot as usize].delivered_at = Some(now);
         if self.settings.fct_ends == FctEnds::Delivery {
             self.finish(slot);
+        }
+        if let Some(sender) = self.elsewhere(slot) {
+            sender.delivered.push((slot, now));
         }
     }
 
@@ -214,7 +218,7 @@ impl<P: Probe> Engine<'_, P> {
         if at(&self.flows, slot).connected {
             self.disconnect(slot);
         }
-        self.release_if_done(slot);
+        self.settle_if_done(slot);
     }
 }
 

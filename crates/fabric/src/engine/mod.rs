@@ -1,4 +1,4 @@
-//! The engine: one run of one scenario, on one thread.
+//! The engine: one run of one scenario, on one thread or (`parallel`) on several.
 //!
 //! The life of a packet: a flow's sender says what to send
 //! (`hosts`), the tagger writes the header, the NIC's port
@@ -9,27 +9,32 @@
 //!
 //! Here is the loop; what happens at its events is in `flows` (they start and
 //! end), `feed` (their packets become available), `hosts` (senders, receivers,
-//! timers) and `network` (switches and ports).
+//! timers), `network` (switches and ports) and `windows` (what is settled between two).
 
+mod across;
 mod ahead;
 mod connections;
 pub mod events;
 mod feed;
 mod flows;
 mod hosts;
+mod meeting;
 mod network;
 mod pacing;
+pub mod parallel;
 pub mod port;
 pub mod probe;
 pub mod shaper;
 pub mod slab;
 mod turns;
+mod windows;
 
 use std::ops::ControlFlow;
 
-use fctlab_core::{SpecError, Time};
+use fctlab_core::{Duration, SpecError, Time};
 use fctlab_workload::{Flow, Traffic};
 
+use self::across::Across;
 use self::ahead::Ahead;
 use self::connections::Connections;
 use self::events::{EventQueue, Source};
@@ -40,13 +45,14 @@ use self::probe::Probe;
 use self::shaper::Shaper;
 use self::slab::Slab;
 use self::turns::Turns;
-use crate::measure::Stop;
-use crate::network::Fabric;
+use self::windows::Windows;
 use crate::network::ideal::Ideal;
 use crate::network::routing::Router;
+use crate::network::{Fabric, Link};
 use crate::outcome::{Counters, Progress};
 use crate::packet::{FlowSlot, Packet};
 use crate::prepared::{End, Ended, Observer, Prepared, Sink};
+use crate::records::Record;
 use crate::scheme::Place;
 use crate::settings::Settings;
 
@@ -60,22 +66,46 @@ pub fn run<P: Probe>(
     sink: &mut Sink<'_>,
     observe: &mut Observer<'_>,
 ) -> Result<Ended, SpecError> {
-    let mut engine = Engine::new(prepared, probe, sink)?;
-    let mut end = engine.run(observe);
-    if let Some(error) = engine.traffic.error() {
-        return Err(error.clone().under("traffic"));
-    }
+    let mut engine = Engine::new(prepared, probe, sink, None)?;
+    let pause = engine.go(observe);
+    engine.ended_at = match pause {
+        Pause::Idle => engine.windows.before(engine.windows.of(engine.now()) + 1),
+        _ => engine.now(),
+    };
+    let mut end = engine.stop(pause);
+    engine.traffic_error()?;
     engine.check_conservation();
-    if let End::Complete = end
-        && let Err(error) = engine.abandon()
-    {
-        end = End::Failed(error);
+    if let End::Complete = end {
+        for (_, record) in engine.abandoned() {
+            engine.keep(&record);
+        }
+        if let Some(error) = engine.failed.take() {
+            end = End::Failed(error);
+        }
     }
-    let (now, counters) = (engine.now(), engine.counters);
+    let (now, counters) = (engine.ended_at, engine.counters);
     engine
         .probe
         .on_end(now, &mut engine.ports, &mut engine.slab);
-    Ok(Ended { end, counters, now })
+    Ok(Ended {
+        end,
+        counters,
+        now,
+        others_cpu: Duration::ZERO,
+    })
+}
+
+/// Why the loop stands still.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pause {
+    /// A window has ended: with the run, on one thread.
+    Window,
+    /// Nothing is left to happen; the run ends with the window.
+    Idle,
+    /// The run may take no longer.
+    Limit,
+    /// The observer asked to stop.
+    Interrupted,
 }
 
 /// One run.
@@ -97,20 +127,26 @@ pub(crate) struct Engine<'a, P: Probe> {
     shaper: Option<Shaper>,
     /// Used where connections are persistent.
     connections: Connections,
+    /// Slots that have been used, and those of them that are free.
+    slots: FlowSlot,
     free: Vec<FlowSlot>,
     in_flight: u64,
-    /// Measured flows that have not finished.
-    measured_open: u64,
+    /// Measured flows that have started here, less those that have finished here.
+    measured_open: i64,
+    windows: Windows,
+    /// Where this is a part of the fabric.
+    across: Option<Across>,
     evicted: Vec<Packet>,
     /// What was counted.
     counters: Counters,
     probe: &'a mut P,
     sink: &'a mut Sink<'a>,
     failed: Option<std::io::Error>,
-    over: bool,
-    /// Events until the loop looks up, to report or because the run is over;
-    /// they are counted in advance.
+    /// Events until the loop looks up, to report; they are counted in advance.
     until_look: u64,
+    /// Events that are nothing of the network's: they are not told.
+    uncounted: u64,
+    ended_at: Time,
 }
 
 /// Events between two looks at the clock.
@@ -121,6 +157,7 @@ impl<'a, P: Probe> Engine<'a, P> {
         prepared: &'a Prepared,
         probe: &'a mut P,
         sink: &'a mut Sink<'a>,
+        across: Option<Across>,
     ) -> Result<Self, SpecError> {
         let Prepared {
             scenario,
@@ -138,7 +175,12 @@ impl<'a, P: Probe> Engine<'a, P> {
                 place_of[link as usize] = place;
             }
         }
+        let here = |node| across.as_ref().is_none_or(|across| across.has(node));
+        let window = fabric.window();
         let ports = (0..count).zip(&fabric.links).map(|(number, link)| {
+            if !here(link.from) {
+                return Ok(Port::far_end(fabric, number));
+            }
             let nic = link.from < fabric.hosts;
             let place = place_of[number as usize];
             let port = Port::of(place.port, fabric, number, &settings.scale);
@@ -148,6 +190,9 @@ impl<'a, P: Probe> Engine<'a, P> {
                 port.write_telemetry(link.rate);
             } else if !P::FULL && !nic {
                 port.choose_late();
+            }
+            if !here(link.to) {
+                port.leads_away(window);
             }
             Ok(port)
         });
@@ -179,16 +224,20 @@ impl<'a, P: Probe> Engine<'a, P> {
                 .map(|spec| Shaper::new(spec, fabric.hosts, &settings.scale)),
             settings: settings.clone(),
             connections: Connections::default(),
+            slots: 0,
             free: Vec::new(),
             in_flight: 0,
             measured_open: 0,
+            windows: Windows::new(window, settings.window.1),
+            across,
             evicted: Vec::new(),
             counters: Counters::default(),
             probe,
             sink,
             failed: None,
-            over: false,
             until_look: 0,
+            uncounted: 0,
+            ended_at: Time::ZERO,
         })
     }
 
@@ -216,34 +265,49 @@ impl<'a, P: Probe> Engine<'a, P> {
         self.flow_source() + 4 + 2 * slot
     }
 
-    /// Runs to the end; `observe` is called now and then.
-    #[inline(never)]
-    fn run(&mut self, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> End {
-        let ports = self.ports.len() as Source;
-        let (flow_source, sample_source) = (self.flow_source(), self.sample_source());
-        let (end_source, shaper_source) = (self.end_source(), self.shaper_source());
+    /// Before the first event.
+    fn begin(&mut self) {
         self.fetch_flow();
-        self.check_over();
         if self.settings.end_at != Time::NEVER {
-            self.events.schedule_far(end_source, self.settings.end_at);
+            self.events
+                .schedule_far(self.end_source(), self.settings.end_at);
         }
         if P::FULL
             && let Some(at) = self.probe.next_sample()
         {
-            self.events.schedule_far(sample_source, at);
+            self.events.schedule_far(self.sample_source(), at);
         }
-        let end = loop {
+        self.begin_windows();
+    }
+
+    /// On one thread: goes to the end; `observe` is called now and then.
+    fn go(&mut self, observe: &mut Observer<'_>) -> Pause {
+        self.begin();
+        if self.next_flow.is_none() {
+            return Pause::Idle;
+        }
+        loop {
+            let pause = self.go_on(observe);
+            if pause != Pause::Window || self.on_window_end() {
+                return pause;
+            }
+        }
+    }
+
+    /// Goes to the end of a window, or as far as it goes.
+    #[inline(never)]
+    fn go_on(&mut self, observe: &mut Observer<'_>) -> Pause {
+        let ports = self.ports.len() as Source;
+        let (flow_source, sample_source) = (self.flow_source(), self.sample_source());
+        let (end_source, shaper_source) = (self.end_source(), self.shaper_source());
+        loop {
             let (left, looks) = self.until_look.overflowing_sub(1);
             self.until_look = left;
             if looks {
-                self.until_look = 0;
-                if self.over {
-                    break End::Complete;
-                }
                 self.counters.events += OBSERVE_EVERY;
                 self.until_look = OBSERVE_EVERY - 1;
                 if let ControlFlow::Break(()) = observe(&self.progress()) {
-                    break End::Interrupted;
+                    return Pause::Interrupted;
                 }
             }
             let source = self.events.pop();
@@ -256,48 +320,50 @@ impl<'a, P: Probe> Engine<'a, P> {
                 self.on_flow_start();
             } else if source == sample_source {
                 self.on_sample();
-            } else if source == end_source || source == events::NONE {
-                break End::Complete;
             } else if source == shaper_source {
                 self.on_shaper();
             } else {
-                self.on_timer(source - self.timer_source(0));
+                let pause = match source {
+                    events::WINDOW_END => Pause::Window,
+                    events::NONE => Pause::Idle,
+                    _ if source == end_source => Pause::Limit,
+                    _ => {
+                        self.on_timer(source - self.timer_source(0));
+                        continue;
+                    }
+                };
+                self.uncounted += 1;
+                return pause;
             }
-        };
-        self.counters.events -= self.until_look;
-        self.until_look = 0;
-        let now = self.now();
-        for port in &mut self.ports {
-            self.counters.events += port.catch_up(now, &mut self.slab, &mut self.events);
-        }
-        self.counters.packet_hops = self
-            .ports
-            .iter()
-            .map(|p| p.counters().delivered_packets)
-            .sum();
-        self.counters.drops = self
-            .ports
-            .iter()
-            .map(|p| p.counters().dropped_packets)
-            .sum();
-        self.counters.ecn_marks = self.ports.iter().map(|p| p.counters().marked_packets).sum();
-        match (end, self.failed.take()) {
-            (_, Some(error)) => End::Failed(error),
-            (end, None) => end,
         }
     }
 
-    /// Sees whether the run ends here, by its own rule; asked whenever a flow
-    /// has started or is done.
-    fn check_over(&mut self) {
-        let drained = self.next_flow.is_none() && self.in_flight == 0;
-        let measured = self.settings.stop == Stop::Measured
-            && self.measured_open == 0
-            && self.now() >= self.settings.window.1;
-        if drained || measured || self.failed.is_some() {
-            self.over = true;
-            self.counters.events -= self.until_look;
-            self.until_look = 0;
+    /// The run is over, for this reason: what it counted is added up.
+    fn stop(&mut self, pause: Pause) -> End {
+        self.counters.events -= self.until_look + self.uncounted;
+        let now = self.ended_at;
+        for port in &mut self.ports {
+            self.counters.events += port.catch_up(now, &mut self.slab, &mut self.events);
+            let counted = port.counters();
+            self.counters.drops += counted.dropped_packets;
+            self.counters.ecn_marks += counted.marked_packets;
+            // What leads away is counted where it arrives.
+            if port.switch() != port::AWAY {
+                self.counters.packet_hops += counted.delivered_packets;
+            }
+        }
+        match (pause, self.failed.take()) {
+            (_, Some(error)) => End::Failed(error),
+            (Pause::Interrupted, None) => End::Interrupted,
+            _ => End::Complete,
+        }
+    }
+
+    /// Whether the traffic could be read to its end.
+    fn traffic_error(&self) -> Result<(), SpecError> {
+        match self.traffic.error() {
+            Some(error) => Err(error.clone().under("traffic")),
+            None => Ok(()),
         }
     }
 
@@ -305,27 +371,35 @@ impl<'a, P: Probe> Engine<'a, P> {
         Progress {
             now: self.now(),
             flows_started: self.counters.flows_started,
-            flows_finished: self.counters.flows_finished,
+            flows_finished: self.finished(),
             flows_expected: Some(self.traffic.expected_flows()),
             packet_hops: self.counters.packet_hops,
         }
     }
 
-    /// Gives up the flows in progress as unfinished, each with a reason.
-    fn abandon(&mut self) -> std::io::Result<()> {
-        for slot in 0..self.flows.len() {
-            if self.flows[slot].active {
-                let record = self.record(slot as FlowSlot);
-                (self.sink)(&record)?;
-            }
-        }
-        Ok(())
+    /// The flows that have their sender here and are not settled; those in progress are given up as unfinished, each
+    /// with a reason.
+    fn abandoned(&mut self) -> Vec<(FlowSlot, Record)> {
+        let slots = 0..self.flows.len() as FlowSlot;
+        let active: Vec<_> = slots
+            .filter(|&slot| self.flows[slot as usize].active)
+            .collect();
+        let records = active
+            .into_iter()
+            .map(|slot| (slot, self.record(slot, self.ended_at)));
+        records.collect()
     }
 
     /// Checks that every port has let out, still holds or has dropped what it
     /// took in; a broken invariant is a bug here, not a mistake of the user.
     fn check_conservation(&self) {
-        for (id, port) in self.ports.iter().enumerate() {
+        let here = |link: &Link| {
+            self.across
+                .as_ref()
+                .is_none_or(|across| across.has(link.from))
+        };
+        let ports = self.ports.iter().zip(&self.fabric.links).enumerate();
+        for (id, (port, _)) in ports.filter(|(_, (_, link))| here(link)) {
             let c = port.counters();
             let evicted =
                 c.accepted_packets - c.delivered_packets - port.packets_inside(&self.slab);

@@ -8,7 +8,7 @@ use super::port::{self, Fate};
 use super::probe::Probe;
 use super::slab::PacketId;
 use crate::index::at_mut;
-use crate::packet::Packet;
+use crate::packet::{FlowSlot, Packet};
 
 impl<P: Probe> Engine<'_, P> {
     /// The packet at the head of wire `link` reaches the far end.
@@ -20,8 +20,11 @@ impl<P: Probe> Engine<'_, P> {
         if self.slab.has_many() {
             self.look_ahead();
         }
-        if switch == port::HOST {
-            return self.deliver(id);
+        if switch >= port::AWAY {
+            return match switch {
+                port::HOST => self.deliver(id),
+                _ => self.cross(link, id),
+            };
         }
         let routes = &self.fabric.routes;
         let out = routes.next_port(switch, header.dst, header.hash, &mut self.router);
@@ -60,12 +63,16 @@ impl<P: Probe> Engine<'_, P> {
             self.drop_packet(out, &victim);
             // What was evicted had been received before: no timer runs that
             // would let the flow go on.
-            let state = &self.flows[victim.flow as usize];
-            let waits = state.active && !state.sender.is_done();
-            if from_nic && waits && state.sender.deadline() == Time::NEVER {
+            if from_nic && self.waits_for_no_timer(victim.flow) {
                 self.pump(victim.flow);
             }
         }
+    }
+
+    fn waits_for_no_timer(&self, slot: FlowSlot) -> bool {
+        let state = &self.flows[slot as usize];
+        let waits = state.active && !state.sender.is_done();
+        waits && state.sender.deadline() == Time::NEVER
     }
 
     fn drop_packet(&mut self, port: u32, packet: &Packet) {
@@ -73,8 +80,11 @@ impl<P: Probe> Engine<'_, P> {
             self.probe.on_drop(self.now(), port, packet);
         }
         self.slab.telemetry.take(packet.telemetry());
+        if let Some(sender) = self.elsewhere(packet.flow) {
+            return sender.deaths.push(packet.flow);
+        }
         self.flows[packet.flow as usize].in_network -= 1;
-        self.release_if_done(packet.flow);
+        self.settle_if_done(packet.flow);
     }
 
     /// A transmission of port `port` has ended while packets wait.

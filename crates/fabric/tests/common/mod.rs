@@ -123,9 +123,21 @@ impl From<Outcome> for Played {
 
 /// Runs `scenario`; what is wrong with it otherwise.
 pub(crate) fn try_run(scenario: Value, base_dir: &Path) -> Result<Played, String> {
+    on_threads(1, scenario, base_dir).map(Played::from)
+}
+
+/// Runs `scenario` on so many threads, or as many as there can be; what is wrong with it otherwise.
+pub(crate) fn on_threads(
+    threads: u32,
+    scenario: Value,
+    base_dir: &Path,
+) -> Result<Outcome, String> {
     let scenario = prepare(scenario, &[], base_dir).map_err(|e| e.to_string())?;
-    let outcome = run(&scenario, RunOptions::default()).map_err(|e| e.to_string())?;
-    Ok(outcome.into())
+    let options = RunOptions {
+        threads,
+        ..RunOptions::default()
+    };
+    run(&scenario, options).map_err(|e| e.to_string())
 }
 
 /// Runs `scenario`, which generates its own flows.

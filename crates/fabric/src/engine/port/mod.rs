@@ -29,7 +29,7 @@ mod waiting;
 mod wire;
 
 use fctlab_core::units::PathScale;
-use fctlab_core::{Rate, SpecError, Time};
+use fctlab_core::{Duration, Rate, SpecError, Time};
 
 use self::choosing::Choosing;
 use self::fifo::Fifo;
@@ -124,6 +124,8 @@ struct Limits {
 
 /// Instead of a switch: a host.
 pub const HOST: u32 = u32::MAX;
+/// Or what is simulated elsewhere.
+pub const AWAY: u32 = HOST - 1;
 
 /// Builds a port that would have the specification `spec`, to see whether it
 /// can: one of a host (`nic`), or of a switch.
@@ -236,6 +238,35 @@ impl Port {
         Ok(Port { wire, half })
     }
 
+    /// The far end of port `number` of `fabric`, which is simulated elsewhere: a wire from which packets arrive.
+    pub fn far_end(fabric: &Fabric, number: u32) -> Self {
+        let link = &fabric.links[number as usize];
+        let limits = Limits {
+            buffer: 0,
+            mark_above: 0,
+            mark_at_dequeue: false,
+            telemetry_rate: 0,
+        };
+        Port {
+            wire: Wire::new(link, fabric.hosts, (number, fabric.links.len() as u32)),
+            half: Half::Fifo(Box::new(Fifo {
+                limits,
+                quiet: 0,
+                waiting: Waiting::default(),
+            })),
+        }
+    }
+
+    /// The far end of the wire is simulated elsewhere: packets arrive `earlier`, no more than the link's delay.
+    pub fn leads_away(&mut self, earlier: Duration) {
+        self.wire.leads_away(earlier.ps());
+    }
+
+    /// At the far end: packet `id` will arrive at `at`, after those before it.
+    pub fn come_in(&mut self, at: Time, id: PacketId, slab: &mut Slab, events: &mut EventQueue) {
+        self.wire.put_until(at.ps(), id, slab, events);
+    }
+
     /// From now on data packets carry what this port of `rate` sees.
     pub fn write_telemetry(&mut self, rate: Rate) {
         self.wire.quiet = 0;
@@ -276,7 +307,7 @@ impl Port {
         }
     }
 
-    /// Index of the switch at the far end, or [`HOST`].
+    /// Index of the switch at the far end, [`HOST`] or [`AWAY`].
     #[inline(always)]
     pub fn switch(&self) -> u32 {
         self.wire.switch

@@ -3,7 +3,7 @@
 use fctlab_core::Time;
 use fctlab_core::units::PS_PER_S;
 
-use super::{HOST, Header, PortCounters};
+use super::{AWAY, HOST, Header, PortCounters};
 use crate::engine::events::{EventQueue, Source};
 use crate::engine::slab::{InFlight, NONE, PacketId, Slab};
 use crate::network::Link;
@@ -31,7 +31,7 @@ pub(super) struct Wire {
     pub(super) transmitter: Source,
     /// Packets that a choosing half holds back.
     pub(super) held_back: u32,
-    /// Index of the switch at the far end, or [`HOST`].
+    /// Index of the switch at the far end, [`HOST`] or [`AWAY`].
     pub(super) switch: u32,
     /// Packets that find the port idle do not go through the queue of a choosing half.
     pub(super) direct: bool,
@@ -63,6 +63,12 @@ impl Wire {
         }
     }
 
+    /// The far end is simulated elsewhere, and told so much earlier.
+    pub(super) fn leads_away(&mut self, earlier: u64) {
+        self.switch = AWAY;
+        self.delay -= earlier;
+    }
+
     /// Time to put `bytes` on the wire, rounded up to a picosecond.
     #[inline(always)]
     pub(super) fn transmission(&self, bytes: u16) -> u64 {
@@ -72,7 +78,18 @@ impl Wire {
     /// Puts a packet behind the others; its transmission ends when the wire is busy until.
     #[inline(always)]
     pub(super) fn put(&mut self, id: PacketId, slab: &mut Slab, events: &mut EventQueue) {
-        let arrival = self.busy_until + self.delay;
+        self.put_until(self.busy_until + self.delay, id, slab, events);
+    }
+
+    /// Puts a packet behind the others, which reaches the far end at `arrival`.
+    #[inline(always)]
+    pub(super) fn put_until(
+        &mut self,
+        arrival: u64,
+        id: PacketId,
+        slab: &mut Slab,
+        events: &mut EventQueue,
+    ) {
         let slot = slab.get_mut(id);
         slot.next = NONE;
         slot.arrival = arrival;

@@ -7,6 +7,7 @@ use rand_pcg::Pcg64;
 use serde::{Deserialize, Serialize};
 
 use super::{Choice, Choose, RoutingPart};
+use crate::index::at_mut;
 use crate::network::Fabric;
 
 /// Each packet takes a random path.
@@ -14,20 +15,23 @@ use crate::network::Fabric;
 #[serde(default, deny_unknown_fields)]
 pub struct Spec {}
 
-/// The scheme's own random stream; it disturbs no other.
-pub struct Random(Pcg64);
+/// The scheme's own random streams, one for each switch; they disturb no other.
+pub struct Random(Vec<Pcg64>);
 
 impl RoutingPart for Spec {
     type State = Random;
     const SPRAYS: bool = true;
-    fn start(&self, _: &Fabric, seed: Seed) -> Random {
-        Random(seed.stream("spraying"))
+    fn start(&self, fabric: &Fabric, seed: Seed) -> Random {
+        let seed = seed.child("spraying");
+        let switches = fabric.switches.iter();
+        Random(switches.map(|name| seed.stream(name)).collect())
     }
 }
 
 impl Choose for Random {
     #[inline]
     fn choose(&mut self, choice: &Choice) -> u32 {
-        ((u64::from(self.0.next_u32()) * u64::from(choice.count)) >> 32) as u32
+        let stream = at_mut(&mut self.0, choice.switch);
+        ((u64::from(stream.next_u32()) * u64::from(choice.count)) >> 32) as u32
     }
 }
