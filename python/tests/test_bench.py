@@ -77,7 +77,9 @@ def test_scale_compares_sizes_and_disciplines(tmp_path: Path) -> None:
             found[f"{name}.of_smallest"] == found[f"{name}.{speed}"] / found[f"hosts_144.{speed}"]
         )
     gains = [value for name, value in found.items() if name.endswith(".gain")]
-    assert len(gains) == len(sizes) * len(parallel.DELAYS_US) * len(parallel.CORES)
+    assert len(gains) == len(sizes) * len(parallel.DELAYS_US) * (len(parallel.CORES) + 1)
+    shares = [value for name, value in found.items() if name.endswith(".of_two_runs")]
+    assert len(shares) == len(sizes) * len(parallel.DELAYS_US)
     text = written.read_text()
     assert text.startswith(f"before\n{page.BEGIN}") and text.endswith(f"{page.END}\nafter\n")
     assert "| 65,535 hosts, 400 Gbps, 60 s |" in text and "old" not in text

@@ -16,12 +16,13 @@ from fctlab.scenario import Scenario
 
 ENGINE_ALONE = """
 import importlib.util, sys
-file, flows_out, recordings_out = sys.argv[1:]
+file, flows_out, recordings_out, threads = sys.argv[1:]
 spec = importlib.util.spec_from_file_location("_native", file)
 native = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(native)
 prepared = native.prepare(sys.stdin.read(), [], "")
-print(native.run(prepared, flows_out or None, recordings_out or None).report())
+outs = flows_out or None, recordings_out or None
+print(native.run(prepared, *outs, threads=int(threads)).report())
 """
 
 
@@ -36,6 +37,7 @@ def alone(
     tool: Sequence[str] = (),
     flows_out: Path | None = None,
     recordings_out: Path | None = None,
+    threads: int = 1,
 ) -> tuple[dict[str, Any], str]:
     """Runs a scenario.
 
@@ -44,6 +46,7 @@ def alone(
         tool: a command that the process runs under, such as valgrind.
         flows_out: where flow records go as Parquet; otherwise they are held until the end.
         recordings_out: a directory for what recorders write.
+        threads: that share the work.
 
     Returns:
         The report, and what the process wrote to stderr.
@@ -53,8 +56,8 @@ def alone(
     """
     assert _native.__file__ is not None
     python = [sys.executable, "-I", "-S", "-c", ENGINE_ALONE]
-    files = (str(flows_out or ""), str(recordings_out or ""))
-    command = [*tool, *python, _native.__file__, *files]
+    given = (str(flows_out or ""), str(recordings_out or ""), str(threads))
+    command = [*tool, *python, _native.__file__, *given]
     done = subprocess.run(command, input=json.dumps(scenario), text=True, capture_output=True)
     if done.returncode != 0:
         raise InternalError(done.stderr)

@@ -212,25 +212,38 @@ def _cores(found: Mapping[str, float], sizes: list[int]) -> str:
         for delay in parallel.DELAYS_US
     )
     header = ("hosts", "link delay", *(f"{n} cores" for n in parallel.CORES))
-    table = _table("One simulation on many cores: predicted gain", header, rows)
-    return f"{table}\n{_verdict(found)}\n"
+    predicted = _table("One simulation on many cores: predicted gain", header, rows)
+    two = (
+        (
+            f"{size:,}",
+            f"{delay:g} us",
+            *(
+                f"{found[f'scale.hosts_{size}.delay_{delay:g}us.threads_2.{key}']:.2f}"
+                for key in ("gain", "of_two_runs")
+            ),
+        )
+        for size in sizes
+        for delay in parallel.DELAYS_US
+    )
+    header = ("hosts", "link delay", "gain", "of two runs side by side")
+    measured = _table("One simulation on two threads: measured", header, two)
+    return f"{predicted}\n{measured}\n{_verdict(found)}\n"
 
 
 def _verdict(found: Mapping[str, float]) -> str:
-    """Whether that would pay, by the rule."""
+    """Whether that pays, by the rule."""
     hosts = f"scale.hosts_{parallel.RULE_HOSTS}"
-    gains = [found[f"{hosts}.delay_{delay:g}us.cores_2.gain"] for delay in parallel.DELAYS_US]
+    shares = [found[f"{hosts}.delay_{d:g}us.threads_2.of_two_runs"] for d in parallel.DELAYS_US]
     told = " and ".join(
-        f"{_gain(gain)} ({delay:g} us)"
-        for gain, delay in zip(gains, parallel.DELAYS_US, strict=True)
+        f"{share:.2f} ({delay:g} us)"
+        for share, delay in zip(shares, parallel.DELAYS_US, strict=True)
     )
-    least = f"{parallel.RULE_GAIN:g}"
-    says = (
-        f"not below {least}: it is open"
-        if min(gains) >= parallel.RULE_GAIN
-        else f"not {least} everywhere: one simulation stays on one core"
+    rule = f"{parallel.RULE_SHARE:g}"
+    says = "pays" if min(shares) >= parallel.RULE_SHARE else "does not pay everywhere"
+    return (
+        f"Two threads at {parallel.RULE_HOSTS:,} hosts give {told} of what two runs give. "
+        f"The rule is {rule}: it {says}."
     )
-    return f"Two cores at {parallel.RULE_HOSTS:,} hosts: {told}. That is {says}."
 
 
 def _gain(value: float) -> str:

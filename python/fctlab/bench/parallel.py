@@ -1,19 +1,21 @@
-"""What one simulation would gain from many cores: counted and predicted, not built.
+"""What one simulation gains from many cores: counted and predicted, and measured on two.
 
 Conservative parallel simulation cuts the fabric into partitions, one per core. Nothing that a
-partition does reaches another one sooner than the least link delay plus the least transmission time
-later, a *window*; so all cores do the events of one window, hand over the packets that crossed,
-wait for the last core and go on with the next. How long a window takes follows from the most events
-that any partition has in it. These are counted in the sequential engine: its recorder of ports, a
-probe, says for each window how many packets each link delivered.
+partition does reaches another one sooner than the least link delay later, a *window*; so all cores
+do the events of one window, hand over the packets that crossed, wait for the last core and go on
+with the next. How long a window takes follows from the most events that any partition has in it.
+These are counted on one thread: the recorder of ports, a probe, says for each window how many
+packets each link delivered.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+import statistics
 import tempfile
 from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,8 +31,8 @@ CORES = (2, 8, 24, 64)
 DELAYS_US = (2.0, 0.2)
 """Of each link."""
 
-RULE_HOSTS, RULE_GAIN = 1_024, 1.6
-"""With less for two cores there it is not worth building."""
+RULE_HOSTS, RULE_SHARE = 1_024, 0.75
+"""Of what two runs side by side give, two threads must give this much there to be worth having."""
 
 HANDOVER_S = 100e-9
 """A packet that crosses: its cache line, and one of the list that names it, go to another core."""
@@ -42,8 +44,6 @@ WARMUP_US = 40.0
 ROUND_TRIPS, LINKS = 10, 6
 WORKLOAD = {"kind": "fixed", "size": "15KB"}
 """Short flows, so that the load is there soon."""
-LEAST_BYTES = 40
-"""An ACK."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,13 @@ def gain(counted: Counted, cores: int, event_s: float) -> float:
     return counted.events * event_s / longest
 
 
+def with_delay(scenario: Scenario, delay_us: float) -> Scenario:
+    """The same where each link takes so long, and hosts take nothing."""
+    topology = scenario.resolve()["topology"]
+    kept = {key: value for key, value in topology.items() if key not in ("base_rtt", "host_delay")}
+    return scenario.set("topology", {**kept, "link_delay": f"{delay_us}us"})
+
+
 def count(scenario: Scenario, delay_us: float, windows: int) -> dict[int, Counted]:
     """Events and crossing packets by window and partition, for each number of cores.
 
@@ -81,16 +88,12 @@ def count(scenario: Scenario, delay_us: float, windows: int) -> dict[int, Counte
     """
     import polars as pl
 
-    topology = scenario.resolve()["topology"]
-    kept = {key: value for key, value in topology.items() if key not in ("base_rtt", "host_delay")}
-    rates = [float(str(kept[key]).removesuffix("Gbps")) for key in kept if key.endswith("_rate")]
-    window_us = delay_us + LEAST_BYTES * 8 / (max(rates) * 1e3)
-    warmup = math.ceil((WARMUP_US + ROUND_TRIPS * 2 * LINKS * delay_us) / window_us)
+    warmup = math.ceil((WARMUP_US + ROUND_TRIPS * 2 * LINKS * delay_us) / delay_us)
     counted = (
-        scenario.set("topology", {**kept, "link_delay": f"{delay_us}us"})
+        with_delay(scenario, delay_us)
         .set("traffic.workload", WORKLOAD)
-        .set("record.ports", {"interval": f"{round(window_us * 1e6)}ps"})
-        .set("measure.max_time", f"{round((warmup + windows) * window_us * 1e6)}ps")
+        .set("record.ports", {"interval": f"{round(delay_us * 1e6)}ps"})
+        .set("measure.max_time", f"{round((warmup + windows) * delay_us * 1e6)}ps")
     )
     with tempfile.TemporaryDirectory() as folder:
         alone(
@@ -100,7 +103,7 @@ def count(scenario: Scenario, delay_us: float, windows: int) -> dict[int, Counte
         )
         file = Path(folder) / "port_series.parquet"
         columns = ("time_s", "port", "packets")
-        late = pl.col("time_s") > (warmup + 0.5) * window_us * 1e-6
+        late = pl.col("time_s") > (warmup + 0.5) * delay_us * 1e-6
         busy = pl.col("packets") > 0
         series = pl.scan_parquet(file).select(columns).filter(late & busy).collect()
     return {cores: partitioned(series, cores) for cores in CORES}
@@ -162,26 +165,65 @@ def measure(
     fabric: Callable[[int], Scenario],
     speeds: dict[int, float],
     windows: int,
+    simulated: str,
+    runs: int,
     say: Callable[[str], None],
 ) -> Iterator[dict[str, Any]]:
-    """Rows of the bench: the gain for each fabric, link delay and number of cores.
+    """Rows of the bench, by fabric and link delay: gains predicted, and measured on two cores.
 
     Args:
         fabric: the scenario of so many hosts.
         speeds: packet-hops per CPU second of one core, by hosts.
         windows: in which events are counted.
+        simulated: time in which two threads are measured.
+        runs: of which the median counts.
         say: told what is going on.
     """
     for hosts, speed in speeds.items():
         for delay in DELAYS_US:
+            name = f"scale.hosts_{hosts}.delay_{delay:g}us"
             say(f"{hosts:,} hosts, links of {delay:g} us: counting events by window and partition")
             for cores, counted in count(fabric(hosts), delay, windows).items():
                 each = counted.events / len(counted.most) / cores
                 share = counted.crossed / counted.events
                 yield {
-                    "name": f"scale.hosts_{hosts}.delay_{delay:g}us.cores_{cores}.gain",
+                    "name": f"{name}.cores_{cores}.gain",
                     "value": gain(counted, cores, 1 / speed),
                     "unit": "x",
                     "note": f"predicted; {each:,.0f} events per window and partition, "
                     f"{share:.0%} of packet-hops cross",
                 }
+            say(f"{hosts:,} hosts, links of {delay:g} us: two threads, and two runs side by side")
+            scenario = with_delay(fabric(hosts), delay).set("measure.max_time", simulated)
+            yield from _two_threads(name, scenario.resolve().tables, runs)
+
+
+def _two_threads(name: str, scenario: dict[str, Any], runs: int) -> Iterator[dict[str, Any]]:
+    """One run on two threads beside two runs, each on its own."""
+    found = [_timed(scenario) for _ in range(runs)]
+    gains = [alone_s / threads_s for alone_s, threads_s, _ in found]
+    shares = [both_s / (2 * threads_s) for _, threads_s, both_s in found]
+    for key, values, note in (
+        ("gain", gains, "of one thread's speed"),
+        ("of_two_runs", shares, "of what two runs side by side simulate in the same time"),
+    ):
+        spread = f"median of {runs}, {min(values):.2f} to {max(values):.2f}"
+        yield {
+            "name": f"{name}.threads_2.{key}",
+            "value": statistics.median(values),
+            "unit": "x",
+            "note": f"measured, {note}; {spread}",
+        }
+
+
+def _timed(scenario: dict[str, Any]) -> tuple[float, float, float]:
+    """Wall-clock seconds of a run, of the same on two threads, and of two at once."""
+
+    def wall_s(threads: int = 1) -> float:
+        with tempfile.TemporaryDirectory() as folder:
+            report, _ = alone(scenario, flows_out=Path(folder) / "f.parquet", threads=threads)
+        return float(report["perf"]["wall_s"])
+
+    with ThreadPoolExecutor(2) as pool:
+        both = list(pool.map(wall_s, (1, 1)))
+    return wall_s(), wall_s(2), max(both)

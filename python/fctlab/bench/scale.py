@@ -2,7 +2,7 @@
 
 Speed and memory at three sizes of fabric with the same traffic per host, over the same simulated
 time from an empty network; on the smallest fabric the same flows under each discipline; and what
-many cores would make of it (:mod:`fctlab.bench.parallel`).
+many cores make of it (:mod:`fctlab.bench.parallel`).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def measure(size: Size, runs: int, say: Callable[[str], None]) -> list[dict[str,
     fabrics = list(_fabrics(size, runs, say))
     found = {row["name"]: row["value"] for row in fabrics}
     speeds = {hosts: found[f"scale.hosts_{hosts}.packet_hops_per_cpu_s"] for hosts in size.hosts}
-    predicted = parallel.measure(fabric, speeds, size.windows, say)
+    predicted = parallel.measure(fabric, speeds, size.windows, size.simulated, runs, say)
     return [*fabrics, *_ports(size, runs, say), *predicted]
 
 

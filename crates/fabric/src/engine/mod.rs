@@ -46,6 +46,7 @@ use self::shaper::Shaper;
 use self::slab::Slab;
 use self::turns::Turns;
 use self::windows::Windows;
+use crate::measure::Stop;
 use crate::network::ideal::Ideal;
 use crate::network::routing::Router;
 use crate::network::{Fabric, Link};
@@ -177,6 +178,7 @@ impl<'a, P: Probe> Engine<'a, P> {
         }
         let here = |node| across.as_ref().is_none_or(|across| across.has(node));
         let window = fabric.window();
+        let measured_until = (settings.stop == Stop::Measured).then_some(settings.window.1);
         let ports = (0..count).zip(&fabric.links).map(|(number, link)| {
             if !here(link.from) {
                 return Ok(Port::far_end(fabric, number));
@@ -228,7 +230,7 @@ impl<'a, P: Probe> Engine<'a, P> {
             free: Vec::new(),
             in_flight: 0,
             measured_open: 0,
-            windows: Windows::new(window, settings.window.1),
+            windows: Windows::new(window, measured_until),
             across,
             evicted: Vec::new(),
             counters: Counters::default(),

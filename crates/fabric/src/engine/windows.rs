@@ -15,7 +15,6 @@ use fctlab_core::{Duration, Time};
 use super::Engine;
 use super::probe::Probe;
 use crate::index::at;
-use crate::measure::Stop;
 use crate::packet::FlowSlot;
 use crate::records::Record;
 
@@ -23,18 +22,19 @@ use crate::records::Record;
 pub(super) struct Windows {
     /// In picoseconds.
     length: u64,
-    /// The first window that begins with the end of the measured one, or later.
-    measured: u64,
+    /// Where a run ends when all measured flows have finished: the first window in which none starts any more.
+    measured: Option<u64>,
     /// Before which window a flow is settled, and which flow; in order of the windows.
     due: VecDeque<(u64, FlowSlot)>,
 }
 
 impl Windows {
-    pub(super) fn new(length: Duration, measured_until: Time) -> Self {
+    /// Windows of a length; measured flows, if they end the run, start before an instant.
+    pub(super) fn new(length: Duration, measured_until: Option<Time>) -> Self {
         let length = length.ps();
         Windows {
             length,
-            measured: measured_until.ps().div_ceil(length),
+            measured: measured_until.map(|until| until.ps().div_ceil(length)),
             due: VecDeque::new(),
         }
     }
@@ -53,20 +53,11 @@ impl Windows {
         Time::from_ps(window.saturating_mul(self.length) - 1)
     }
 
-    /// Whether every measured flow has started before a window.
-    pub(super) fn measured_before(&self, window: u64) -> bool {
-        window >= self.measured
-    }
-
     /// Before which window after `window` there is something to settle; `u64::MAX` if there is nothing.
     pub(super) fn next_due(&self, window: u64) -> u64 {
         let flow = self.due.front().map_or(u64::MAX, |first| first.0);
-        let measured = if window < self.measured {
-            self.measured
-        } else {
-            u64::MAX
-        };
-        flow.min(measured)
+        let measured = self.measured.filter(|&measured| measured > window);
+        flow.min(measured.unwrap_or(u64::MAX))
     }
 
     /// The flow is settled before a window, no earlier than those before it.
@@ -90,11 +81,9 @@ impl<P: Probe> Engine<'_, P> {
         }
     }
 
-    /// Before the first event: the end of the measured window is looked at.
+    /// Before the first event.
     pub(super) fn begin_windows(&mut self) {
-        if self.settings.stop == Stop::Measured {
-            self.end_before(self.windows.measured.max(1));
-        }
+        self.end_before(self.windows.next_due(0));
     }
 
     /// Nothing of the flow is left to do here, or on its way, in the window of `now`.
@@ -118,7 +107,7 @@ impl<P: Probe> Engine<'_, P> {
 
     /// A measured flow has finished; it may have been the last.
     pub(super) fn look_after_measured(&mut self) {
-        if self.measured_open == 0 && self.settings.stop == Stop::Measured {
+        if self.measured_open == 0 && self.windows.measured.is_some() {
             self.end_before(self.windows.of(self.now()) + 1);
         }
     }
@@ -146,10 +135,8 @@ impl<P: Probe> Engine<'_, P> {
     /// Whether the run ends before `window` by its own rule, `open` measured flows not having finished.
     pub(super) fn is_over(&self, window: u64, open: i64) -> bool {
         let drained = self.next_flow.is_none() && self.in_flight == 0;
-        let measured = self.settings.stop == Stop::Measured
-            && open == 0
-            && self.windows.measured_before(window);
-        drained || measured
+        let measured = self.windows.measured.is_some_and(|first| window >= first);
+        drained || (measured && open == 0)
     }
 
     /// On one thread: a window has ended; whether the run has.
@@ -170,5 +157,28 @@ impl<P: Probe> Engine<'_, P> {
         if let Err(error) = (self.sink)(record) {
             self.failed.get_or_insert(error);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_by_hand() {
+        let at = Time::from_ps;
+        let mut windows = Windows::new(Duration::from_ps(10), Some(at(35)));
+        assert_eq!([0, 9, 10, 19].map(|t| windows.of(at(t))), [0, 0, 1, 1]);
+        assert_eq!(windows.before(2), at(19));
+        // The last measured flow starts in window 3.
+        assert_eq!(
+            [0, 3, 4].map(|window| windows.next_due(window)),
+            [4, 4, u64::MAX]
+        );
+        windows.settle_before(3, 7);
+        windows.settle_before(5, 8);
+        assert_eq!(windows.next_due(0), 3);
+        assert_eq!((windows.take(4), windows.take(4)), (Some(7), None));
+        assert_eq!((windows.next_due(4), windows.take(5)), (5, Some(8)));
     }
 }

@@ -73,3 +73,66 @@ impl Fabric {
         part
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use fctlab_core::Duration;
+    use serde_json::{Value, json};
+
+    use crate::network::Fabric;
+
+    fn fabric(topology: Value) -> Fabric {
+        let traffic = json!({"workload": "cache", "load": 0.1, "flows": 1});
+        let scenario = json!({"topology": topology, "traffic": traffic, "scheme": "dctcp"});
+        crate::prepare::prepare(scenario, &[], Path::new("/"))
+            .unwrap()
+            .fabric
+    }
+
+    /// The layer, number and part of every node.
+    fn parts(fabric: &Fabric, count: u32) -> Vec<(String, u32)> {
+        let parts = fabric.parts(count);
+        (0..)
+            .map(|node| fabric.node_name(node))
+            .zip(parts)
+            .collect()
+    }
+
+    #[test]
+    fn neighbours_stay_together() {
+        let fabric =
+            fabric(json!({"kind": "fat-tree", "k": 4, "host_rate": "10Gbps", "link_delay": "2us"}));
+        assert_eq!(
+            (fabric.window(), fabric.most_parts()),
+            (Duration::from_us(2), 8)
+        );
+        for (name, part) in parts(&fabric, 2) {
+            let number: u32 = name.rsplit(' ').next().unwrap().parse().unwrap();
+            let many = if name.starts_with("core") {
+                4
+            } else if name.starts_with("host") {
+                16
+            } else {
+                8
+            };
+            assert_eq!(part, number * 2 / many, "{name}");
+        }
+        let of_three = fabric.parts(3);
+        let hosts = |part| of_three[..16].iter().filter(|&&p| p == part).count();
+        assert_eq!([0, 1, 2].map(hosts), [6, 4, 6]);
+    }
+
+    /// Nothing that takes no time may lie between two parts.
+    #[test]
+    fn without_a_delay_there_is_one_part() {
+        let rate = json!({"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 2, "host_rate": "10Gbps",
+            "fabric_rate": "10Gbps", "host_delay": "1us"});
+        let none = fabric(rate);
+        assert_eq!((none.most_parts(), none.window()), (1, none.base_rtt));
+        let star =
+            json!({"kind": "star", "senders": 3, "host_rate": "10Gbps", "link_delay": "1us"});
+        assert_eq!(fabric(star).most_parts(), 1);
+    }
+}
