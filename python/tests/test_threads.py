@@ -11,7 +11,7 @@ import fctlab
 from tests.conftest import SCENARIOS, Program
 
 SMALL = fctlab.load_scenario(SCENARIOS / "websearch-leafspine.toml").with_sets(
-    ["traffic.flows=60", "traffic.workload=cache"]
+    ["traffic.flows=60", "traffic.workload=cache", "measure.warmup=0s"]
 )
 
 

@@ -54,7 +54,7 @@ pub struct Counters {
     pub packet_hops: u64,
     /// Events that the engine handled, and choices of ports that were none.
     pub events: u64,
-    /// Most flows in progress at once.
+    /// Most flows in progress at once: started and not finished.
     pub peak_flows_in_flight: u64,
 }
 

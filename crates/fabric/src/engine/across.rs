@@ -4,6 +4,8 @@
 //! in another or the same; a part without either knows its number alone. A packet crosses when its last byte could
 //! not reach the far end within the window: a window before it does.
 
+use std::mem::take;
+
 use fctlab_core::{FctEnds, Time};
 use fctlab_workload::Flow;
 
@@ -34,6 +36,9 @@ pub(super) struct Across {
     out: Vec<Outbox>,
     /// Flows that have finished in any part, as far as is known.
     finished: u64,
+    /// When flows started anywhere in this window, and finished here.
+    pub(super) starts: Vec<Time>,
+    pub(super) finishes: Vec<Time>,
 }
 
 impl Across {
@@ -45,6 +50,8 @@ impl Across {
             senders: Vec::new(),
             out: (0..count).map(|_| Outbox::default()).collect(),
             finished: 0,
+            starts: Vec::new(),
+            finishes: Vec::new(),
         }
     }
 
@@ -86,11 +93,19 @@ impl<P: Probe> Engine<'_, P> {
         out.filter(move |(part, _)| *part != here)
     }
 
-    /// So many flows have finished, in all parts.
-    pub(super) fn finished_everywhere(&mut self, flows: u64) {
+    /// In this window flows have finished at these instants, in all parts.
+    pub(super) fn finished_everywhere(&mut self, finishes: Vec<Time>) {
         if let Some(across) = &mut self.across {
-            across.finished = flows;
+            across.finished += finishes.len() as u64;
+            self.in_progress.replay(&across.starts, finishes);
+            across.starts.clear();
         }
+    }
+
+    /// When flows have finished here in this window.
+    pub(super) fn finishes(&mut self) -> Vec<Time> {
+        let across = self.across.as_mut();
+        across.map_or_else(Vec::new, |across| take(&mut across.finishes))
     }
 
     /// Flows that have finished, as far as is known.

@@ -138,7 +138,10 @@ impl<P: Probe> Engine<'_, P> {
         }
         self.counters.flows_started += 1;
         self.in_flight += 1;
-        self.counters.peak_flows_in_flight = self.counters.peak_flows_in_flight.max(self.in_flight);
+        match &mut self.across {
+            Some(across) => across.starts.push(self.events.now()),
+            None => self.in_progress.start(),
+        }
         if sends {
             self.measured_open += i64::from(measured);
             self.start(slot);
@@ -217,6 +220,10 @@ impl<P: Probe> Engine<'_, P> {
         state.finished_at = Some(now);
         self.measured_open -= i64::from(state.measured);
         self.counters.flows_finished += 1;
+        match &mut self.across {
+            Some(across) => across.finishes.push(now),
+            None => self.in_progress.finish(),
+        }
         self.look_after_measured();
     }
 

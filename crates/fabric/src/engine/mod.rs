@@ -24,6 +24,7 @@ mod pacing;
 pub mod parallel;
 pub mod port;
 pub mod probe;
+mod progress;
 pub mod shaper;
 pub mod slab;
 mod turns;
@@ -42,6 +43,7 @@ pub use self::flows::FlowState;
 use self::pacing::Pacer;
 use self::port::Port;
 use self::probe::Probe;
+use self::progress::InProgress;
 use self::shaper::Shaper;
 use self::slab::Slab;
 use self::turns::Turns;
@@ -131,7 +133,9 @@ pub(crate) struct Engine<'a, P: Probe> {
     /// Slots that have been used, and those of them that are free.
     slots: FlowSlot,
     free: Vec<FlowSlot>,
+    /// Flows that are not settled.
     in_flight: u64,
+    in_progress: InProgress,
     /// Measured flows that have started here, less those that have finished here.
     measured_open: i64,
     windows: Windows,
@@ -229,6 +233,7 @@ impl<'a, P: Probe> Engine<'a, P> {
             slots: 0,
             free: Vec::new(),
             in_flight: 0,
+            in_progress: InProgress::default(),
             measured_open: 0,
             windows: Windows::new(window, measured_until),
             across,
@@ -343,6 +348,7 @@ impl<'a, P: Probe> Engine<'a, P> {
     /// The run is over, for this reason: what it counted is added up.
     fn stop(&mut self, pause: Pause) -> End {
         self.counters.events -= self.until_look + self.uncounted;
+        self.counters.peak_flows_in_flight = self.in_progress.most();
         let now = self.ended_at;
         for port in &mut self.ports {
             self.counters.events += port.catch_up(now, &mut self.slab, &mut self.events);

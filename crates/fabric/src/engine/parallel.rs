@@ -57,7 +57,8 @@ struct Told {
     again: bool,
     /// Measured flows that started there, less those that finished there.
     open: i64,
-    finished: u64,
+    /// When flows have finished there.
+    finishes: Vec<Time>,
     settled: Vec<(FlowSlot, Record)>,
     /// The run is given up.
     gives_up: bool,
@@ -266,7 +267,7 @@ impl<'a> Part<'a> {
             next,
             again,
             open: engine.measured_open,
-            finished: engine.counters.flows_finished,
+            finishes: engine.finishes(),
             settled,
             gives_up: pause == Pause::Interrupted || engine.failed.is_some(),
         };
@@ -280,22 +281,21 @@ impl<'a> Part<'a> {
         boxes: &Boxes,
     ) -> Option<Pause> {
         let (mut next, mut again, mut gives_up) = (u64::MAX, false, false);
-        let (mut open, mut finished) = (0, 0);
-        let mut settled = Vec::new();
+        let (mut open, mut finishes, mut settled) = (0, Vec::new(), Vec::new());
         for told in &boxes.told {
             let told = lock(told);
             next = next.min(told.next);
             again |= told.again;
             gives_up |= told.gives_up;
             open += told.open;
-            finished += told.finished;
+            finishes.extend_from_slice(&told.finishes);
             settled.extend_from_slice(&told.settled);
         }
         for from in (0..self.shared.count).filter(|&from| from != self.number) {
             let sent = &boxes.sent[self.shared.index(from, self.number)];
             engine.take_in(self.window - 1, &mut lock(sent));
         }
-        engine.finished_everywhere(finished);
+        engine.finished_everywhere(finishes);
         if gives_up {
             return Some(Pause::Interrupted);
         }

@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn without_a_delay_there_is_one_part() {
         let rate = json!({"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 2, "host_rate": "10Gbps",
-            "fabric_rate": "10Gbps", "host_delay": "1us"});
+            "fabric_rate": "10Gbps", "link_delay": "0s", "host_delay": "1us"});
         let none = fabric(rate);
         assert_eq!((none.most_parts(), none.window()), (1, none.base_rtt));
         let star =
