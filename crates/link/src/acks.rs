@@ -22,17 +22,22 @@ pub(crate) struct Acks {
     pub to: Instant,
 }
 
-#[cfg(test)]
 impl Acks {
-    /// A step of `span` seconds in which nothing is heard.
-    pub(crate) fn of(span: f64) -> Self {
+    /// A step in which what is acked is marked or not, and nothing else is said.
+    pub(crate) fn marks(span: f64, marked: bool) -> Self {
         Acks {
             span,
             since: Moment::default(),
-            marked: false,
+            marked,
             from: Instant::default(),
             to: Instant::default(),
         }
+    }
+
+    /// A step of `span` seconds in which nothing is heard.
+    #[cfg(test)]
+    pub(crate) fn of(span: f64) -> Self {
+        Acks::marks(span, false)
     }
 }
 

@@ -24,8 +24,10 @@ pub(crate) struct Service {
 
 /// Bytes that wait, at both ends of a time in which they change evenly.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Backlog {
+pub struct Backlog {
+    /// At the beginning.
     pub before: f64,
+    /// At the end.
     pub after: f64,
 }
 
@@ -37,7 +39,7 @@ impl Backlog {
     }
 
     /// The shares of the time between which it is.
-    pub(crate) fn above(&self, threshold: f64) -> Option<(f64, f64)> {
+    pub fn above(&self, threshold: f64) -> Option<(f64, f64)> {
         let Backlog { before, after } = *self;
         let crosses = (threshold - before) / (after - before);
         match (before > threshold, after > threshold) {

@@ -19,10 +19,10 @@ pub(crate) fn ceil(x: f64) -> f64 {
 
 /// What flows send over.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Line {
-    /// Bytes per second.
+pub struct Line {
+    /// Bytes per second, or per whatever time is counted in.
     pub capacity: f64,
-    /// 2 tau, in seconds.
+    /// 2 tau, in seconds: what a BDP is of.
     pub round_trip: f64,
     /// Bytes of a full packet.
     pub packet: f64,

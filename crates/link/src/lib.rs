@@ -16,6 +16,7 @@
 //!
 //! Beside the paper's law there are DCTCP's and HPCC's own ([`laws::Law`]): a flow has a window
 //! (`window`) that reacts to what ACKs bring (`acks`, `heard`), instead of a rate that follows R(t).
+//! [`Paced`] is such a flow by itself, for networks of links: what is acked, and when, is told from outside.
 //!
 //! **How it gets fast.** All controlled flows of a class follow the same R(t),
 //! so a flow's rate is a reference rate plus a deviation that decays as
@@ -40,13 +41,17 @@ pub mod flows;
 mod heard;
 pub mod laws;
 pub mod model;
+mod pacing;
 pub mod queues;
 mod sender;
 mod signal;
 mod window;
 
+pub use bottleneck::Backlog;
 pub use control::Control;
 pub use flows::{ClassTraffic, FlowList};
+pub use heard::Line;
 pub use laws::Law;
 pub use model::{Arrival, Done, Link, Setup, simulate};
+pub use pacing::{Paced, Told};
 pub use queues::{Inside, QueueSpec};

@@ -1,14 +1,15 @@
-//! A flow that has at most a window in flight, paced at a window per round trip. Not in the paper.
+//! A flow with a window at one bottleneck. Not in the paper.
 //!
-//! What it may send follows from what is acked: while bytes wait ACKs come more slowly, and after
+//! What it may send ([`Paced`]) follows from what is acked: while bytes wait ACKs come more slowly, and after
 //! the window has fallen none is sent until enough is acked. A window starts with as much as
-//! fits into a round trip at r_init, and how it reacts to ACKs is the law's: [`Reaction`].
+//! fits into a round trip at r_init.
 
 use std::collections::VecDeque;
 
 use crate::acks::Acks;
-use crate::heard::{Heard, Line, ROUNDING, Sent, ceil, floor};
-use crate::laws::{Reaction, Reacts};
+use crate::heard::Line;
+use crate::laws::Reaction;
+use crate::pacing::Paced;
 
 /// Shorter steps, in round trips, are rounding between two events: nothing is heard in them.
 const SHORTEST: f64 = 1e-6;
@@ -16,58 +17,13 @@ const SHORTEST: f64 = 1e-6;
 /// The window of one flow.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
-    state: State,
+    state: Paced,
     /// When the flow started, and what it sent in the round trip after that.
     start: f64,
     burst: f64,
     /// What is acked once [`Acks::since`] passes the ends of steps, and the number of the first of them.
     past: VecDeque<f64>,
     first: u64,
-}
-
-/// What changes in a step.
-#[derive(Clone, Copy, Debug)]
-struct State {
-    reaction: Reaction,
-    sent: f64,
-    acked: f64,
-}
-
-impl State {
-    /// Takes a step at whose end so much is acked; returns the bytes sent.
-    fn step(&mut self, acked: f64, acks: &Acks, line: &Line) -> f64 {
-        let delivered = acked - self.acked;
-        let send = |before: f64, share: f64, part: f64, acked: f64| {
-            // A packet leaves while less than the window is in flight; ACKs are of whole ones.
-            let window = ceil(share * line.bdp() / line.counted - ROUNDING);
-            let until = (window + floor(acked / line.packet) + 1.0) * line.packet;
-            (share * line.capacity * part * acks.span).min((until - before).max(0.0))
-        };
-        let (mut part, mut first) = (0.0, 0.0);
-        if delivered > 0.0 {
-            let share = self.reaction.share();
-            part = self.reaction.on_acks(&Heard {
-                delivered,
-                acked,
-                packet: line.packet,
-                acks,
-            });
-            if part > 0.0 {
-                first = send(self.sent, share, part, self.acked + part * delivered);
-            }
-        }
-        let rest = send(self.sent + first, self.reaction.share(), 1.0 - part, acked);
-        self.reaction.sent(&Sent {
-            before: self.sent,
-            part,
-            first,
-            rest,
-            packet: line.packet,
-        });
-        self.sent += first + rest;
-        self.acked = acked;
-        first + rest
-    }
 }
 
 impl Window {
@@ -81,11 +37,7 @@ impl Window {
         number: u64,
     ) -> Self {
         Window {
-            state: State {
-                reaction,
-                sent,
-                acked: 0.0,
-            },
+            state: Paced::after(reaction, sent),
             start,
             burst: sent - waiting,
             past: VecDeque::from([sent - waiting]),
@@ -96,13 +48,13 @@ impl Window {
     /// The bytes that the flow would send in a step.
     pub(crate) fn look(&self, acks: &Acks, line: &Line) -> f64 {
         let mut state = self.state;
-        state.step(self.acked(acks, line), acks, line)
+        state.step(self.acked(acks, line), acks, line, f64::INFINITY)
     }
 
     /// The bytes that it sends in the step.
     pub(crate) fn take(&mut self, acks: &Acks, line: &Line) -> f64 {
         let acked = self.acked(acks, line);
-        self.state.step(acked, acks, line)
+        self.state.step(acked, acks, line, f64::INFINITY)
     }
 
     /// At the end of the step in which all is acked that was sent until the instant `number`, `waiting`
@@ -112,14 +64,14 @@ impl Window {
             self.past.pop_front();
             self.first += 1;
         }
-        self.past.push_back(self.state.sent - waiting);
+        self.past.push_back(self.state.sent() - waiting);
     }
 
     /// What is acked at the end of the step.
     fn acked(&self, acks: &Acks, line: &Line) -> f64 {
         let since = &acks.since;
         if acks.span < SHORTEST * line.round_trip {
-            return self.state.acked;
+            return self.state.acked();
         }
         let acked = match since.step.checked_sub(self.first) {
             None => self.burst * ((since.at - self.start) / line.round_trip).clamp(0.0, 1.0),
@@ -129,7 +81,7 @@ impl Window {
                 before + (next - before) * since.part
             }
         };
-        acked.max(self.state.acked)
+        acked.max(self.state.acked())
     }
 }
 
@@ -137,7 +89,8 @@ impl Window {
 mod tests {
     use super::*;
     use crate::acks::Moment;
-    use crate::heard::Mark;
+    use crate::heard::{Mark, Sent};
+    use crate::laws::Reacts;
     use crate::laws::dctcp::Dctcp;
 
     const LINE: Line = Line {

@@ -91,7 +91,7 @@ impl QueueSpec {
 impl Discipline {
     /// Divides `capacity` among queues that can take `demands` (infinite where
     /// bytes are waiting); everything is used as long as someone can take it.
-    pub(crate) fn share(&self, capacity: f64, demands: &[f64], shares: &mut [f64]) {
+    pub fn share(&self, capacity: f64, demands: &[f64], shares: &mut [f64]) {
         match &self.sharing {
             Sharing::One => shares[0] = demands[0].min(capacity),
             Sharing::Priority => {
