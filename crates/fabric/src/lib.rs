@@ -26,6 +26,7 @@
 //! Modules name each other in one direction; CONTRIBUTING.md has the order.
 
 pub mod collect;
+mod completions;
 mod cpu;
 pub mod disciplines;
 pub mod elsewhere;

@@ -10,7 +10,8 @@
 
 use std::ops::ControlFlow;
 
-use fctlab_core::{Bytes, Duration, PacketFormat, SpecError, Time, spec};
+use fctlab_core::units::PathScale;
+use fctlab_core::{Bytes, PacketFormat, SpecError, spec};
 use fctlab_link::control::Shared;
 use fctlab_link::laws;
 use fctlab_link::model::LONGEST_STEP;
@@ -19,18 +20,16 @@ use fctlab_link::{Arrival, Control, Inside, Law, Link, Setup};
 use fctlab_workload::{Flow, Traffic};
 use serde_json::{Value, json};
 
+use crate::completions::Completions;
 use crate::disciplines::QueueSpec;
 use crate::disciplines::classes;
-use crate::measure::{Extra, Stop};
-use crate::network::ideal::Ideal;
+use crate::measure::Extra;
 use crate::network::{self, Fabric};
-use crate::outcome::{Counters, Progress};
-use crate::prepared::{End, Ended, Observer, Prepared, Sink};
-use crate::records::{Fct, Record, Unfinished};
+use crate::prepared::{Ended, Observer, Prepared, Sink};
 use crate::scenario::{EngineSpec, Model, Scenario};
 use crate::scheme::{self, Names, SchemeSpec};
 use crate::settings::Settings;
-use crate::transports::RuleSpec;
+use crate::transports::{RuleSpec, dctcp_rate};
 
 /// The link into the one receiver.
 fn bottleneck(fabric: &Fabric) -> Result<&network::Link, SpecError> {
@@ -137,6 +136,12 @@ const READ: [&str; 11] = [
 /// The keys of `scheme` that the model does not read and that say something else than those of the
 /// preset for which the model's stands.
 pub fn unread(scheme: &SchemeSpec) -> Vec<String> {
+    differs(scheme, &READ)
+}
+
+/// The keys of `scheme` beside those that are `read` which say something else than those of the preset of its
+/// transport.
+pub(crate) fn differs(scheme: &SchemeSpec, read: &[&str]) -> Vec<String> {
     let discipline = &scheme.port.discipline;
     let usual = json!({"preset": scheme.transport.rule.kind(), "port": {"discipline": discipline}});
     let usual = scheme::expand(usual, &Names::default()).and_then(spec::read::<SchemeSpec>);
@@ -144,7 +149,7 @@ pub fn unread(scheme: &SchemeSpec) -> Vec<String> {
         return Vec::new();
     };
     let mut found = Vec::new();
-    differing("", &json!(scheme), &usual, &mut found);
+    differing("", &json!(scheme), &usual, read, &mut found);
     // What a NIC has from the port is said once.
     let of_port = |key: &str| key.strip_prefix("nic.").map(|key| format!("port.{key}"));
     let all = found.clone();
@@ -153,15 +158,15 @@ pub fn unread(scheme: &SchemeSpec) -> Vec<String> {
 }
 
 /// The paths at which `value` is not `usual`, but for those that are read.
-fn differing(path: &str, value: &Value, usual: &Value, found: &mut Vec<String>) {
-    if READ.contains(&path) || value == usual {
+fn differing(path: &str, value: &Value, usual: &Value, read: &[&str], found: &mut Vec<String>) {
+    if read.contains(&path) || value == usual {
         return;
     }
     match (value, usual) {
         (Value::Object(value), Value::Object(usual)) => {
             for (key, value) in value {
                 let usual = usual.get(key).unwrap_or(&Value::Null);
-                differing(&spec::join(path, key), value, usual, found);
+                differing(&spec::join(path, key), value, usual, read, found);
             }
         }
         _ => found.push(path.to_owned()),
@@ -194,11 +199,7 @@ fn of_scheme(scenario: &Scenario, settings: &Settings) -> Result<Control, SpecEr
                 SpecError::new("scheme.port.ecn_threshold", message)
             })?;
             shared.thresh = threshold;
-            Law::Dctcp(laws::dctcp::Spec {
-                gain: rule.g,
-                rise: Some(Bytes::new(rule.increase.bytes_per_rtt(scale))),
-                min_rate: rule.min_rate,
-            })
+            dctcp(rule, scale)
         }
         (RuleSpec::Hpcc(rule), Law::Hpcc(law)) => Law::Hpcc(laws::hpcc::Spec {
             u_target: rule.eta,
@@ -210,6 +211,15 @@ fn of_scheme(scenario: &Scenario, settings: &Settings) -> Result<Control, SpecEr
         (_, law) => law,
     };
     Ok(Control { shared, law })
+}
+
+/// DCTCP on a paced rate, as a law.
+pub(crate) fn dctcp(rule: &dctcp_rate::Spec, scale: &PathScale) -> Law {
+    Law::Dctcp(laws::dctcp::Spec {
+        gain: rule.g,
+        rise: Some(Bytes::new(rule.increase.bytes_per_rtt(scale))),
+        min_rate: rule.min_rate,
+    })
 }
 
 /// Refuses what the model knows nothing of.
@@ -242,7 +252,7 @@ fn check(scenario: &Scenario) -> Result<(), SpecError> {
 }
 
 /// The discipline as a fluid, and the place of each class in it.
-fn discipline(spec: &QueueSpec) -> Result<(Discipline, Vec<u16>), SpecError> {
+pub(crate) fn discipline(spec: &QueueSpec) -> Result<(Discipline, Vec<u16>), SpecError> {
     let inside = |inside| match inside {
         classes::Inside::Fifo => Inside::Fifo,
         classes::Inside::Fq => Inside::Fq,
@@ -314,107 +324,33 @@ pub(crate) fn run(
         settings,
         ..
     } = prepared;
-    let mut traffic = prepared.traffic()?;
-    let flows: Vec<Flow> = traffic.by_ref().collect();
-    if let Some(error) = traffic.error() {
-        return Err(error.clone().under("traffic"));
-    }
+    let mut completions = Completions::new(prepared)?;
     let (discipline, places) = discipline(&scenario.scheme.port.discipline)?;
-    let classes = places.len().max(traffic.class_names().len());
+    let classes = places.len().max(prepared.classes.len());
     let setup = setup(spec, settings, fabric, discipline, classes)?;
-    let mut counters = Counters {
-        flows_started: flows.len() as u64,
-        ..Counters::default()
-    };
-    let mut now = Time::ZERO;
     let mut interrupted = false;
-    let mut ends = vec![Time::NEVER; flows.len()];
-    let ideal = Ideal::new(&settings.format, false, settings.fct_ends);
-    let arrivals = flows.iter().map(|flow| Arrival {
+    let arrivals = completions.flows.iter().map(|flow| Arrival {
         start_s: flow.start.as_secs_f64(),
         size_bytes: flow.size.get() as f64,
         class: *places.get(usize::from(flow.class)).unwrap_or(&flow.class),
     });
+    let arrivals: Vec<Arrival> = arrivals.collect();
     let steps = fctlab_link::simulate(&setup, arrivals, |done| {
         let index = done.index as usize;
-        let flow = &flows[index];
-        // What comes on top of the ideal is rounded, and nothing else: a flow alone takes the
-        // ideal to the picosecond. It is below zero only where the model has smaller headers.
-        let alone = ideal.fct(fabric, flow.src, flow.dst, flow.size);
-        let wire = settings.format.wire_bytes(flow.size);
-        let more_s = done.fct_s - setup.link.ideal_s(wire as f64);
-        let more = Duration::from_secs_f64(more_s.abs()).unwrap_or(Duration::ZERO);
-        ends[index] = flow.start
-            + if more_s < 0.0 {
-                alone - more
-            } else {
-                alone + more
-            };
-        now = now.max(ends[index]);
-        counters.flows_finished += 1;
-        interrupted = counters.flows_finished.is_multiple_of(4096)
-            && observe(&progress(now, &counters)).is_break();
+        let wire = settings.format.wire_bytes(completions.flows[index].size);
+        completions.end(index, done.fct_s - setup.link.ideal_s(wire as f64));
+        interrupted = completions.finished().is_multiple_of(4096)
+            && observe(&completions.progress()).is_break();
         if interrupted {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
         }
     });
-    counters.events = steps.steps;
     if interrupted {
-        return Ok(ended(End::Interrupted, counters, now));
+        return Ok(completions.interrupted(steps.steps));
     }
-
-    let (from, until) = settings.window;
-    let measured = |flow: &Flow| flow.start >= from && flow.start < until;
-    let found = || flows.iter().zip(ends.iter().copied());
-    if settings.stop == Stop::Measured {
-        let last = found().filter(|(flow, _)| measured(flow));
-        now = last.map(|(_, end)| end).max().unwrap_or(until).max(until);
-    }
-    now = now.min(settings.end_at);
-    (counters.flows_started, counters.flows_finished) = (0, 0);
-    for (flow, end) in found().take_while(|(flow, _)| flow.start <= now) {
-        counters.flows_started += 1;
-        counters.flows_finished += u64::from(end <= now);
-        let record = Record {
-            flow: *flow,
-            fct: if end <= now {
-                Fct::Finished(end.since(flow.start))
-            } else {
-                Fct::Unfinished(now.since(flow.start), Unfinished::Sending)
-            },
-            ideal: ideal.fct(fabric, flow.src, flow.dst, flow.size),
-            source_delay: Duration::ZERO,
-            measured: measured(flow),
-            retransmissions: 0,
-            timeouts: 0,
-        };
-        if let Err(error) = sink(&record) {
-            return Ok(ended(End::Failed(error), counters, now));
-        }
-    }
-    Ok(ended(End::Complete, counters, now))
-}
-
-fn ended(end: End, counters: Counters, now: Time) -> Ended {
-    let others_cpu = Duration::ZERO;
-    Ended {
-        end,
-        counters,
-        now,
-        others_cpu,
-    }
-}
-
-fn progress(now: Time, counters: &Counters) -> Progress {
-    Progress {
-        now,
-        flows_started: counters.flows_started,
-        flows_finished: counters.flows_finished,
-        flows_expected: Some(counters.flows_started),
-        packet_hops: 0,
-    }
+    Ok(completions.tell(steps.steps, sink))
 }
 
 /// The model's link and what it serves.
