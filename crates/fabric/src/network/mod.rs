@@ -6,6 +6,7 @@
 
 pub mod capacity;
 pub mod ideal;
+mod order;
 mod partition;
 mod propagation;
 mod reach;

@@ -226,6 +226,17 @@ impl Routes {
         self.next_port(switch, dst, hash, &mut Router::Ecmp(ecmp::Ecmp))
     }
 
+    /// The links that a flow with this hash takes from `src` to `dst` under ECMP, NIC first.
+    pub(crate) fn taken(&self, fabric: &Fabric, src: Node, dst: Node, hash: u32) -> Vec<u32> {
+        let mut link = fabric.nics[src as usize];
+        let mut taken = vec![link];
+        while let Some(switch) = fabric.links[link as usize].to.checked_sub(self.hosts) {
+            link = self.likely_port(switch, dst as u16, hash);
+            taken.push(link);
+        }
+        taken
+    }
+
     /// The ports of switch `switch` toward another one that has hosts.
     #[inline(always)]
     fn group(&self, switch: u32, last: u32) -> Group {
