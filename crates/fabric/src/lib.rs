@@ -31,6 +31,7 @@ mod cpu;
 pub mod disciplines;
 pub mod elsewhere;
 pub mod engine;
+mod fluid;
 pub mod index;
 pub mod measure;
 pub mod model;

@@ -103,7 +103,7 @@ fn of_links(
     let telemetry = settings.wire.header.get() - header.get();
     // The model has the headers of its own parameters, and no ACKs.
     let (header, telemetry, ack) = match &scenario.engine {
-        EngineSpec::Packet(_) => (header.get(), telemetry, ack.get()),
+        EngineSpec::Packet(_) | EngineSpec::Fluid(_) => (header.get(), telemetry, ack.get()),
         EngineSpec::Model(model) => {
             let header = model
                 .cc

@@ -12,6 +12,7 @@ use crate::cpu::thread_cpu;
 use crate::engine;
 use crate::engine::parallel;
 use crate::engine::probe::Blind;
+use crate::fluid;
 use crate::measure::Extra;
 use crate::model;
 use crate::outcome::{Counters, Outcome, Perf, Progress, RunError};
@@ -51,6 +52,7 @@ pub fn most_threads(prepared: &Prepared) -> (u32, &'static str) {
         }
         EngineSpec::Packet(_) => parallel::most_threads(prepared),
         EngineSpec::Model(_) => (1, "the link model has one link, which is one thread's"),
+        EngineSpec::Fluid(_) => (1, "the fluid's links are served one after the other"),
     }
 }
 
@@ -91,6 +93,7 @@ pub fn run(prepared: &Prepared, mut options: RunOptions<'_>) -> Result<Outcome, 
     let (wall, cpu) = (Instant::now(), thread_cpu());
     let ended = match &scenario.engine {
         EngineSpec::Model(spec) => model::run(spec, prepared, &mut sink, &mut observe),
+        EngineSpec::Fluid(spec) => fluid::run(spec, prepared, &mut sink, &mut observe),
         EngineSpec::Packet(_) if recorders.any() || settings.is_rare() => {
             engine::run(prepared, &mut recorders, &mut sink, &mut observe)
         }

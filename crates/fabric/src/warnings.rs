@@ -32,6 +32,8 @@ pub(crate) fn warnings(
             found.extend(of_timers(scenario, settings, fabric));
             found.extend(of_holes(scenario));
         }
+        // What it does not read is refused.
+        EngineSpec::Fluid(_) => {}
         // It has neither buffers nor timers nor tags.
         EngineSpec::Model(_) => {
             let unread = model::unread(&scenario.scheme);

@@ -203,8 +203,8 @@ fn what_it_does_not_know_is_refused() {
     };
     let or_packets = "; remove it, or run the scenario with engine = \"packet\"";
     assert_eq!(
-        set(&["engine"], json!("fluid")),
-        "engine: \"fluid\" is not a kind of engine; known: packet, model"
+        set(&["engine"], json!("flow")),
+        "engine: \"flow\" is not a kind of engine; known: packet, model, fluid"
     );
     assert_eq!(
         set(&["scheme"], json!("dctcp")),

@@ -23,7 +23,7 @@ Presets = Annotated[
 ]
 Engine = Annotated[
     str | None,
-    typer.Option(help="packet, or model (one bottleneck), instead of the scenario's own."),
+    typer.Option(help="packet, fluid or model (one bottleneck), instead of the scenario's own."),
 ]
 Seed = Annotated[int | None, typer.Option(help="Instead of the scenario's seed.")]
 Out = Annotated[Path | None, typer.Option(parser=output, help="Save the result in this directory.")]

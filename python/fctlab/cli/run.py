@@ -60,7 +60,7 @@ def run(
     as_json: AsJson = False,
     progress: ShowProgress = None,
 ) -> None:
-    """Simulate one scenario, packet by packet or on the functional model."""
+    """Simulate one scenario: packet by packet, as a fluid, or on the model of one bottleneck."""
     loaded = _load(scenario, presets, engine, sets)
     with showing.of_runs(progress) as tell:
         result = fctlab.run(

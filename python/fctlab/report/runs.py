@@ -118,7 +118,11 @@ def of_comparison(directory: Path) -> Page:
 
 
 def _facts(runs: Any, report: dict[str, Any]) -> list[tuple[str, str]]:
-    engines = {"packet": "packet by packet", "model": "functional model of one bottleneck"}
+    engines = {
+        "packet": "packet by packet",
+        "model": "functional model of one bottleneck",
+        "fluid": "one fluid for all links",
+    }
     first = runs[0]
     how = f"summary of flows made by {first.engine}"
     if not first.made_elsewhere:

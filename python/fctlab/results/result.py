@@ -218,7 +218,7 @@ class Result:
 
     @property
     def engine(self) -> str:
-        """What simulated it: ``"packet"``, ``"model"``, or who made the flows elsewhere."""
+        """What simulated it: ``"packet"``, ``"fluid"``, ``"model"``, or who made the flows."""
         if self.made_elsewhere:
             return str(self._report["made_by"])
         # Results that were saved before there was a choice do not say.
@@ -346,7 +346,10 @@ def run(
     force: bool = False,
     progress: ProgressCallback | None = None,
 ) -> Result:
-    """Simulate a scenario, packet by packet or, with ``engine = "model"``, on the functional model.
+    """Simulate a scenario: packet by packet, or as its ``engine`` says.
+
+    With ``engine = "fluid"`` it is one fluid for all links, with ``engine = "model"`` the
+    functional model of one bottleneck.
 
     The interpreter is released meanwhile, so runs in several threads use several cores.
 

@@ -156,8 +156,16 @@ def _ratio(row: dict[str, Any], metric: str, base: str) -> str:
     return f"{value:.2f}x" if ci is None else f"{value:.2f}x ±{ci:.2f}"
 
 
-_UNITS = {"packet": ("packet-hops", "packet_hops"), "model": ("steps of the model", "events")}
+_UNITS = {
+    "packet": ("packet-hops", "packet_hops"),
+    "model": ("steps of the model", "events"),
+    "fluid": ("steps of flows", "events"),
+}
 """By engine, what its work is counted in."""
+_WITHOUT_PACKETS = {
+    "model": "on the functional model, no packets",
+    "fluid": "as a fluid, no packets",
+}
 
 
 def _sampling(found: Comparison) -> list[str]:
@@ -194,8 +202,8 @@ def _counters(scheme: str, engine: str, counters: dict[str, int], not_started: i
     names = ("data_packets", "retransmissions", "timeouts", "drops", "ecn_marks")
     known = [name for name in names if name in counters]  # of flows made elsewhere few are
     parts = [f"{count(counters[name])} {name.replace('_', ' ')}" for name in known]
-    if engine == "model":
-        parts = ["on the functional model, no packets"]
+    if engine in _WITHOUT_PACKETS:
+        parts = [_WITHOUT_PACKETS[engine]]
     unfinished = counters["flows_started"] - counters["flows_finished"]
     parts += [f"{unfinished:,} flows unfinished"] if unfinished else []
     parts += [f"{not_started:,} never started"] if not_started else []

@@ -20,7 +20,7 @@ use crate::scheme::{self, Names, Place, SchemeSpec};
 use crate::settings::{NO_LIMIT, Settings};
 use crate::telemetry::MAX_HOPS;
 use crate::warnings::warnings;
-use crate::{model, offered};
+use crate::{fluid, model, offered};
 
 /// Prepares a scenario: applies `sets` (`path=value` pairs, the value in TOML
 /// or bare text) in order, merges presets, fills in defaults, and makes every check there is.
@@ -102,9 +102,13 @@ fn complete(
         .check(&fabric, scenario.traffic.flows)
         .map_err(|e| e.under("record"))?;
     let settings = settings(&scenario, &fabric)?;
-    if let EngineSpec::Model(_) = &scenario.engine {
-        let resolved = model::resolve(cc, &scenario, &settings, &fabric)?;
-        scenario.engine = EngineSpec::Model(resolved);
+    match &scenario.engine {
+        EngineSpec::Packet(_) => {}
+        EngineSpec::Model(_) => {
+            let resolved = model::resolve(cc, &scenario, &settings, &fabric)?;
+            scenario.engine = EngineSpec::Model(resolved);
+        }
+        EngineSpec::Fluid(spec) => fluid::check(spec, &scenario, &settings, &fabric)?,
     }
     let unused = |wire| model::unused(&scenario, &fabric, &settings, &traffic, wire);
     let offered = offered::tiers(&scenario, &fabric, &settings, &traffic, unused);

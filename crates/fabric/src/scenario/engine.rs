@@ -1,6 +1,7 @@
 //! What simulates a scenario.
 
 use fctlab_core::parts;
+use fctlab_core::units::RttTime;
 use fctlab_link::Control;
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +10,7 @@ parts! {
     pub enum EngineSpec, "kind of engine" {
         "packet" => Packet(PacketByPacket),
         "model" => Model(Model),
+        "fluid" => Fluid(Fluid),
     }
 }
 
@@ -32,4 +34,20 @@ pub struct Model {
     /// scheme's marking threshold and parameters where the model has them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cc: Option<Control>,
+}
+
+/// One fluid for all links: rates instead of packets, on any topology whose paths go up and then down.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Fluid {
+    /// How long a step is; at most half a base RTT. An eighth of one takes twice the time.
+    pub step: RttTime,
+}
+
+impl Default for Fluid {
+    fn default() -> Self {
+        Fluid {
+            step: RttTime::Rtts(0.25),
+        }
+    }
 }

@@ -18,7 +18,7 @@ use fctlab_workload::{Traffic, TrafficSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-pub use self::engine::{EngineSpec, Model, PacketByPacket};
+pub use self::engine::{EngineSpec, Fluid, Model, PacketByPacket};
 pub use self::line::line_of;
 use self::record::RecordSpec;
 pub use self::schema::{catalog, schema};

@@ -1,0 +1,373 @@
+//! Queues that serve in order of arrival, as curves: what has come to each by the end of every step, and when
+//! that had come which leaves then.
+//!
+//! All that a flow hears follows from the second: its bytes leave a queue at a time when they had come at another, so what
+//! has left is what the flow had sent by a time that is found link by link, back along its path. Nothing is
+//! kept by flow and queue, nothing blurs from link to link, and a small flow waits for exactly what was there before it.
+
+use fctlab_link::Backlog;
+
+/// A queue. Times are in steps.
+#[derive(Clone, Debug)]
+struct Lane {
+    /// Bytes that have come and that have left since the beginning, and those that come in this step.
+    arrived: f64,
+    left: f64,
+    inflow: f64,
+    /// The last step in which anything came or waited. What had left and had come before it, and what the queue could
+    /// have had of its link.
+    step: u64,
+    left_before: f64,
+    arrived_before: f64,
+    rate: f64,
+    /// What leaves while more waits is marked.
+    threshold: f64,
+    /// What comes at that time or later has not waited; infinite while something waits.
+    clear: f64,
+    /// Nothing that left later was marked.
+    marked_until: f64,
+    /// The step at whose end all had come which has left, or less.
+    head: u64,
+}
+
+impl Lane {
+    /// Takes in what has come in the step that ends at `now`, and lets go what is served.
+    fn take(&mut self, now: u64, service: &Service) {
+        (self.step, self.rate) = (now, service.rate);
+        (self.left_before, self.arrived_before) = (self.left, self.arrived);
+        self.arrived += std::mem::take(&mut self.inflow);
+        let left = self.left + service.served;
+        // All of it, to the last digit, but where something waits.
+        self.left = if left < self.arrived - ROUNDING {
+            left
+        } else {
+            self.arrived
+        };
+    }
+}
+
+/// Bytes that are as good as none.
+const ROUNDING: f64 = 1e-6;
+
+/// A queue at the end of a step. Only steps in which something waits or is marked are kept.
+#[derive(Clone, Copy, Debug, Default)]
+struct Past {
+    step: u64,
+    /// When that had come which leaves now.
+    came: f64,
+    arrived: f64,
+    /// The part of the step in which what left was marked.
+    marked: (f64, f64),
+}
+
+/// What a queue gets in a step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Service {
+    /// Bytes that leave, and those that could.
+    pub served: f64,
+    pub rate: f64,
+    /// What waits at the port, where that is what marks go by.
+    pub port: Option<Backlog>,
+}
+
+/// Where the last byte of a flow is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum LastByte {
+    /// It comes to a queue at that time, in the last step.
+    At(f64),
+    /// It waits, and leaves when so many bytes have left since the beginning.
+    Behind(f64),
+}
+
+/// The queues of all links.
+#[derive(Debug)]
+pub(super) struct Lanes {
+    lanes: Vec<Lane>,
+    /// For each lane the last steps, as many as the next power of two.
+    past: Vec<Past>,
+    bits: u32,
+    /// Before that nothing waited anywhere.
+    begin: f64,
+}
+
+impl Lanes {
+    /// Empty ones that mark above these thresholds.
+    pub(super) fn new(thresholds: &[f64]) -> Self {
+        let bits = 5;
+        let lane = |&threshold| Lane {
+            arrived: 0.0,
+            left: 0.0,
+            inflow: 0.0,
+            step: 0,
+            left_before: 0.0,
+            arrived_before: 0.0,
+            rate: 0.0,
+            threshold,
+            clear: 0.0,
+            marked_until: 0.0,
+            head: 0,
+        };
+        Lanes {
+            past: vec![Past::default(); thresholds.len() << bits],
+            lanes: thresholds.iter().map(lane).collect(),
+            bits,
+            begin: 0.0,
+        }
+    }
+
+    /// So many bytes come to `lane` in this step.
+    pub(super) fn add(&mut self, lane: u32, bytes: f64) {
+        self.lanes[lane as usize].inflow += bytes;
+    }
+
+    /// What waited in `lane` before this step.
+    pub(super) fn waits(&self, lane: u32) -> f64 {
+        let lane = &self.lanes[lane as usize];
+        lane.arrived - lane.left
+    }
+
+    /// What waits in `lane` or comes to it in this step.
+    pub(super) fn offered(&self, lane: u32) -> f64 {
+        let lane = &self.lanes[lane as usize];
+        lane.arrived - lane.left + lane.inflow
+    }
+
+    /// Nothing waits and nobody sends until step `now` is over.
+    pub(super) fn skip(&mut self, now: u64) {
+        self.begin = now as f64;
+        self.lanes
+            .iter_mut()
+            .for_each(|lane| lane.clear = now as f64);
+    }
+
+    fn place(&self, lane: u32, step: u64) -> usize {
+        let mask = (1u64 << self.bits) - 1;
+        (lane as usize) << self.bits | (step & mask) as usize
+    }
+
+    /// A queue at the end of `step`, if anything waited then.
+    fn past(&self, lane: u32, step: u64) -> Option<&Past> {
+        let past = &self.past[self.place(lane, step)];
+        (past.step == step).then_some(past)
+    }
+
+    /// Serves a queue in the step that ends at `now`; returns what waits then.
+    pub(super) fn serve(&mut self, lane: u32, now: u64, service: &Service) -> f64 {
+        let start = (now - 1) as f64;
+        let known = &mut self.lanes[lane as usize];
+        let before = known.arrived - known.left;
+        known.take(now, service);
+        let after = known.arrived - known.left;
+        let backlog = service.port.unwrap_or(Backlog { before, after });
+        let marked = backlog.above(known.threshold);
+        let marked = marked.map(|(from, to)| (start + from, start + to));
+        if let Some((_, until)) = marked {
+            known.marked_until = until;
+        }
+        let (waits, waited) = (after > 0.0, known.clear > start);
+        if waits {
+            known.clear = f64::INFINITY;
+        } else if waited {
+            known.clear = now as f64;
+        }
+        if waits || waited || marked.is_some() {
+            if waits && !waited {
+                self.begin_waiting(lane, now - 1);
+            }
+            let place = self.place(lane, now);
+            self.past[place] = Past {
+                step: now,
+                came: now as f64,
+                arrived: self.lanes[lane as usize].arrived,
+                marked: marked.unwrap_or_default(),
+            };
+            if waits {
+                self.past[place].came = self.find(lane, now);
+            }
+        }
+        after
+    }
+
+    /// Until the end of `step` nothing waits, and then something does.
+    fn begin_waiting(&mut self, lane: u32, step: u64) {
+        let place = self.place(lane, step);
+        let known = &mut self.lanes[lane as usize];
+        known.head = step;
+        let past = &mut self.past[place];
+        if past.step != step {
+            *past = Past {
+                step,
+                came: step as f64,
+                arrived: known.arrived_before,
+                marked: (0.0, 0.0),
+            };
+        }
+    }
+
+    /// When that had come which has left of `lane` at the end of step `now`.
+    fn find(&mut self, lane: u32, now: u64) -> f64 {
+        let Lane { left, mut head, .. } = self.lanes[lane as usize];
+        let arrived = |step| self.past[self.place(lane, step)].arrived;
+        while head + 1 < now && arrived(head + 1) <= left {
+            head += 1;
+        }
+        let (before, after) = (arrived(head), arrived(head + 1));
+        self.lanes[lane as usize].head = head;
+        let into = (left - before) / (after - before);
+        if into.is_nan() {
+            return head as f64;
+        }
+        head as f64 + into.clamp(0.0, 1.0)
+    }
+
+    /// When that had come to `lane` which left it at `time`, in a step that is over.
+    #[inline]
+    pub(super) fn came(&self, lane: u32, time: f64) -> f64 {
+        if time >= self.lanes[lane as usize].clear || time <= self.begin {
+            return time;
+        }
+        let step = time as u64;
+        let at = |step| self.past(lane, step).map_or(step as f64, |past| past.came);
+        let (before, into) = (at(step), time - step as f64);
+        if into == 0.0 {
+            return before;
+        }
+        before + into * (at(step + 1) - before)
+    }
+
+    /// When a flow's last byte leaves `lane`, if it does until the end of the last step, `now`. Of the flow `own` bytes
+    /// came in that step, at a rate of `pace`.
+    pub(super) fn leaves(
+        &self,
+        lane: u32,
+        byte: &mut LastByte,
+        (own, pace): (f64, f64),
+        now: u64,
+    ) -> Option<f64> {
+        let lane = &self.lanes[lane as usize];
+        let start = (now - 1) as f64;
+        let time = match *byte {
+            LastByte::At(time) if lane.step != now => return Some(time),
+            LastByte::Behind(bytes) if bytes > lane.left => return None,
+            LastByte::Behind(bytes) => {
+                let into = (bytes - lane.left_before) / lane.rate;
+                return Some(start + into.clamp(0.0, 1.0));
+            }
+            LastByte::At(time) => time,
+        };
+        // Others' bytes come evenly; the flow's own all come before its last one.
+        let others = lane.arrived - lane.arrived_before - own;
+        let bytes = lane.arrived_before + own + others * (time - start);
+        if bytes > lane.left {
+            *byte = LastByte::Behind(bytes);
+            return None;
+        }
+        let growth = others - lane.rate;
+        let first = if own > 0.0 {
+            (time - own / pace).max(start)
+        } else {
+            time
+        };
+        let waited = lane.arrived_before - lane.left_before + growth * (first - start);
+        let waits = waited.max(0.0) + own + growth * (time - first);
+        let leaves = time + waits.max(0.0) / lane.rate;
+        Some(leaves.min(now as f64).max(time))
+    }
+
+    /// The part of the time from `from` to `to` in which what left `lane` was marked.
+    pub(super) fn marked(&self, lane: u32, from: f64, to: f64) -> Option<(f64, f64)> {
+        if from >= self.lanes[lane as usize].marked_until || from < self.begin {
+            return None;
+        }
+        let steps = from as u64 + 1..=to.ceil() as u64;
+        let parts = steps.filter_map(|step| Some(self.past(lane, step)?.marked));
+        let inside = parts.map(|(first, last)| (first.max(from), last.min(to)));
+        inside
+            .filter(|(first, last)| first < last)
+            .reduce(|all, part| (all.0, part.1))
+    }
+
+    /// Keeps at least the last `steps` steps, the last of which is `now`.
+    pub(super) fn keep(&mut self, steps: u64, now: u64) {
+        let old = 1u64 << self.bits;
+        if steps <= old {
+            return;
+        }
+        let past = std::mem::take(&mut self.past);
+        let bits = steps.next_power_of_two().trailing_zeros();
+        let before = std::mem::replace(&mut self.bits, bits);
+        self.past = vec![Past::default(); self.lanes.len() << bits];
+        for lane in 0..self.lanes.len() as u32 {
+            for step in (now + 1).saturating_sub(old)..=now {
+                let known = past[(lane as usize) << before | (step & (old - 1)) as usize];
+                if known.step == step {
+                    let place = self.place(lane, step);
+                    self.past[place] = known;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A lane to which so much comes in each step, served at 10 a step.
+    fn lane(inflows: &[f64], threshold: f64) -> Lanes {
+        let mut lanes = Lanes::new(&[threshold]);
+        for (now, &inflow) in (1u64..).zip(inflows) {
+            lanes.add(0, inflow);
+            let served = lanes.offered(0).min(10.0);
+            let service = Service {
+                served,
+                rate: 10.0,
+                port: None,
+            };
+            lanes.serve(0, now, &service);
+        }
+        lanes
+    }
+
+    #[test]
+    fn what_leaves_had_come_in_its_order() {
+        let lanes = lane(&[5.0, 20.0, 10.0, 0.0, 5.0], 100.0);
+        let came = |time| lanes.came(0, time);
+        assert_eq!([1.0, 2.0, 3.0].map(came), [1.0, 1.5, 2.0]);
+        // Empty after the fourth step.
+        assert_eq!([4.0, 4.5, 5.0].map(came), [4.0, 4.5, 5.0]);
+        assert_eq!(came(2.5), 1.75);
+    }
+
+    #[test]
+    fn a_byte_leaves_when_all_before_it_have_left() {
+        // Half of the 20 bytes of a step are a flow's own, sent from 0.25 to 0.75; those of others come evenly.
+        let lanes = lane(&[20.0], 100.0);
+        let mut byte = LastByte::At(0.75);
+        assert_eq!(lanes.leaves(0, &mut byte, (10.0, 20.0), 1), None);
+        assert!(matches!(byte, LastByte::Behind(bytes) if bytes == 17.5));
+        let lanes = lane(&[20.0, 10.0], 100.0);
+        assert_eq!(lanes.leaves(0, &mut byte, (0.0, 20.0), 2), Some(1.75));
+        // The same where nothing is left in the end: 5 of the flow in a quarter, and 4 of others all the time.
+        let lanes = lane(&[9.0], 100.0);
+        let leaves = lanes.leaves(0, &mut LastByte::At(0.5), (5.0, 20.0), 1);
+        assert_eq!(leaves, Some(0.5 + (5.0 + 1.0 - 2.5) / 10.0));
+    }
+
+    #[test]
+    fn marks_begin_where_the_queue_passes_the_threshold() {
+        let lanes = lane(&[20.0, 20.0, 0.0], 15.0);
+        assert_eq!(lanes.marked(0, 0.0, 1.0), None);
+        assert_eq!(lanes.marked(0, 1.0, 2.0), Some((1.5, 2.0)));
+        assert_eq!(lanes.marked(0, 1.75, 2.75), Some((1.75, 2.5)));
+        assert_eq!(lanes.marked(0, 2.5, 3.0), None);
+    }
+
+    #[test]
+    fn more_is_kept_when_it_is_asked_for() {
+        let mut lanes = lane(&[20.0, 20.0, 20.0], 15.0);
+        let before = [0.5, 1.5, 3.0].map(|time| lanes.came(0, time));
+        lanes.keep(100, 3);
+        assert_eq!([0.5, 1.5, 3.0].map(|time| lanes.came(0, time)), before);
+    }
+}

@@ -1,0 +1,279 @@
+//! One fluid for all links of a fabric: rates instead of packets, a completion time for every flow.
+//!
+//! ```text
+//!   flow: window ──▶ NIC: turns ──▶ link ──▶ link ──▶ link to the receiver
+//!     ▲                              each a curve: what leaves now had come then
+//!     └── acked, marked ◀── back along these curves, one round trip of the flow's own later
+//! ```
+//!
+//! Time goes in steps of a quarter of the base RTT. In each step windows react to what is acked ([`flow`]: the
+//! link model's own, `fctlab_link::Paced`), NICs divide their rates ([`nic`]), and what comes to links is added up
+//! and served, layer by layer ([`links`], [`lanes`]). The clock of a link runs later than that of the senders by the delay up to
+//! there, so that all delay is in the way back.
+//!
+//! What a fluid knows nothing of is refused in [`ports`].
+
+mod curve;
+mod flow;
+mod lanes;
+mod links;
+mod nic;
+mod ports;
+
+use fctlab_core::random::mix;
+use fctlab_core::{FctEnds, SpecError, Time};
+use fctlab_link::queues::Sharing;
+use fctlab_link::{Law, Line, Paced};
+use fctlab_workload::Flow;
+
+use self::flow::{Active, Hop, Way};
+use self::lanes::Lanes;
+use self::links::{Links, Overflow};
+use self::nic::Nic;
+pub(crate) use self::ports::check;
+use crate::completions::Completions;
+use crate::measure::Stop;
+use crate::network::Fabric;
+use crate::prepared::{Ended, Observer, Prepared, Sink};
+use crate::scenario::Fluid;
+use crate::settings::Settings;
+
+/// How many steps go by between two looks of the observer.
+const LOOK: u64 = 1024;
+
+/// Runs the traffic through the fluid; `sink` gets a record of every flow in order of start.
+///
+/// # Errors
+/// Traffic that cannot be read to its end; a buffer that is full.
+pub(crate) fn run(
+    spec: &Fluid,
+    prepared: &Prepared,
+    sink: &mut Sink<'_>,
+    observe: &mut Observer<'_>,
+) -> Result<Ended, SpecError> {
+    let mut completions = Completions::new(prepared)?;
+    let mut network = Network::new(spec, prepared)?;
+    let settings = &prepared.settings;
+    let mut measured = (0..completions.flows.len())
+        .filter(|&index| completions.is_measured(index))
+        .count();
+    let mut next = 0;
+    let mut ended = Vec::new();
+    loop {
+        if network.active == 0 {
+            match completions.flows.get(next) {
+                Some(flow) => network.skip_to(flow.start),
+                None => break,
+            }
+        }
+        while let Some(flow) = completions.flows.get(next)
+            && network.starts_now(flow)
+        {
+            network.start(next, flow);
+            next += 1;
+        }
+        let step = network.step(&mut ended);
+        step.map_err(|full| full.error(&prepared.fabric, network.step_s))?;
+        for (index, more_s) in ended.drain(..) {
+            measured -= usize::from(completions.is_measured(index));
+            completions.end(index, more_s);
+        }
+        let (_, until) = settings.window;
+        let now = network.now_s();
+        let over = settings.stop == Stop::Measured && measured == 0 && now > until.as_secs_f64();
+        if over || now > settings.end_at.as_secs_f64() {
+            break;
+        }
+        if network.now.is_multiple_of(LOOK) && observe(&completions.progress()).is_break() {
+            return Ok(completions.interrupted(network.events));
+        }
+    }
+    Ok(completions.tell(network.events, sink))
+}
+
+/// The fabric and the flows in it. Times are in steps.
+struct Network<'a> {
+    fabric: &'a Fabric,
+    settings: &'a Settings,
+    law: Law,
+    step_s: f64,
+    /// The step that is over.
+    now: u64,
+    links: Links,
+    lanes: Lanes,
+    nic: Nic,
+    /// The flows of each host.
+    hosts: Vec<Vec<Active>>,
+    active: usize,
+    /// The longest round trip of a flow, and the longest wait in each layer, in steps.
+    round_trip: f64,
+    waits: Vec<f64>,
+    /// Flows times steps.
+    events: u64,
+}
+
+impl<'a> Network<'a> {
+    fn new(spec: &Fluid, prepared: &'a Prepared) -> Result<Self, SpecError> {
+        let Prepared {
+            scenario,
+            fabric,
+            settings,
+            ..
+        } = prepared;
+        let step_s = spec.step.resolve(&settings.scale).as_secs_f64();
+        let ports = ports::ports(scenario, settings, fabric)?;
+        let places = fabric.places_of_links();
+        let places = places.map_err(|_| SpecError::new("topology", "paths lead round a ring"))?;
+        let (links, lanes) = Links::new(fabric, ports, places, step_s);
+        Ok(Network {
+            fabric,
+            settings,
+            law: ports::law(settings)?,
+            step_s,
+            now: 0,
+            waits: vec![0.0; links.layers()],
+            links,
+            lanes,
+            nic: Nic::default(),
+            hosts: (0..fabric.hosts).map(|_| Vec::new()).collect(),
+            active: 0,
+            round_trip: 0.0,
+            events: 0,
+        })
+    }
+
+    fn now_s(&self) -> f64 {
+        self.now as f64 * self.step_s
+    }
+
+    fn steps(&self, time: Time) -> f64 {
+        time.as_secs_f64() / self.step_s
+    }
+
+    /// Nothing waits and nobody sends until `time`.
+    fn skip_to(&mut self, time: Time) {
+        self.now = self.now.max(self.steps(time) as u64);
+        self.lanes.skip(self.now);
+    }
+
+    fn starts_now(&self, flow: &Flow) -> bool {
+        self.steps(flow.start) < (self.now + 1) as f64
+    }
+
+    fn start(&mut self, index: usize, flow: &Flow) {
+        let nic = self.fabric.nics[flow.src as usize];
+        let packet = self.settings.wire.full() as f64;
+        let line = Line {
+            capacity: self.fabric.links[nic as usize].rate.bytes_per_s() * self.step_s,
+            round_trip: self.fabric.base_rtt.as_secs_f64() / self.step_s,
+            packet,
+            counted: packet,
+        };
+        let Some(paced) = Paced::new(&self.law, &line) else {
+            return; // no law without windows is let in
+        };
+        let way = self.way(flow);
+        self.round_trip = self.round_trip.max(way.round_trip);
+        let size = self.settings.wire.wire_bytes(flow.size) as f64;
+        let start = self.steps(flow.start).max(self.now as f64);
+        let active = Active::new(
+            (index, flow.class),
+            (size, start),
+            paced,
+            line,
+            way,
+            self.now,
+        );
+        self.hosts[flow.src as usize].push(active);
+        self.active += 1;
+    }
+
+    fn way(&self, flow: &Flow) -> Way {
+        let (fabric, links) = (self.fabric, &self.links);
+        let hop = |&link: &u32| Hop::new(link, links.lane(link, flow.class), links.place(link));
+        let there = fabric
+            .routes
+            .taken(fabric, flow.src, flow.dst, flow.path_hash);
+        let hash = mix(u64::from(flow.path_hash)) as u32;
+        let back = fabric.routes.taken(fabric, flow.dst, flow.src, hash);
+        let format = &self.settings.format;
+        let takes = |links: &[u32], bytes| {
+            let links = links.iter().map(|&link| &fabric.links[link as usize]);
+            links
+                .map(|link| (link.rate.transmission_time(bytes) + link.delay).as_secs_f64())
+                .sum::<f64>()
+        };
+        let round_trip = takes(&there, self.settings.wire.full()) + takes(&back, format.ack.get());
+        let rates = there.iter().map(|&link| fabric.links[link as usize].rate);
+        let slowest = rates.min().map_or(0.0, |rate| rate.bytes_per_s());
+        Way {
+            slowest: slowest * self.step_s,
+            there: there[1..].iter().map(hop).collect(),
+            back: back[1..].iter().map(hop).collect(),
+            nic: back[0],
+            round_trip: round_trip / self.step_s,
+        }
+    }
+
+    /// Takes a step. Flows that end in it are added to `ended`, with what they took on top of what they take alone.
+    fn step(&mut self, ended: &mut Vec<(usize, f64)>) -> Result<(), Overflow> {
+        self.now += 1;
+        self.events += self.active as u64;
+        self.send();
+        for layer in 1..self.links.layers() {
+            for flow in self.hosts.iter_mut().flatten() {
+                flow.arrive(layer as u32, &mut self.links, &mut self.lanes, self.now);
+            }
+            let longest = self.links.serve(layer, &mut self.lanes, self.now)?;
+            self.waits[layer] = self.waits[layer].max(longest);
+        }
+        self.deliver(ended);
+        // What is acked may have waited in each layer, there and back.
+        let back = self.round_trip + 2.0 * self.waits.iter().sum::<f64>();
+        self.lanes.keep(back as u64 + 4, self.now);
+        Ok(())
+    }
+
+    /// Hosts hear and send.
+    fn send(&mut self) {
+        let hosts = (0u32..).zip(&mut self.hosts);
+        for (host, flows) in hosts.filter(|(_, flows)| !flows.is_empty()) {
+            let nic = self.fabric.nics[host as usize];
+            let capacity = self.links.capacity(nic, self.now);
+            let (discipline, places) = self.links.discipline(nic);
+            let place = |class: u16| match discipline.sharing {
+                Sharing::One => 0,
+                _ => usize::from(places.get(usize::from(class)).copied().unwrap_or(class)),
+            };
+            let discipline = (discipline, place);
+            self.nic
+                .send(flows, capacity, discipline, &self.lanes, self.now);
+        }
+    }
+
+    /// What has left the last links is acked, and flows end.
+    fn deliver(&mut self, ended: &mut Vec<(usize, f64)>) {
+        let ack = self.settings.format.ack.get() as f64 / self.settings.wire.full() as f64;
+        let to_ack = self.settings.fct_ends == FctEnds::Ack;
+        for flows in &mut self.hosts {
+            let mut number = 0;
+            while let Some(flow) = flows.get_mut(number) {
+                let (bytes, way) = flow.deliver(&self.lanes, self.now);
+                if bytes > 0.0 {
+                    self.links.add_acks(way.nic, bytes * ack, self.now);
+                    for hop in &way.back {
+                        self.links.add_acks(hop.link, bytes * ack, self.now);
+                    }
+                }
+                let Some(end) = flow.ends(to_ack, &self.lanes, self.now) else {
+                    number += 1;
+                    continue;
+                };
+                let more = (end - flow.start - flow.alone()).max(0.0);
+                ended.push((flow.index, more * self.step_s));
+                flows.swap_remove(number);
+                self.active -= 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! What a scenario says, as the fluid takes it; what it knows nothing of is refused.
+
+use fctlab_core::SpecError;
+use fctlab_link::queues::Discipline;
+use fctlab_link::{Inside, Law};
+
+use crate::measure::Extra;
+use crate::model;
+use crate::network::Fabric;
+use crate::network::routing::RoutingSpec;
+use crate::scenario::{Fluid, Scenario};
+use crate::scheme::{EcnAt, EcnScope, Place};
+use crate::settings::Settings;
+use crate::transports::RuleSpec;
+
+/// The port at the tail of a link.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Port {
+    /// The number of its discipline.
+    pub discipline: u32,
+    /// What leaves while more waits is marked; infinite without marks.
+    pub threshold: f64,
+    /// Whether all that waits at the port counts for that, or the queue of a class.
+    pub marks_by_port: bool,
+    /// Bytes that may wait.
+    pub buffer: f64,
+}
+
+/// The ports of a fabric.
+pub(super) struct Ports {
+    /// By number of link.
+    pub of_link: Vec<Port>,
+    pub disciplines: Vec<Discipline>,
+    /// For each discipline the place of each class in it.
+    pub classes: Vec<Vec<u16>>,
+}
+
+/// Keys of a scheme that the fluid reads, or that change nothing. Those of ports are checked port by port.
+const READ: [&str; 14] = [
+    "name",
+    "ports",
+    "transport.kind",
+    "transport.g",
+    "transport.increase",
+    "transport.min_rate",
+    "port.discipline",
+    "port.ecn_threshold",
+    "port.ecn_scope",
+    "port.buffer",
+    "nic.discipline",
+    "nic.buffer",
+    "nic.ecn_scope",
+    "routing.kind",
+];
+
+fn refuse(path: impl Into<String>, what: &str) -> SpecError {
+    let message = format!("{what}, or run the scenario with engine = \"packet\"");
+    SpecError::new(path, message)
+}
+
+/// Checks that the fluid can run `scenario`.
+///
+/// # Errors
+/// The first thing that it knows nothing of, with its path and what is allowed.
+pub(crate) fn check(
+    spec: &Fluid,
+    scenario: &Scenario,
+    settings: &Settings,
+    fabric: &Fabric,
+) -> Result<(), SpecError> {
+    let step = spec.step.resolve(&settings.scale);
+    if step.ps() == 0 || step * 2 > fabric.base_rtt {
+        let message = format!("{} is not in (0, 0.5rtt]", spec.step);
+        return Err(SpecError::new("engine.step", message));
+    }
+    check_records(scenario)?;
+    check_scheme(scenario)?;
+    if scenario
+        .traffic
+        .spacing
+        .is_some_and(|spacing| spacing > 0.0)
+    {
+        return Err(refuse(
+            "traffic.spacing",
+            "the fluid's flows have all their bytes at once; remove it",
+        ));
+    }
+    if !scenario.capacity.is_empty() {
+        return Err(refuse(
+            "capacity",
+            "the fluid's links have one rate; remove it",
+        ));
+    }
+    ports(scenario, settings, fabric)?;
+    fabric.places_of_links().map(drop).map_err(|ring| {
+        let names: Vec<String> = ring.iter().map(|&link| fabric.port_name(link)).collect();
+        let what = format!(
+            "paths lead round a ring ({}), and the fluid needs an order of links; take a topology whose paths go up and \
+             then down",
+            names.join(", ")
+        );
+        refuse("topology", &what)
+    })
+}
+
+fn check_records(scenario: &Scenario) -> Result<(), SpecError> {
+    if scenario.record != Default::default() {
+        return Err(refuse(
+            "record",
+            "the fluid has no packets to record; remove it",
+        ));
+    }
+    let extras = &scenario.measure.extras;
+    if extras.iter().any(|&extra| extra != Extra::Queries) {
+        return Err(refuse(
+            "measure.extras",
+            "the fluid knows of \"queries\" only; remove the others",
+        ));
+    }
+    Ok(())
+}
+
+fn check_scheme(scenario: &Scenario) -> Result<(), SpecError> {
+    let scheme = &scenario.scheme;
+    let RuleSpec::DctcpRate(_) = &scheme.transport.rule else {
+        let kind = scheme.transport.rule.kind();
+        let what = format!("the fluid has no {kind}; take dctcp-rate");
+        return Err(refuse("scheme.transport.kind", &what));
+    };
+    let RoutingSpec::Ecmp(_) = &scheme.routing else {
+        let kind = scheme.routing.kind();
+        let what =
+            format!("the fluid has one path for each flow, and {kind} has several; take ecmp");
+        return Err(refuse("scheme.routing", &what));
+    };
+    if scheme.shaper.is_some() {
+        return Err(refuse(
+            "scheme.shaper",
+            "the fluid has no shaper; remove it",
+        ));
+    }
+    match model::differs(scheme, &READ).first() {
+        None => Ok(()),
+        Some(key) => Err(refuse(
+            format!("scheme.{key}"),
+            "the fluid knows only what the preset dctcp-rate says here; remove it",
+        )),
+    }
+}
+
+/// The law of the scheme's flows.
+///
+/// # Errors
+/// There is none.
+pub(super) fn law(settings: &Settings) -> Result<Law, SpecError> {
+    match &settings.rule {
+        RuleSpec::DctcpRate(rule) => Ok(model::dctcp(rule, &settings.scale)),
+        rule => Err(SpecError::new(
+            "scheme.transport.kind",
+            format!("the fluid has no {}", rule.kind()),
+        )),
+    }
+}
+
+/// The ports of all links.
+///
+/// # Errors
+/// A discipline that the fluid does not have, or marks by other rules than its own.
+pub(super) fn ports(
+    scenario: &Scenario,
+    settings: &Settings,
+    fabric: &Fabric,
+) -> Result<Ports, SpecError> {
+    let none = Port {
+        discipline: 0,
+        threshold: f64::INFINITY,
+        marks_by_port: true,
+        buffer: f64::INFINITY,
+    };
+    let mut ports = Ports {
+        of_link: vec![none; fabric.links.len()],
+        disciplines: Vec::new(),
+        classes: Vec::new(),
+    };
+    let places = scenario.scheme.places(fabric);
+    for place in places.map_err(|e| e.under("scheme"))? {
+        let (discipline, classes) = discipline(&place)?;
+        let number = ports.disciplines.len() as u32;
+        for &link in &place.links {
+            let rate = fabric.links[link as usize].rate;
+            let threshold = place.port.ecn_threshold;
+            // A switch that says what waits does not count the packet that leaves.
+            let full = settings.wire.full() as f64;
+            let threshold = threshold.map(|k| k.bytes_at(rate, &settings.scale) as f64 + full);
+            ports.of_link[link as usize] = Port {
+                discipline: number,
+                threshold: threshold.unwrap_or(f64::INFINITY),
+                marks_by_port: place.port.ecn_scope == EcnScope::Port,
+                buffer: place.port.buffer.bytes_at(rate, &settings.scale) as f64,
+            };
+        }
+        ports.disciplines.push(discipline);
+        ports.classes.push(classes);
+    }
+    Ok(ports)
+}
+
+/// The discipline of a place, and the place of each class in it.
+fn discipline(place: &Place<'_>) -> Result<(Discipline, Vec<u16>), SpecError> {
+    let Place { key, port, .. } = place;
+    let at = |name: &str| format!("scheme.{key}.{name}");
+    let (discipline, classes) = model::discipline(&port.discipline).map_err(|_| {
+        let kind = port.discipline.kind();
+        let what = format!("the fluid has no {kind}; take fifo, strict, wrr, drr or wfq");
+        refuse(at("discipline"), &what)
+    })?;
+    if discipline.inside == Inside::Fq {
+        return Err(refuse(
+            at("discipline"),
+            "the fluid serves the flows of a queue in order of arrival; take fifo, or inside = \"fifo\"",
+        ));
+    }
+    if port.ecn_threshold.is_none() {
+        return Ok((discipline, classes));
+    }
+    if key == "nic" {
+        return Err(refuse(
+            at("ecn_threshold"),
+            "the fluid's NICs mark nothing; write \"none\"",
+        ));
+    }
+    if port.ecn_at != EcnAt::Dequeue {
+        return Err(refuse(
+            at("ecn_at"),
+            "the fluid marks what leaves; write \"dequeue\"",
+        ));
+    }
+    Ok((discipline, classes))
+}

@@ -1,0 +1,235 @@
+//! One fluid for all links in place of packets: the same scenarios and flows.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::path::Path;
+
+use common::{Folder, Played, US, generated, play, star, trace, try_run};
+use serde_json::{Value, json};
+
+fn on(engine: &str, scenario: &Value) -> Value {
+    let mut scenario = scenario.clone();
+    scenario["engine"] = json!(engine);
+    scenario
+}
+
+fn leaf_spine(leaves: u32, hosts_per_leaf: u32) -> Value {
+    json!({"kind": "leaf-spine", "leaves": leaves, "spines": 2, "hosts_per_leaf": hosts_per_leaf,
+        "host_rate": "10Gbps", "fabric_rate": "40Gbps", "base_rtt": "20us"})
+}
+
+fn web_search(topology: Value, load: f64, flows: u64) -> Value {
+    json!({
+        "packet": {"payload": "1000B", "header": "48B", "ack": "60B"},
+        "topology": topology,
+        "traffic": {"workload": "websearch", "load": load, "flows": flows},
+        "scheme": "dctcp-rate",
+    })
+}
+
+/// Slowdowns of flows of a size from `sizes`, in order.
+fn slowdowns(run: &Played, sizes: (u64, u64)) -> Vec<f64> {
+    let flows = run.flows.iter();
+    let flows = flows.filter(|f| f.size > sizes.0 && f.size <= sizes.1);
+    let mut all: Vec<f64> = flows.map(|f| f.slowdown).collect();
+    all.sort_by(f64::total_cmp);
+    all
+}
+
+fn mean(of: &[f64]) -> f64 {
+    of.iter().sum::<f64>() / of.len() as f64
+}
+
+/// The largest percentile with ten flows beyond it, at most the 99th.
+fn tail(of: &[f64]) -> f64 {
+    of[of.len() - (of.len() / 100).max(10)]
+}
+
+/// The bars are for cells of a thousand flows and more; these are small, and so what can be told of them is less.
+#[test]
+fn flows_take_as_long_as_with_packets() {
+    let star = json!({"kind": "star", "senders": 8, "host_rate": "10Gbps", "base_rtt": "20us"});
+    for (name, topology, load) in [
+        ("star", star, 0.6),
+        ("leaf-spine", leaf_spine(4, 8), 0.5),
+        ("2:1", leaf_spine(2, 16), 0.4),
+    ] {
+        let scenario = web_search(topology, load, 3_000);
+        let [fluid, packets] = ["fluid", "packet"].map(|engine| generated(on(engine, &scenario)));
+        for (a, b) in fluid.flows.iter().zip(&packets.flows) {
+            assert_eq!((a.flow, a.src, a.dst), (b.flow, b.src, b.dst));
+            assert_eq!((a.size, a.start, a.ideal), (b.size, b.start, b.ideal));
+        }
+        for sizes in [
+            (0, 10_000),
+            (10_000, 100_000),
+            (100_000, 1_000_000),
+            (1_000_000, u64::MAX),
+            (0, u64::MAX),
+        ] {
+            let [a, b] = [&fluid, &packets].map(|run| slowdowns(run, sizes));
+            let means = mean(&a) / mean(&b) - 1.0;
+            let tails = tail(&a) / tail(&b) - 1.0;
+            println!(
+                "{name} {sizes:?}, {} flows: mean {:+.1}%, tail {:+.1}%",
+                a.len(),
+                means * 100.0,
+                tails * 100.0
+            );
+            assert!(means.abs() < 0.05, "{name} {sizes:?}: mean {means}");
+            assert!(tails.abs() < 0.15, "{name} {sizes:?}: tail {tails}");
+        }
+        assert_eq!(fluid.counters.packet_hops, 0);
+    }
+}
+
+#[test]
+fn a_flow_alone_takes_its_ideal_time() {
+    for ends in ["ack", "delivery"] {
+        for size in [1, 1460, 100_000, 3_000_000] {
+            let mut scenario = star(2, json!("dctcp-rate"));
+            scenario["engine"] = json!("fluid");
+            scenario["measure"] = json!({"fct_ends": ends});
+            let run = play(scenario, &[(0, 0, 2, size)]);
+            let slowdown = run.flows[0].slowdown;
+            assert!((slowdown - 1.0).abs() < 1e-3, "{ends} {size}: {slowdown}");
+        }
+    }
+}
+
+#[test]
+fn a_small_flow_waits_for_what_was_there_before_it() {
+    // 100 KB come to the receiver from each of two senders at once, and nothing is heard meanwhile.
+    let scheme = json!({"preset": "dctcp-rate", "port": {"ecn_threshold": "1MB"}});
+    let mut scenario = star(3, scheme);
+    scenario["topology"]["link_delay"] = json!("50us");
+    scenario["engine"] = json!({"kind": "fluid", "step": "4us"});
+    let flows = [
+        (0, 0, 3, 100_000),
+        (0, 1, 3, 100_000),
+        (40 * US, 2, 3, 1_000),
+    ];
+    let run = play(scenario, &flows);
+    let waits = |flow: usize| (run.flows[flow].fct - run.flows[flow].ideal) as f64 / 1e6;
+    // A packet of 0.83 us is there after 40.83 us: as much waits as came beyond what was sent, itself included.
+    assert!((waits(2) - 41.7).abs() < 0.5, "{}", waits(2));
+    // Of the others the last bytes leave when all three have: 82.2 us later, and the packet.
+    assert!((waits(0) - 83.0).abs() < 0.5, "{}", waits(0));
+}
+
+#[test]
+fn the_same_scenario_gives_the_same_flows() {
+    let scenario = on("fluid", &web_search(leaf_spine(3, 4), 0.6, 1_000));
+    assert_eq!(generated(scenario.clone()).flows, generated(scenario).flows);
+}
+
+#[test]
+fn a_class_is_served_by_its_weight() {
+    // Two flows without end from two senders, and weights of 3 and 1.
+    for (discipline, share) in [
+        (json!({"kind": "wfq", "weights": [3, 1]}), 0.75),
+        (json!({"kind": "drr", "weights": [3, 1]}), 0.75),
+        (json!({"kind": "strict", "classes": 2}), 1.0),
+    ] {
+        let long = |class: u32| {
+            json!({"name": format!("c{class}"), "workload": {"kind": "fixed", "size": "20MB"},
+                "load": 0.45, "flows": 40})
+        };
+        let scenario = json!({
+            "topology": {"kind": "star", "senders": 8, "host_rate": "10Gbps", "base_rtt": "20us"},
+            "traffic": {"classes": [long(0), long(1)]},
+            "scheme": {"preset": "dctcp-rate", "port": {"discipline": discipline}, "nic": {"discipline": "fifo"}},
+        });
+        let [fluid, packets] = ["fluid", "packet"].map(|engine| generated(on(engine, &scenario)));
+        let of = |run: &Played, class: &str| {
+            let row = run.summary.iter().find(|r| r.traffic_class == class);
+            row.unwrap().avg_slowdown
+        };
+        for class in ["c0", "c1"] {
+            let ratio = of(&fluid, class) / of(&packets, class) - 1.0;
+            assert!(ratio.abs() < 0.1, "{discipline} {share} {class}: {ratio}");
+        }
+    }
+}
+
+#[test]
+fn what_a_fluid_cannot_know_is_refused_by_name() {
+    let error = |change: &dyn Fn(&mut Value)| {
+        let mut scenario = on("fluid", &web_search(leaf_spine(2, 2), 0.5, 10));
+        change(&mut scenario);
+        try_run(scenario, Path::new("/")).err().unwrap()
+    };
+    let set = |path: &[&str], value: Value| {
+        error(&|scenario| {
+            let mut here = &mut *scenario;
+            for key in path {
+                here = &mut here[*key];
+            }
+            *here = value.clone();
+        })
+    };
+    let or_packets = ", or run the scenario with engine = \"packet\"";
+    for (path, value, expected) in [
+        (
+            vec!["scheme"],
+            json!("dctcp"),
+            "scheme.transport.kind: the fluid has no dctcp; take dctcp-rate",
+        ),
+        (
+            vec!["scheme"],
+            json!({"preset": "dctcp-rate", "routing": "spray-random"}),
+            "scheme.routing: the fluid has one path for each flow, and spray-random has several; take ecmp",
+        ),
+        (
+            vec!["scheme"],
+            json!({"preset": "dctcp-rate", "port": {"discipline": "srpt"}}),
+            "scheme.port.discipline: the fluid has no srpt; take fifo, strict, wrr, drr or wfq",
+        ),
+        (
+            vec!["scheme"],
+            json!({"preset": "dctcp-rate", "port": {"ecn_at": "enqueue"}}),
+            "scheme.port.ecn_at: the fluid knows only what the preset dctcp-rate says here; remove it",
+        ),
+        (
+            vec!["scheme"],
+            json!({"preset": "dctcp-rate", "transport": {"initial_alpha": 0.0}}),
+            "scheme.transport.initial_alpha: the fluid knows only what the preset dctcp-rate says here; remove it",
+        ),
+        (
+            vec!["traffic", "spacing"],
+            json!(1.0),
+            "traffic.spacing: the fluid's flows have all their bytes at once; remove it",
+        ),
+        (
+            vec!["measure"],
+            json!({"extras": ["jain"]}),
+            "measure.extras: the fluid knows of \"queries\" only; remove the others",
+        ),
+    ] {
+        assert_eq!(set(&path, value), format!("{expected}{or_packets}"));
+    }
+    assert_eq!(
+        set(&["engine"], json!({"kind": "fluid", "step": "1rtt"})),
+        "engine.step: 1rtt is not in (0, 0.5rtt]"
+    );
+}
+
+#[test]
+fn a_buffer_that_is_full_ends_the_run() {
+    let mut scenario = star(
+        8,
+        json!({"preset": "dctcp-rate", "port": {"buffer": "30KB"}}),
+    );
+    scenario["engine"] = json!("fluid");
+    let folder = Folder::new();
+    let flows: Vec<_> = (0..8).map(|sender| (0, sender, 8, 100_000)).collect();
+    folder.write("flows.csv", &trace(&flows));
+    scenario["traffic"] = json!({"trace": "flows.csv"});
+    let text = try_run(scenario, folder.path()).err().unwrap();
+    assert!(
+        text.starts_with("scheme.port.buffer: is full at switch -> host 8"),
+        "{text}"
+    );
+}
