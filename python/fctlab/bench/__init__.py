@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from fctlab import _native, choices
-from fctlab.bench import bigswitch, model, packet, points, scale
+from fctlab.bench import bigswitch, fluid, model, packet, points, scale
 from fctlab.errors import SpecError
 
-AREAS = ("packet", "scale", "points", "bigswitch", "model")
+AREAS = ("packet", "scale", "points", "bigswitch", "model", "fluid")
 
 
 def measure(
@@ -23,7 +23,8 @@ def measure(
 
     Args:
         area: one of :data:`AREAS`.
-        flows: instead of the reference's 20,000 (``"packet"``) or of 50,000 (``"model"``).
+        flows: instead of the reference's 20,000 (``"packet"``, ``"fluid"``) or of 50,000
+            (``"model"``).
         runs: of each benchmark; the median counts.
         say: told what is going on, a line at a time.
         quick: a short run of small fabrics, to see that it works (``"scale"``).
@@ -37,8 +38,8 @@ def measure(
     choices.check("bench", area, AREAS, "an area")
     if runs < 1:
         raise SpecError("runs", f"{runs} is not at least 1")
-    if flows is not None and area not in ("packet", "model"):
-        raise SpecError("flows", f"has no meaning for {area}, only for packet and model")
+    if flows is not None and area not in ("packet", "model", "fluid"):
+        raise SpecError("flows", f"has no meaning for {area}, only for packet, model and fluid")
     if quick and area != "scale":
         raise SpecError("quick", f"has no meaning for {area}, only for scale")
     if _native.build_profile() != "release":
@@ -49,6 +50,8 @@ def measure(
         return bigswitch.measure(runs, say)
     if area == "model":
         return model.measure(flows or model.FLOWS, runs, say)
+    if area == "fluid":
+        return fluid.measure(flows or fluid.FLOWS, runs, say)
     if area == "scale":
         return scale.measure(scale.QUICK if quick else scale.FULL, runs, say)
     return packet.measure(flows, runs, say)

@@ -18,10 +18,10 @@ def register(app: typer.Typer) -> None:
 
 def bench(
     area: Annotated[
-        str, typer.Argument(help="packet, scale, points, bigswitch or model")
+        str, typer.Argument(help="packet, scale, points, bigswitch, model or fluid")
     ] = "packet",
     flows: Annotated[
-        int | None, typer.Option(help="Instead of 20,000 (packet) or 50,000 (model).")
+        int | None, typer.Option(help="Instead of 20,000 (packet, fluid) or 50,000 (model).")
     ] = None,
     runs: Annotated[int, typer.Option(help="Runs of each, of which the median counts.")] = 3,
     quick: Annotated[bool, typer.Option(help="A short run of small fabrics (scale).")] = False,

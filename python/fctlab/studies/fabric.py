@@ -1,0 +1,262 @@
+"""One fluid for a whole fabric beside packets: the same flows, by size.
+
+Beside each number stands its floor, closer than which nothing can be told: packets against
+packets, with starts shifted by up to the time of a packet.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fctlab.studies.framework import lab
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.lab import beside, claim
+from fctlab.studies.framework.runs import Run
+from fctlab.studies.framework.study import Mode, Part, Plan, Study
+from fctlab.studies.framework.verdict import Band, Within
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from fctlab.results.result import Result
+
+SIZES = {
+    "all": (0, math.inf),
+    "10 KB": (0, 1e4),
+    "100 KB": (1e4, 1e5),
+    "1 MB": (1e5, 1e6),
+    "more": (1e6, math.inf),
+}
+"""Flows by size in bytes: above the first number, up to the second."""
+BEYOND = 10
+"""Flows beyond a tail, where there are less than a thousand."""
+PACKET = {"payload": "1000B", "header": "48B", "ack": "60B"}
+
+
+def _leaf_spine(host: int, fabric: int, leaves: int, hosts: int, rtt: str) -> dict[str, Any]:
+    return {
+        "kind": "leaf-spine",
+        "leaves": leaves,
+        "spines": 4,
+        "hosts_per_leaf": hosts,
+        "host_rate": f"{host}Gbps",
+        "fabric_rate": f"{fabric}Gbps",
+        "base_rtt": rtt,
+    }
+
+
+EVEN = _leaf_spine(10, 40, 9, 16, "20us")
+WEB = {"workload": "websearch"}
+WFQ = {"preset": "dctcp-rate", "port": {"discipline": {"kind": "wfq", "weights": [4, 1]}}}
+CLASSES = {
+    "classes": [
+        {"name": "web", "workload": "websearch", "load": 0.25},
+        {"name": "bulk", "workload": "datamining", "load": 0.25},
+    ]
+}
+CASES: dict[str, dict[str, Any]] = {
+    "10G, load 0.3": {"topology": EVEN, "traffic": {**WEB, "load": 0.3}},
+    "10G, load 0.5": {"topology": EVEN, "traffic": {**WEB, "load": 0.5}},
+    "10G, load 0.7": {"topology": EVEN, "traffic": {**WEB, "load": 0.7}},
+    "2:1, load 0.4": {
+        "topology": _leaf_spine(10, 20, 4, 16, "20us"),
+        "traffic": {**WEB, "load": 0.4},
+    },
+    "4:1, load 0.2": {
+        "topology": _leaf_spine(10, 10, 4, 16, "20us"),
+        "traffic": {**WEB, "load": 0.2},
+    },
+    "25G": {
+        "topology": _leaf_spine(25, 100, 9, 16, "16us"),
+        "traffic": {**WEB, "load": 0.5},
+    },
+    "100G": {
+        "topology": _leaf_spine(100, 400, 9, 16, "10us"),
+        "traffic": {**WEB, "load": 0.5},
+    },
+    "400G": {
+        "topology": _leaf_spine(400, 1600, 9, 8, "10us"),
+        "traffic": {**WEB, "load": 0.5},
+    },
+    "fat-tree": {
+        "topology": {"kind": "fat-tree", "k": 6, "host_rate": "10Gbps", "base_rtt": "30us"},
+        "traffic": {**WEB, "load": 0.4},
+    },
+    "bursts": {
+        "topology": EVEN,
+        "traffic": {**WEB, "load": 0.4, "arrivals": {"kind": "lognormal", "sigma": 2.0}},
+    },
+    "data mining": {"topology": EVEN, "traffic": {"workload": "datamining", "load": 0.5}},
+    "two classes, 4:1": {"topology": EVEN, "traffic": CLASSES, "scheme": WFQ},
+}
+SCALES: dict[Mode, tuple[tuple[str, ...], int]] = {
+    "quick": (("10G, load 0.5",), 2_000),
+    "full": (tuple(CASES), 20_000),
+}
+"""Cases and flows."""
+
+
+def beside_packets(result: Result) -> dict[str, Any]:
+    """The run's flows in the fluid, and packets with shifted starts against packets."""
+    from fctlab.results.result import run
+
+    fluid = run({**result.scenario, "engine": "fluid"})
+    return {"fluid": _errors(result.flows, fluid.flows), "floor": _errors(*_shifted(result))}
+
+
+def _shifted(result: Result) -> list[pl.DataFrame]:
+    """The run's flows with packets, as they are and shifted by up to the time of a packet."""
+    import polars as pl
+
+    from fctlab.results.result import run
+
+    flows = result.flows
+    links = result.scenario["topology"]["host_rate"]
+    packet_s = 8 * 1048 / (float(links.removesuffix("Gbps")) * 1e9)
+    more = np.random.default_rng(1).uniform(0, packet_s, len(flows))
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, starts in (("as they are", 0 * more), ("shifted", more)):
+            file = Path(folder, f"{name}.csv")
+            columns = {
+                "src": "src",
+                "dst": "dst",
+                "size_bytes": "size_bytes",
+                "class": "traffic_class",
+            }
+            rows = flows.select(
+                pl.col("flow"),
+                (pl.col("start_s") + pl.Series(starts)).alias("start_s"),
+                *(pl.col(old).alias(new) for new, old in columns.items()),
+            )
+            order = rows.sort("start_s", maintain_order=True)
+            order.drop("flow").write_csv(file, float_precision=12)
+            played = run({**result.scenario, "traffic": {"trace": str(file)}}).flows
+            at = pl.Series("flow", order["flow"])
+            found.append(played.with_columns(at).sort("flow"))
+    return found
+
+
+def _errors(truth: pl.DataFrame, other: pl.DataFrame) -> dict[str, Any]:
+    """By size: the ratio of means and of tails, and the median error of a flow."""
+    size = truth["size_bytes"].to_numpy()
+    a, b = (flows["slowdown"].to_numpy() for flows in (truth, other))
+    found: dict[str, Any] = {"median": float(np.median(np.abs(b / a - 1)))}
+    for name, (above, most) in SIZES.items():
+        chosen = (size > above) & (size <= most)
+        if chosen.sum() > 2 * BEYOND:
+            tails = [_tail(each[chosen]) for each in (b, a)]
+            found[f"mean {name}"] = float(b[chosen].mean() / a[chosen].mean())
+            found[f"tail {name}"] = tails[0] / tails[1]
+    return found
+
+
+def _tail(values: Any) -> float:
+    """The 99th percentile, or the largest with so many flows beyond it."""
+    return float(np.sort(values)[-max(BEYOND, len(values) // 100)])
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The study has no readings."""
+
+
+class Lab(lab.Lab[Settings]):
+    """The cells of the study: packets, after which the fluid has the same flows."""
+
+    def cases(self) -> Iterator[tuple[str, Cell]]:
+        """Each case of the mode."""
+        names, flows = SCALES[self.mode]
+        for name in names:
+            case = CASES[name]
+            traffic = dict(case["traffic"])
+            if "classes" in traffic:
+                each = flows // len(traffic["classes"])
+                traffic["classes"] = [{**one, "flows": each} for one in traffic["classes"]]
+            else:
+                traffic["flows"] = flows
+            scenario = {"packet": PACKET, "scheme": "dctcp-rate", **case, "traffic": traffic}
+            yield name, self.cells.cell(name, scenario, 1.0, beside_packets)
+
+
+def _parts(lab: Lab, statistic: str, sizes: tuple[str, ...], most: float) -> Iterator[Part]:
+    """A statistic of the fluid's over that of packets, and beside it the floor."""
+
+    def part(name: str, cell: Cell, size: str, of: str) -> Part:
+        def measure(run: Run) -> float:
+            return float(run.kept[of].get(f"{statistic} {size}", math.nan))
+
+        words = "packets, shifted / packets" if of == "floor" else "fluid / packets"
+        bar = Band.within(most)
+        text = f"equal (band {most:.0%})"
+        return Part(f"{name}, {size}, {words}", text, bar, (cell,), measure, percent=True)
+
+    for name, cell in lab.cases():
+        for size in sizes:
+            yield part(name, cell, size, "fluid")
+            yield from beside([part(name, cell, size, "floor")])
+
+
+@claim("fabric-1", "Mean slowdown of all flows", "equal (band 5%)")
+def means(lab: Lab) -> Iterator[Part]:
+    """Of all flows, and by size."""
+    yield from _parts(lab, "mean", tuple(SIZES), 0.05)
+
+
+@claim("fabric-2", "p99 slowdown of all flows", "equal (band 7%)")
+def tails(lab: Lab) -> Iterator[Part]:
+    """Of all flows."""
+    yield from _parts(lab, "tail", ("all",), 0.07)
+
+
+@claim("fabric-3", "p99 slowdown of each size class", "equal (band 10%)")
+def tails_by_size(lab: Lab) -> Iterator[Part]:
+    """By size."""
+    yield from _parts(lab, "tail", tuple(size for size in SIZES if size != "all"), 0.10)
+
+
+@claim("fabric-4", "Median error of a flow's slowdown", "at most 8%")
+def single_flows(lab: Lab) -> Iterator[Part]:
+    """Flow by flow."""
+    for name, cell in lab.cases():
+        for of in ("fluid", "floor"):
+
+            def measure(run: Run, of: str = of) -> float:
+                return float(run.kept[of]["median"])
+
+            words = {"fluid": "fluid", "floor": "packets, shifted"}[of]
+            part = Part(
+                f"{name}, {words}", "at most 8%", Within(0.0, 0.08), (cell,), measure, percent=True
+            )
+            yield from [part] if of == "fluid" else beside([part])
+
+
+CLAIMS = (means, tails, tails_by_size, single_flows)
+
+
+def plan(mode: Mode) -> Plan:
+    """Claims in a mode."""
+    made = Lab(mode, Settings())
+    return Plan(
+        claims=[each.of(made) for each in CLAIMS],
+        notes=[
+            "Packets are the truth; the fluid has the same flows on the same paths.",
+            "A tail is the 99th percentile, or the largest percentile with ten flows beyond it.",
+            "The floor: packets against packets, starts shifted by up to the time of a packet.",
+        ],
+    )
+
+
+STUDY = Study(
+    name="fabric",
+    title="One fluid for a whole fabric beside packets",
+    paper="No paper: the packet engine on the same flows.",
+    plan=plan,
+)

@@ -1,0 +1,32 @@
+"""`fctlab study fabric`: every case beside its floor."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fctlab import studies
+from fctlab.studies import fabric
+from fctlab.studies.framework import conduct
+from fctlab.studies.framework.study import Mode
+
+
+@pytest.mark.parametrize("mode", ["quick", "full"])
+def test_every_case_stands_beside_its_floor(mode: Mode) -> None:
+    plan = studies.load("fabric").plan(mode)
+    assert {cell.id for cell in plan.cells()} == set(fabric.SCALES[mode][0])
+    for claim in plan.claims:
+        decide = [part for part in claim.parts if part.counts]
+        assert len(claim.parts) == 2 * len(decide)
+
+
+@pytest.mark.filterwarnings("ignore::fctlab.SpecWarning")
+def test_a_small_one_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(fabric.SCALES, "quick", (("10G, load 0.3",), 400))
+    conduct.study("fabric", "quick", out=tmp_path, seeds=1)
+    told = json.loads((tmp_path / "report.json").read_text())
+    effects = {part["part"]: part["value"] for claim in told["claims"] for part in claim["parts"]}
+    assert 0.9 < effects["10G, load 0.3, all, fluid / packets"] < 1.1
+    assert 0.9 < effects["10G, load 0.3, all, packets, shifted / packets"] < 1.1
