@@ -56,10 +56,11 @@ EVEN = _leaf_spine(10, 40, 9, 16, "20us")
 WEB = {"workload": "websearch"}
 WFQ = {"preset": "dctcp-rate", "port": {"discipline": {"kind": "wfq", "weights": [4, 1]}}}
 CLASSES = {
+    "load": 0.5,
     "classes": [
-        {"name": "web", "workload": "websearch", "load": 0.25},
-        {"name": "bulk", "workload": "datamining", "load": 0.25},
-    ]
+        {"class": "web", "workload": "websearch", "share": 0.5},
+        {"class": "bulk", "workload": "datamining", "share": 0.5},
+    ],
 }
 CASES: dict[str, dict[str, Any]] = {
     "10G, load 0.3": {"topology": EVEN, "traffic": {**WEB, "load": 0.3}},
@@ -176,12 +177,7 @@ class Lab(lab.Lab[Settings]):
         names, flows = SCALES[self.mode]
         for name in names:
             case = CASES[name]
-            traffic = dict(case["traffic"])
-            if "classes" in traffic:
-                each = flows // len(traffic["classes"])
-                traffic["classes"] = [{**one, "flows": each} for one in traffic["classes"]]
-            else:
-                traffic["flows"] = flows
+            traffic = {**case["traffic"], "flows": flows}
             scenario = {"packet": PACKET, "scheme": "dctcp-rate", **case, "traffic": traffic}
             yield name, self.cells.cell(name, scenario, 1.0, beside_packets)
 

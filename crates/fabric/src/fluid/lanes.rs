@@ -22,10 +22,6 @@ struct Lane {
     rate: f64,
     /// What leaves while more waits is marked.
     threshold: f64,
-    /// What comes at that time or later has not waited; infinite while something waits.
-    clear: f64,
-    /// Nothing that left later was marked.
-    marked_until: f64,
     /// The step at whose end all had come which has left, or less.
     head: u64,
 }
@@ -83,6 +79,10 @@ pub(super) enum LastByte {
 #[derive(Debug)]
 pub(super) struct Lanes {
     lanes: Vec<Lane>,
+    /// For each lane: what comes at that time or later has not waited; infinite while something waits. Nothing that left
+    /// later than the second was marked. These are looked at most.
+    clear: Vec<f64>,
+    marked_until: Vec<f64>,
     /// For each lane the last steps, as many as the next power of two.
     past: Vec<Past>,
     bits: u32,
@@ -103,13 +103,13 @@ impl Lanes {
             arrived_before: 0.0,
             rate: 0.0,
             threshold,
-            clear: 0.0,
-            marked_until: 0.0,
             head: 0,
         };
         Lanes {
             past: vec![Past::default(); thresholds.len() << bits],
             lanes: thresholds.iter().map(lane).collect(),
+            clear: vec![0.0; thresholds.len()],
+            marked_until: vec![0.0; thresholds.len()],
             bits,
             begin: 0.0,
         }
@@ -135,9 +135,7 @@ impl Lanes {
     /// Nothing waits and nobody sends until step `now` is over.
     pub(super) fn skip(&mut self, now: u64) {
         self.begin = now as f64;
-        self.lanes
-            .iter_mut()
-            .for_each(|lane| lane.clear = now as f64);
+        self.clear.fill(now as f64);
     }
 
     fn place(&self, lane: u32, step: u64) -> usize {
@@ -162,13 +160,14 @@ impl Lanes {
         let marked = backlog.above(known.threshold);
         let marked = marked.map(|(from, to)| (start + from, start + to));
         if let Some((_, until)) = marked {
-            known.marked_until = until;
+            self.marked_until[lane as usize] = until;
         }
-        let (waits, waited) = (after > 0.0, known.clear > start);
+        let clear = &mut self.clear[lane as usize];
+        let (waits, waited) = (after > 0.0, *clear > start);
         if waits {
-            known.clear = f64::INFINITY;
+            *clear = f64::INFINITY;
         } else if waited {
-            known.clear = now as f64;
+            *clear = now as f64;
         }
         if waits || waited || marked.is_some() {
             if waits && !waited {
@@ -223,7 +222,7 @@ impl Lanes {
     /// When that had come to `lane` which left it at `time`, in a step that is over.
     #[inline]
     pub(super) fn came(&self, lane: u32, time: f64) -> f64 {
-        if time >= self.lanes[lane as usize].clear || time <= self.begin {
+        if time >= self.clear[lane as usize] || time <= self.begin {
             return time;
         }
         let step = time as u64;
@@ -276,10 +275,10 @@ impl Lanes {
 
     /// The part of the time from `from` to `to` in which what left `lane` was marked.
     pub(super) fn marked(&self, lane: u32, from: f64, to: f64) -> Option<(f64, f64)> {
-        if from >= self.lanes[lane as usize].marked_until || from < self.begin {
+        if from >= self.marked_until[lane as usize] || from < self.begin {
             return None;
         }
-        let steps = from as u64 + 1..=to.ceil() as u64;
+        let steps = from as u64 + 1..=to as u64 + 1;
         let parts = steps.filter_map(|step| Some(self.past(lane, step)?.marked));
         let inside = parts.map(|(first, last)| (first.max(from), last.min(to)));
         inside

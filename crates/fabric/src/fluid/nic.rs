@@ -96,14 +96,8 @@ impl Nic {
     /// Divides `capacity` among classes, and what a class gets among its flows.
     fn share(&mut self, flows: &mut [Active], capacity: f64, discipline: &Discipline) {
         let classes = match &discipline.sharing {
-            Sharing::One => 1,
             Sharing::Weights(weights) => weights.len(),
-            Sharing::Priority => self
-                .turns
-                .iter()
-                .map(|turn| turn.class + 1)
-                .max()
-                .unwrap_or(1),
+            Sharing::One | Sharing::Priority => 1,
         };
         self.demands.clear();
         self.demands.resize(classes, 0.0);

@@ -4,6 +4,7 @@ use fctlab_core::SpecError;
 use fctlab_link::queues::Discipline;
 use fctlab_link::{Inside, Law};
 
+use crate::disciplines::QueueSpec;
 use crate::measure::Extra;
 use crate::model;
 use crate::network::Fabric;
@@ -220,8 +221,19 @@ fn discipline(place: &Place<'_>) -> Result<(Discipline, Vec<u16>), SpecError> {
             "the fluid serves the flows of a queue in order of arrival; take fifo, or inside = \"fifo\"",
         ));
     }
+    if key == "nic" && !matches!(port.discipline, QueueSpec::Fifo(_) | QueueSpec::Wfq(_)) {
+        // A flow has one packet there at a time, so a class that is alone in it loses its turn, but under wfq.
+        return Err(refuse(
+            at("discipline"),
+            "the fluid's flows take turns at their NICs; write fifo or wfq there",
+        ));
+    }
     if port.ecn_threshold.is_none() {
-        return Ok((discipline, classes));
+        if key == "nic" || place.links.is_empty() {
+            return Ok((discipline, classes));
+        }
+        let message = "is missing: dctcp-rate without marks never slows down";
+        return Err(SpecError::new(at("ecn_threshold"), message));
     }
     if key == "nic" {
         return Err(refuse(
