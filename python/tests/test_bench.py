@@ -171,10 +171,10 @@ def test_the_cost_of_a_study_by_hand(tmp_path: Path) -> None:
         (
             "speed",
             {},
-            "bench: 'speed' is not an area; known: packet, scale, points, bigswitch, model",
+            "bench: 'speed' is not an area; known: packet, scale, points, bigswitch, model, fluid",
         ),
         ("packet", {"quick": True}, "quick: has no meaning for packet, only for scale"),
-        ("scale", {"flows": 5}, "flows: has no meaning for scale, only for packet and model"),
+        ("scale", {"flows": 5}, "flows: has no meaning for scale, only for packet, model and fluid"),
         ("scale", {"runs": 0}, "runs: 0 is not at least 1"),
     ],
 )
