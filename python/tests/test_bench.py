@@ -174,7 +174,11 @@ def test_the_cost_of_a_study_by_hand(tmp_path: Path) -> None:
             "bench: 'speed' is not an area; known: packet, scale, points, bigswitch, model, fluid",
         ),
         ("packet", {"quick": True}, "quick: has no meaning for packet, only for scale"),
-        ("scale", {"flows": 5}, "flows: has no meaning for scale, only for packet, model and fluid"),
+        (
+            "scale",
+            {"flows": 5},
+            "flows: has no meaning for scale, only for packet, model and fluid",
+        ),
         ("scale", {"runs": 0}, "runs: 0 is not at least 1"),
     ],
 )
