@@ -46,6 +46,14 @@ class Prepared(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self.tables)
 
+    def bytes_at(self, length: str, rate_bps: float) -> int:
+        """A length of data such as ``"10pkt + 0.143rtt"``, in bytes, at a port of this rate."""
+        return self.native.bytes_at(length, round(rate_bps))
+
+    def seconds(self, time: str) -> float:
+        """A time such as ``"0.5rtt"``, in seconds."""
+        return self.native.seconds(time)
+
     def __reduce__(self) -> tuple[Any, ...]:
         """In another process it is prepared again, from its text."""
         return _prepare, (json.dumps(self.tables),)

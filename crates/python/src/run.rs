@@ -6,11 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use arrow::array::RecordBatch;
+use fctlab_core::Rate;
+use fctlab_core::units::{DataLength, RttTime};
 use fctlab_fabric::elsewhere::{self, Told};
 use fctlab_fabric::outcome::{self, Outcome, RunError};
 use fctlab_fabric::run::{self, RunOptions};
 use fctlab_fabric::{prepared, records};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -157,6 +159,18 @@ impl Prepared {
     /// What to say about it before it is simulated: a line each.
     fn warnings(&self) -> Vec<String> {
         self.0.warnings.clone()
+    }
+
+    /// A length of data such as `"10pkt + 0.143rtt"` in bytes, at a port that sends `rate_bps`.
+    fn bytes_at(&self, length: &str, rate_bps: u64) -> PyResult<u64> {
+        let length: DataLength = length.parse().map_err(PyValueError::new_err)?;
+        Ok(length.bytes_at(Rate::from_bps(rate_bps), &self.0.settings.scale))
+    }
+
+    /// A time such as `"0.5rtt"`, in seconds.
+    fn seconds(&self, time: &str) -> PyResult<f64> {
+        let time: RttTime = time.parse().map_err(PyValueError::new_err)?;
+        Ok(time.resolve(&self.0.settings.scale).as_secs_f64())
     }
 }
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
 from fctlab.errors import SpecError
 from fctlab.export.init import CODES
-from fctlab.formats import TIMES, rate_bps, time_s
+from fctlab.formats import rate_bps, time_s
 from fctlab.scenario import Prepared, Scenario
 
 CONGESTION = {"dctcp": "dctcp", "tcp": "reno"}
@@ -18,7 +17,6 @@ IP_AND_TCP = 40
 ETHERNET = 14
 """Bytes of the header of a frame, which Linux counts."""
 MOST_HOSTS = 250
-TERM = re.compile(r"\s*([0-9.]+) ?([A-Za-z]+)\s*")
 
 
 @dataclass(frozen=True)
@@ -115,23 +113,24 @@ def of(prepared: Prepared) -> Plan:
     _one_of("scheme.transport.connections", transport.get("connections", "per-flow"), ["per-flow"])
     _one_of("scheme.tagger.kind", scheme["tagger"]["kind"], ["none", "sent"])
     _one_of("measure.fct_ends", tables["measure"]["fct_ends"], ["delivery"])
-    payload, header, ack = (_bytes_of(tables["packet"][k]) for k in ("payload", "header", "ack"))
-    base_s = float(tables["base_rtt_s"])
     host_bps = rate_bps(topology["host_rate"])
+    payload, header, ack = (
+        prepared.bytes_at(tables["packet"][key], host_bps) for key in ("payload", "header", "ack")
+    )
+    base_s = float(tables["base_rtt_s"])
     sink_bps = rate_bps(topology.get("bottleneck_rate", topology["host_rate"]))
     on_wire = (payload + header + ack) * 8 * (1 / host_bps + 1 / sink_bps)
-    scale = _Scale(payload + header, host_bps, base_s)
-    window = scale.bytes(transport["initial_window"], host_bps)
+    window = prepared.bytes_at(transport["initial_window"], host_bps)
     rates = [host_bps] * topology["senders"] + [sink_bps]
     return Plan(
-        ports=tuple(_port(scheme, "port", rate, scale) for rate in rates),
-        nics=tuple(_port(scheme, "nic", rate, scale) for rate in rates),
+        ports=tuple(_port(prepared, "port", rate) for rate in rates),
+        nics=tuple(_port(prepared, "nic", rate) for rate in rates),
         delay_s=max(base_s - on_wire, 0.0) / 4,
         payload_bytes=payload,
         header_bytes=header,
         congestion=CONGESTION[transport["kind"]],
-        window_packets=max(round(window / scale.packet), 1),
-        min_rto_s=_time_s(transport["min_rto"], base_s),
+        window_packets=max(round(window / (payload + header)), 1),
+        min_rto_s=prepared.seconds(transport["min_rto"]),
     )
 
 
@@ -148,7 +147,8 @@ def _one_of(path: str, value: str, known: Any) -> None:
         raise SpecError(path, f"{value!r} is not what a testbed has: {', '.join(known)}")
 
 
-def _port(scheme: dict[str, Any], key: str, rate: float, scale: _Scale) -> Port:
+def _port(prepared: Prepared, key: str, rate: float) -> Port:
+    scheme = prepared.tables["scheme"]
     port = scheme[key]
     kind = port["discipline"]["kind"]
     _one_of(f"scheme.{key}.discipline.kind", kind, ["fifo", "priority"])
@@ -158,44 +158,10 @@ def _port(scheme: dict[str, Any], key: str, rate: float, scale: _Scale) -> Port:
     if port["ecn_threshold"] != "none":
         _one_of(f"scheme.{key}.ecn_scope", port["ecn_scope"], ["port"])
         _one_of(f"scheme.{key}.ecn_at", port["ecn_at"], ["enqueue"])
-        marks = scale.bytes(port["ecn_threshold"], rate)
+        marks = prepared.bytes_at(port["ecn_threshold"], rate)
     thresholds = port["discipline"].get("thresholds", ()) if kind == "priority" else ()
     if kind == "priority" and scheme["tagger"]["kind"] != "sent":
         raise SpecError("scheme.tagger.kind", "priorities of a testbed are by bytes sent: sent")
     if len(thresholds) >= len(CODES):
         raise SpecError(f"scheme.{key}.discipline", f"has more than {len(CODES)} queues")
-    return Port(rate, scale.bytes(port["buffer"], rate), marks, tuple(map(_bytes_of, thresholds)))
-
-
-@dataclass(frozen=True)
-class _Scale:
-    """What relative lengths are relative to."""
-
-    packet: int
-    host_bps: float
-    base_s: float
-
-    def bytes(self, text: str, rate: float) -> int:
-        """A length of data of a port with `rate`, see ``docs/explanation/definitions.md``."""
-        return round(sum(self._term(term, rate) for term in str(text).split("+")))
-
-    def _term(self, text: str, rate: float) -> float:
-        found = TERM.fullmatch(text)
-        assert found, text
-        value, unit = float(found[1]), found[2]
-        if unit == "bdp":
-            packets = -(-self.host_bps * self.base_s / 8 // self.packet)
-            return value * packets * self.packet
-        if unit == "rtt" or unit in TIMES:
-            return value * (self.base_s if unit == "rtt" else TIMES[unit]) * rate / 8
-        return value * {"pkt": self.packet, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9}[unit]
-
-
-def _time_s(text: str, base_s: float) -> float:
-    if text.endswith("rtt"):
-        return float(text.removesuffix("rtt")) * base_s
-    return time_s(text)
-
-
-def _bytes_of(value: str | int) -> int:
-    return value if isinstance(value, int) else _Scale(0, 0, 0).bytes(value, 0)
+    return Port(rate, prepared.bytes_at(port["buffer"], rate), marks, tuple(thresholds))
