@@ -54,6 +54,7 @@ def transports() -> Iterator[Case]:
         ({"kind": "tcp"}, "initial_window", "3pkt"),
         ({"kind": "tcp"}, "max_window", "5pkt"),
         (timers, "window_limits", "sequence"),
+        ({"kind": "dctcp"}, "reduction", "prr"),
         ({"kind": "tcp"}, "connections", "persistent"),
         ({"kind": "tcp"}, "handshake", True),
         (lossy, "rto", "fixed"),
@@ -107,7 +108,7 @@ def transports() -> Iterator[Case]:
 
 SHARED = {
     *("initial_window", "max_window", "window_limits", "connections"),
-    "handshake",
+    *("reduction", "handshake"),
     *("rto", "min_rto", "initial_rto", "max_rto"),
     *("rto_backoff", "fast_retransmit", "dupack_threshold", "holes", "probe_after"),
 }

@@ -11,6 +11,7 @@
 //! [`CongestionControl`]: one file and two lines below per transport.
 
 pub mod receiver;
+mod reduction;
 mod scoreboard;
 pub mod sender;
 mod settings;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 pub use sender::{SenderConfig, SenderSpec};
+use settings::Reduction;
 
 use crate::packet::Stamp;
 use crate::telemetry::Path;
@@ -42,7 +44,8 @@ pub struct AckEvent {
     pub una: u32,
     /// Next new packet to send.
     pub next: u32,
-    /// Whether the sender is recovering from a loss it detected without a timeout.
+    /// Whether the sender is recovering from a loss it detected without a timeout, or a window that
+    /// has shrunk is not reached yet (`reduction = "prr"`).
     pub recovering: bool,
     /// Packets that were in flight when it arrived.
     pub in_flight: u32,
@@ -333,6 +336,10 @@ impl TransportSpec {
             let message =
                 format!("{initial} is above the largest window of {kind}, {largest} = {most}pkt");
             return Err(SpecError::new("initial_window", message));
+        }
+        if self.rule.paced() && self.sender.reduction == Reduction::Prr {
+            let message = format!("{} has a rate, which needs none", self.rule.kind());
+            return Err(SpecError::new("reduction", message));
         }
         self.sender.resolve(&scale)
     }

@@ -7,8 +7,11 @@
 
 use fctlab_core::{Duration, Time};
 
+use super::reduction::Prr;
 use super::scoreboard::Scoreboard;
-pub use super::settings::{Connections, Holes, Rto, SenderConfig, SenderSpec, WindowLimits};
+pub use super::settings::{
+    Connections, Holes, Reduction, Rto, SenderConfig, SenderSpec, WindowLimits,
+};
 use super::{AckEvent, Rule, TimeoutEvent};
 use crate::packet::Stamp;
 use crate::telemetry::Path;
@@ -90,6 +93,7 @@ pub struct Sender {
     /// End of the recovery in progress; no new one starts below it.
     recovery_end: u32,
     recovering: bool,
+    reduction: Prr,
     /// The first packet presumed lost goes out now, whatever is in flight.
     fast_retransmit_due: bool,
     probe_due: bool,
@@ -117,6 +121,7 @@ impl Sender {
             board: Scoreboard::default(),
             recovery_end: 0,
             recovering: false,
+            reduction: Prr::default(),
             fast_retransmit_due: false,
             probe_due: false,
             opening: false,
@@ -301,7 +306,7 @@ impl Sender {
             if self.rule.on_complete(now) {
                 self.send_all_again();
             }
-            if !self.opening {
+            if !self.opening && !self.reduction.goes_on(self.una) {
                 self.update_window(config);
             }
         }
@@ -313,6 +318,7 @@ impl Sender {
         self.pipe = 0;
         // RFC 6675 section 5.1: no fast recovery below what was sent before.
         self.recovering = false;
+        self.reduction.clear();
         self.fast_retransmit_due = false;
         self.recovery_end = self.next;
     }
@@ -321,6 +327,7 @@ impl Sender {
     #[inline(always)]
     pub fn on_ack(&mut self, now: Time, ack: &Ack, config: &SenderConfig) {
         let in_flight_before = self.pipe;
+        let mut marked = ack.marked;
         let acknowledged = ack.cumulative.saturating_sub(self.una);
         let mut delivered = acknowledged;
         if acknowledged > 0 {
@@ -341,30 +348,42 @@ impl Sender {
                 self.rtt.update(ack.stamp.elapsed(now));
             }
         } else if self.opening || self.timeouts_in_row > 0 && self.is_probing(config) {
+            // What opens a connection says nothing of congestion (RFC 3168, section 6.1.1).
+            marked &= !self.opening;
             self.on_probe_answered(now, ack);
         }
         if self.recovering && self.una >= self.recovery_end {
             self.recovering = false;
             self.fast_retransmit_due = false;
         }
+        let before = if config.proportional {
+            self.rule.window()
+        } else {
+            0.0
+        };
         self.rule.on_ack(&AckEvent {
             now,
             acknowledged,
             delivered,
-            marked: ack.marked,
+            marked,
             una: self.una,
             next: self.next,
-            recovering: self.recovering,
+            recovering: self.recovering || config.proportional && self.reduction.goes_on(self.una),
             in_flight: in_flight_before,
             sent: ack.stamp,
         });
+        let mut lost = 0;
         if config.fast_retransmit && !self.board.is_empty() {
-            self.detect_losses(config);
+            lost = self.detect_losses(config);
         }
         if config.fills_holes_after_cut && self.rule.has_reduced(self.una) {
             self.pipe -= self.board.detect(1);
         }
-        self.update_window(config);
+        if config.proportional {
+            self.reduce(before, acknowledged, delivered, lost > 0, config);
+        } else {
+            self.update_window(config);
+        }
         if self.una == self.next {
             self.deadline = Time::NEVER;
         } else if acknowledged > 0 {
@@ -390,14 +409,42 @@ impl Sender {
         delivered
     }
 
-    fn detect_losses(&mut self, config: &SenderConfig) {
-        self.pipe -= self.board.detect(config.dupack_threshold);
+    /// The window after an ACK before which the rule's was `before`.
+    #[inline(never)]
+    fn reduce(
+        &mut self,
+        before: f64,
+        acknowledged: u32,
+        delivered: u32,
+        lost: bool,
+        config: &SenderConfig,
+    ) {
+        let (held, sent) = (self.window, self.next + self.retransmissions);
+        self.update_window(config);
+        if self.rule.window() < before {
+            let outstanding = self.next - self.una + acknowledged;
+            self.reduction
+                .begin(self.window, outstanding, self.next, sent);
+        }
+        if self.reduction.goes_on(self.una) {
+            self.window = match delivered {
+                0 => held,
+                _ => self.reduction.on_ack(delivered, self.pipe, sent, lost),
+            };
+        }
+    }
+
+    /// Packets that are presumed lost from now on.
+    fn detect_losses(&mut self, config: &SenderConfig) -> u32 {
+        let newly = self.board.detect(config.dupack_threshold);
+        self.pipe -= newly;
         if !self.recovering && self.board.first_is_lost() && self.una >= self.recovery_end {
             self.recovering = true;
             self.fast_retransmit_due = true;
             self.recovery_end = self.next;
             self.rule.on_loss(self.next - self.una);
         }
+        newly
     }
 
     /// The clock has reached [`deadline`](Self::deadline).

@@ -19,6 +19,8 @@ pub struct SenderSpec {
     pub max_window: Option<DataLength>,
     /// What a window limits.
     pub window_limits: WindowLimits,
+    /// How a window that shrinks is reached.
+    pub reduction: Reduction,
     /// Whether flows between the same hosts share connections.
     pub connections: Connections,
     /// Open each new connection by a header and its answer: a round trip, which is part of the
@@ -76,6 +78,17 @@ pub enum WindowLimits {
     Sequence,
 }
 
+/// How a window that shrinks is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reduction {
+    /// At once: nothing is sent until no more than it is in flight.
+    AtOnce,
+    /// Over a round trip, in proportion to what arrives, without growth meanwhile (RFC 6937; Linux,
+    /// also on marks).
+    Prr,
+}
+
 /// Whether flows between the same hosts share connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -105,6 +118,7 @@ impl Default for SenderSpec {
             initial_window: DataLength::of_packets(10.0), // RFC 6928
             max_window: None,
             window_limits: WindowLimits::InFlight,
+            reduction: Reduction::AtOnce,
             connections: Connections::PerFlow,
             handshake: false,
             rto: Rto::Estimated,
@@ -128,6 +142,7 @@ pub struct SenderConfig {
     pub(super) max_window: f64,
     /// A sender may go so many packets beyond the cumulative ACK, or a window if that is more.
     pub(super) least_reach: u32,
+    pub(super) proportional: bool,
     /// Whether flows share connections.
     pub persistent: bool,
     /// Whether a connection is opened before its first use.
@@ -187,6 +202,7 @@ impl SenderSpec {
                 WindowLimits::InFlight => u32::MAX,
                 WindowLimits::Sequence => 0,
             },
+            proportional: self.reduction == Reduction::Prr,
             persistent: self.connections == Connections::Persistent,
             handshake: self.handshake,
             estimate_rto: self.rto == Rto::Estimated,

@@ -46,8 +46,8 @@ fn keys() {
     assert_eq!(
         scheme(json!({"transport": {"gain": 0.5}})),
         "scheme.transport.gain: unknown key; known here: g, initial_alpha, echoes, \
-         initial_window, max_window, window_limits, connections, handshake, rto, min_rto, initial_rto, \
-         max_rto, rto_backoff, fast_retransmit, dupack_threshold, holes, probe_after"
+         initial_window, max_window, window_limits, reduction, connections, handshake, rto, min_rto, \
+         initial_rto, max_rto, rto_backoff, fast_retransmit, dupack_threshold, holes, probe_after"
     );
     for key in ["topology", "traffic"] {
         assert_eq!(
@@ -205,7 +205,7 @@ fn sets_and_syntax() {
     assert_eq!(
         set("scheme.transport.min_rot", "1us"),
         "scheme.transport.min_rot: unknown key; did you mean \"min_rto\"? known here: g, \
-         initial_alpha, echoes, initial_window, max_window, window_limits, connections, handshake, rto, \
+         initial_alpha, echoes, initial_window, max_window, window_limits, reduction, connections, handshake, rto, \
          min_rto, initial_rto, max_rto, rto_backoff, fast_retransmit, dupack_threshold, holes, probe_after"
     );
     assert_eq!(

@@ -21,11 +21,12 @@ proptest! {
         window in 1u32..30,
         limits in prop::sample::select(vec!["in-flight", "sequence"]),
         holes in prop::sample::select(vec!["detected", "after-cut"]),
+        reduction in prop::sample::select(vec!["at-once", "prr"]),
         opens in any::<bool>(),
         script in prop::collection::vec((any::<u8>(), any::<bool>()), 0..400),
     ) {
         let spec = json!({"kind": kind, "initial_window": format!("{window}pkt"), "min_rto": "500us",
-            "window_limits": limits, "holes": holes});
+            "window_limits": limits, "holes": holes, "reduction": reduction});
         let mut ends = Ends::new(spec, total);
         if opens {
             ends.sender.open();

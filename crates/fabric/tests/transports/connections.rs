@@ -68,6 +68,17 @@ fn a_connection_is_opened_by_a_header_and_its_answer() {
 }
 
 #[test]
+fn a_mark_on_what_opens_a_connection_shrinks_no_window() {
+    // RFC 3168, section 6.1.1: a SYN is not ECN-capable.
+    let mut ends = Ends::new(json!({"kind": "dctcp", "initial_window": "8pkt"}), 1000);
+    ends.sender.open();
+    ends.send();
+    let ack = ends.receiver.on_probe();
+    assert_eq!(ends.ack(ack, true, ends.now), news(0..8));
+    assert_eq!(ends.sender.alpha(), Some(1.0));
+}
+
+#[test]
 fn the_answer_that_opens_a_connection_is_an_rtt_sample() {
     // RFC 6298: SRTT = R, RTTVAR = R / 2, RTO = 3 R.
     let spec = json!({"kind": "tcp", "min_rto": "10us", "initial_rto": "3ms"});

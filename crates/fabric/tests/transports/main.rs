@@ -18,6 +18,7 @@ mod connections;
 mod dctcp;
 mod mintcp;
 mod recovery;
+mod reduction;
 mod timer;
 mod windows;
 
