@@ -157,6 +157,7 @@ def schemes() -> Iterator[Case]:
         lossy = on({**pfabric, "transport": {"kind": "tcp", "initial_window": "60pkt"}, **whole})
         yield Case(f"{name}.drop", lossy, f"scheme.{place}.drop", "lowest-priority")
     yield Case("QueueSpec[priority].thresholds", on(queues), PLACE + "thresholds", [50_000])
+    yield Case("Tagger[sent].granularity", on(queues), "scheme.tagger.granularity", "64KB")
     solved = {**queues, "port": {**PORT, "discipline": {"kind": "priority", "thresholds": "solve"}}}
     yield Case("QueueSpec[priority].queues", on(solved), PLACE + "queues", 2)
     yield Case("QueueSpec[srpt].starvation_prevention", on(pfabric), PLACE + STARVES, False)
