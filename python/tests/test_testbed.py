@@ -56,7 +56,8 @@ def test_another_rate_keeps_bytes_and_stretches_times() -> None:
     [
         ("scheme.preset", "fq", "scheme.port.discipline.kind: 'fq'"),
         ("scheme.preset", "hpcc", "scheme.transport.kind: 'hpcc'"),
-        ("scheme.preset", "ads", "scheme.tagger.kind: 'outstanding'"),
+        ("scheme.preset", "ads", "scheme.port.discipline.mapping.kind: 'dynamic'"),
+        ("scheme.preset", "pfabric", "scheme.transport.kind: 'mintcp'"),
         ("measure.fct_ends", "ack", "measure.fct_ends: 'ack'"),
         ("topology.host_rate", "10Gbps", "topology.host_rate: is beyond"),
     ],
@@ -84,6 +85,21 @@ def test_priorities_are_bands_in_the_order_of_service() -> None:
     assert sum(line.startswith("class") for line in leaves) == 9
     job = network.job(pias, [(0.0, 0, 8, 1000)], without)
     assert len(job["namespaces"]) == 10 and "ifb" not in str(job)
+
+
+ADS = STAR.set("scheme.preset", "ads").set(
+    "scheme.port.discipline.mapping", {"kind": "static", "thresholds": [2, 100, *[1399] * 5]}
+)
+
+
+def test_hosts_of_ads_tag_by_bytes_outstanding() -> None:
+    found = plan.of(ADS.resolve())
+    # Tags count MTUs and are at most 1399, above which is none.
+    assert found.nics[0].thresholds == (3_000, 150_000, *[plan.NEVER] * 5)
+    assert (found.tags_by, found.congestion) == ("outstanding", "reno")
+    job = network.job(found, [(0.0, 0, 8, 1000)], port.Kernel(), Path("tagger.o"))
+    assert job["sizes_marked"]
+    assert "egress prio 1 bpf direct-action obj tagger.o sec left" in str(job)
 
 
 @in_virtual_time
@@ -118,6 +134,23 @@ def test_hosts_tag_by_bytes_sent() -> None:
     assert bands["10:"] == pytest.approx(first * 1500 / 1460, rel=0.02)
     assert sum(bands.values()) == pytest.approx(sizes.sum() * 1500 / 1460, rel=0.02)
     assert all(each["timeouts"] < 100 for each in ran.counters.values())
+
+
+@in_virtual_time
+@pytest.mark.skipif(bool(tagger.lacks()), reason=str(tagger.lacks()))
+def test_hosts_tag_by_bytes_outstanding() -> None:
+    few = ADS.set("traffic.flows", 20)
+    ran = testbed.run(few, "uml")
+    bands = {
+        q["handle"]: q["bytes"]
+        for q in ran.counters["switch"]["queues"]
+        if q["dev"] == "port8" and len(q["handle"]) == 3
+    }
+    sizes = ran.linux.flows["size_bytes"].to_numpy().astype(float)
+    # What is sent while more is left; a window later its ACKs have told how much is.
+    early = np.maximum(sizes - 150_000, 0).sum() * 1500 / 1460
+    assert early < bands["12:"] < 1.1 * early
+    assert 0 < bands["10:"] < bands["11:"]
 
 
 def running(word: str, folder: Path) -> set[str]:

@@ -7,7 +7,7 @@
  * known. A super-packet (GSO) has one tag for all of its segments.
  *
  * Built by clang for BPF. THRESHOLDS, CODES, PRIORITIES and BANDS may be given; the map `settings` changes them later.
- * OUTSTANDING adds the second of the two, for kernels that have BTF.
+ * OUTSTANDING adds the second of the two, for kernels that have BTF; LEFT the same from SO_MARK, for the others.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -185,6 +185,33 @@ int tag_outstanding(struct __sk_buff *skb)
 	if (!tcp)
 		return sk ? TC_ACT_OK : tagged(skb, asked(), 0);
 	return tagged(skb, asked(), tcp->write_seq - tcp->snd_una);
+}
+#endif
+
+#ifdef LEFT
+/*
+ * Outstanding bytes where the kernel's types cannot be read: SO_MARK says how many bytes the application writes, all
+ * of them before the first is acknowledged. Who has none, such as a receiver, is in the first band; so is what opens a
+ * connection.
+ */
+SEC("left")
+int tag_left(struct __sk_buff *skb)
+{
+	struct bpf_sock *sk = skb->sk;
+	struct bpf_tcp_sock *tcp;
+	__u64 end = skb->mark;
+
+	if (!sk)
+		return TC_ACT_OK;
+	sk = bpf_sk_fullsock(sk);
+	tcp = sk ? bpf_tcp_sock(sk) : 0;
+	if (!tcp)
+		return sk ? TC_ACT_OK : tagged(skb, asked(), 0);
+	if (sk->state == BPF_TCP_SYN_SENT)
+		end = 0;
+	else if (end)
+		end += 1;	/* SYN counts as a byte. */
+	return tagged(skb, asked(), end > tcp->bytes_acked ? end - tcp->bytes_acked : 0);
 }
 #endif
 

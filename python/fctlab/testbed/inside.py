@@ -34,6 +34,7 @@ WAKE_AT = 1 << 18
 """Bytes that a receiver waits for at most (SO_RCVLOWAT)."""
 TOTAL_RETRANS = 100
 """Offset of ``tcpi_total_retrans`` in ``struct tcp_info``."""
+MOST_MARK = (1 << 32) - 1
 SETTLE_S = 0.5
 """Between the network and the first flow."""
 
@@ -144,6 +145,7 @@ class Flows:
         self.hosts: list[tuple[str, str]] = job["hosts"]
         self.congestion: bytes = job["congestion"].encode()
         self.patience_s: float = job["patience_s"]
+        self.sizes_marked: bool = job["sizes_marked"]
         self.fct_s: list[float | None] = [None] * len(self.flows)
         self.late_s = [0.0] * len(self.flows)
         self.resent = [0] * len(self.flows)
@@ -213,6 +215,9 @@ class Flows:
 
     def _start(self, flow: Flow) -> None:
         sender = self._socket(flow.src)
+        if self.sizes_marked:
+            size = min(flow.size, MOST_MARK).to_bytes(4, sys.byteorder)
+            sender.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, size)
         sender.bind((self.hosts[flow.src][1], 0))
         flow.began = time.monotonic()
         self.heard = max(self.heard, flow.began)

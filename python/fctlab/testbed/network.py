@@ -61,6 +61,7 @@ def job(
         "hosts": [(f"host{host}", _address(host)) for host in hosts],
         "flows": list(flows),
         "congestion": plan.congestion,
+        "sizes_marked": plan.tags_by == "outstanding",
         "patience_s": PATIENCE_S,
     }
 
@@ -86,7 +87,7 @@ def _host(host: int, plan: Plan, kernel: Kernel, made: Path | None) -> dict[str,
     ]
     wire_ip, wire_tc = _wire("eth0", "wire", plan.ports[host].rate_bps, plan, kernel)
     tc = [*ports.lines("eth0", plan.nics[host], plan, kernel), "qdisc add dev eth0 clsact"]
-    tags = tagger.lines("eth0", made) if made else []
+    tags = tagger.lines("eth0", made, plan) if made else []
     settings = SETTINGS | {"net/ipv4/tcp_ecn": str(int(plan.congestion == "dctcp"))}
     return {"ip": ip + wire_ip, "tc": tc + wire_tc + tags, "settings": settings}
 

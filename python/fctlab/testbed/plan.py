@@ -17,6 +17,9 @@ IP_AND_TCP = 40
 ETHERNET = 14
 """Bytes of the header of a frame, which Linux counts."""
 MOST_HOSTS = 250
+TAGGERS = ("none", "sent", "outstanding")
+NEVER = 1 << 62
+"""Bytes that no flow has."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class Port:
         rate_bps: of the link.
         buffer_bytes: of each queue.
         mark_bytes: above which waiting bytes of the port packets are marked; ``None`` if never.
-        thresholds: largest bytes sent of each band but the last; none of a FIFO port.
+        thresholds: largest bytes of each band but the last, sent or outstanding; none of a FIFO.
     """
 
     rate_bps: float
@@ -53,6 +56,7 @@ class Plan:
         congestion: a module of Linux.
         window_packets: initial window.
         min_rto_s: least retransmission timeout.
+        tags_by: what hosts compare with thresholds, ``"sent"`` or ``"outstanding"``.
     """
 
     ports: tuple[Port, ...]
@@ -63,6 +67,7 @@ class Plan:
     congestion: str
     window_packets: int
     min_rto_s: float
+    tags_by: str
 
     @property
     def thresholds(self) -> tuple[int, ...]:
@@ -111,7 +116,7 @@ def of(prepared: Prepared) -> Plan:
     transport = scheme["transport"]
     _one_of("scheme.transport.kind", transport["kind"], CONGESTION)
     _one_of("scheme.transport.connections", transport.get("connections", "per-flow"), ["per-flow"])
-    _one_of("scheme.tagger.kind", scheme["tagger"]["kind"], ["none", "sent"])
+    _one_of("scheme.tagger.kind", scheme["tagger"]["kind"], TAGGERS)
     _one_of("measure.fct_ends", tables["measure"]["fct_ends"], ["delivery"])
     host_bps = rate_bps(topology["host_rate"])
     payload, header, ack = (
@@ -131,6 +136,7 @@ def of(prepared: Prepared) -> Plan:
         congestion=CONGESTION[transport["kind"]],
         window_packets=max(round(window / (payload + header)), 1),
         min_rto_s=prepared.seconds(transport["min_rto"]),
+        tags_by=scheme["tagger"]["kind"],
     )
 
 
@@ -151,7 +157,7 @@ def _port(prepared: Prepared, key: str, rate: float) -> Port:
     scheme = prepared.tables["scheme"]
     port = scheme[key]
     kind = port["discipline"]["kind"]
-    _one_of(f"scheme.{key}.discipline.kind", kind, ["fifo", "priority"])
+    _one_of(f"scheme.{key}.discipline.kind", kind, ["fifo", "priority", "mapped"])
     if port["buffer"] == "unlimited":
         raise SpecError(f"scheme.{key}.buffer", "a testbed's queues have a limit")
     marks = None
@@ -159,9 +165,26 @@ def _port(prepared: Prepared, key: str, rate: float) -> Port:
         _one_of(f"scheme.{key}.ecn_scope", port["ecn_scope"], ["port"])
         _one_of(f"scheme.{key}.ecn_at", port["ecn_at"], ["enqueue"])
         marks = prepared.bytes_at(port["ecn_threshold"], rate)
-    thresholds = port["discipline"].get("thresholds", ()) if kind == "priority" else ()
-    if kind == "priority" and scheme["tagger"]["kind"] != "sent":
-        raise SpecError("scheme.tagger.kind", "priorities of a testbed are by bytes sent: sent")
+    thresholds = () if kind == "fifo" else _thresholds(prepared, key)
     if len(thresholds) >= len(CODES):
         raise SpecError(f"scheme.{key}.discipline", f"has more than {len(CODES)} queues")
-    return Port(rate, prepared.bytes_at(port["buffer"], rate), marks, tuple(thresholds))
+    return Port(rate, prepared.bytes_at(port["buffer"], rate), marks, thresholds)
+
+
+def _thresholds(prepared: Prepared, key: str) -> tuple[int, ...]:
+    """Of a port with bands, in bytes that a flow has sent, or that it has outstanding."""
+    scheme = prepared.tables["scheme"]
+    discipline, tagger = scheme[key]["discipline"], scheme["tagger"]
+    _one_of("scheme.tagger.kind", tagger["kind"], TAGGERS[1:])
+    if discipline["kind"] == "mapped":
+        mapping = discipline["mapping"]
+        _one_of(f"scheme.{key}.discipline.mapping.kind", mapping["kind"], ["static"])
+        discipline = mapping
+    if not isinstance(discipline["thresholds"], list):
+        raise SpecError(f"scheme.{key}.discipline", "a testbed's ports have thresholds in common")
+    if tagger["kind"] == "sent":
+        return tuple(discipline["thresholds"])
+    # Tags count MTUs, rounded up, and end at the cap.
+    unit, *caps = (prepared.bytes_at(tagger[k], 0) for k in ("mtu", "cap", "write_buffer"))
+    in_bytes = (tag * unit for tag in discipline["thresholds"])
+    return tuple(value if value < min(caps) else NEVER for value in in_bytes)

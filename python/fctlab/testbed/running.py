@@ -139,7 +139,7 @@ def _replay(loaded: Scenario, simulated: Result, wanted: Plan, on: str, kernel: 
         job, told = Path(made) / "job.json", Path(made) / "answer.json"
         tags = Path(made) / "tagger.o" if wanted.thresholds else None
         if tags:
-            tagger.build(wanted.nics[0], tags)
+            tagger.build(wanted, tags)
         job.write_text(json.dumps(network.job(wanted, rows, kernel, tags)))
         if on == "uml":
             uml.boot(job, told, simulated.scenario["seed"])

@@ -1,4 +1,8 @@
-"""The host tagger, ``data/tagger.bpf.c``, compiled for BPF with the thresholds of a plan."""
+"""The host tagger, ``data/tagger.bpf.c``, compiled for BPF with the thresholds of a plan.
+
+By bytes outstanding it takes a flow's size from its socket (SO_MARK), where `inside` writes it:
+the kernel in virtual time has no types (BTF) through which it could be read.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,12 @@ from importlib import resources
 from pathlib import Path
 
 from fctlab.errors import SpecError
-from fctlab.testbed.plan import Port
+from fctlab.testbed.plan import Plan
 
 CLANG = "clang"
 PACKAGES = "clang, libbpf-dev and linux-libc-dev"
-SECTION = "classifier"
+SECTIONS = {"sent": "classifier", "outstanding": "left"}
+"""By what hosts tag."""
 
 
 def lacks() -> str | None:
@@ -23,8 +28,8 @@ def lacks() -> str | None:
     return None
 
 
-def build(port: Port, out: Path) -> None:
-    """Compile it for the bands of a host's port.
+def build(plan: Plan, out: Path) -> None:
+    """Compile it for the bands of a plan's hosts.
 
     Raises:
         SpecError: it cannot be compiled, and why.
@@ -32,10 +37,11 @@ def build(port: Port, out: Path) -> None:
     why = lacks()
     if why:
         raise SpecError("scheme.tagger", why)
+    port = plan.nics[0]
     bands = len(port.codes)
     words = [
         *(CLANG, "-O2", "-g", "-target", "bpf", f"-I/usr/include/{platform.machine()}-linux-gnu"),
-        *(f"-DBANDS={bands}", f"-DTHRESHOLDS={','.join(map(str, port.thresholds))}"),
+        *("-DLEFT", f"-DBANDS={bands}", f"-DTHRESHOLDS={','.join(map(str, port.thresholds))}"),
         *(f"-DCODES={','.join(map(str, port.codes))}",),
         *(f"-DPRIORITIES={','.join(map(str, range(bands)))}",),
         *("-x", "c", "-", "-c", "-o", str(out)),
@@ -47,6 +53,7 @@ def build(port: Port, out: Path) -> None:
         raise SpecError("scheme.tagger", f"does not compile ({PACKAGES} are needed): {said}")
 
 
-def lines(device: str, made: Path) -> list[str]:
+def lines(device: str, made: Path, plan: Plan) -> list[str]:
     """Lines of ``tc -batch`` that put it at the egress of a device that has ``clsact``."""
-    return [f"filter add dev {device} egress prio 1 bpf direct-action obj {made} sec {SECTION}"]
+    program = f"obj {made} sec {SECTIONS[plan.tags_by]}"
+    return [f"filter add dev {device} egress prio 1 bpf direct-action {program}"]
