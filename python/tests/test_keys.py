@@ -58,6 +58,7 @@ def transports() -> Iterator[Case]:
         ({"kind": "tcp"}, "connections", "persistent"),
         ({"kind": "tcp"}, "handshake", True),
         (lossy, "rto", "fixed"),
+        (lossy | {"min_rto": "30us"}, "rto", "above-rtt"),
         (lossy, "min_rto", "700us"),
         (lossy, "initial_rto", "900us"),
         (timers | {"rto_backoff": True}, "max_rto", "50us"),

@@ -228,7 +228,8 @@ impl Sender {
         } else if self.rtt.smoothed == Duration::ZERO {
             config.initial_rto
         } else {
-            let estimate = self.rtt.smoothed + self.rtt.variation * 4;
+            let variation = (self.rtt.variation * 4).max(config.least_variation);
+            let estimate = self.rtt.smoothed + variation;
             estimate.max(config.min_rto)
         };
         if !config.rto_backoff || self.timeouts_in_row == 0 {

@@ -108,6 +108,9 @@ pub enum Connections {
 pub enum Rto {
     /// From smoothed RTT and its variation (RFC 6298).
     Estimated,
+    /// The same with a variation of `min_rto` at least, so that it is that much above the smoothed RTT
+    /// (RFC 6298, section 2.3, with it as G; Linux).
+    AboveRtt,
     /// Always `min_rto`.
     Fixed,
 }
@@ -149,6 +152,8 @@ pub struct SenderConfig {
     pub handshake: bool,
     pub(super) estimate_rto: bool,
     pub(super) min_rto: Duration,
+    /// Of four times the RTT's variation.
+    pub(super) least_variation: Duration,
     pub(super) initial_rto: Duration,
     pub(super) max_rto: Duration,
     pub(super) rto_backoff: bool,
@@ -205,8 +210,12 @@ impl SenderSpec {
             proportional: self.reduction == Reduction::Prr,
             persistent: self.connections == Connections::Persistent,
             handshake: self.handshake,
-            estimate_rto: self.rto == Rto::Estimated,
+            estimate_rto: self.rto != Rto::Fixed,
             min_rto,
+            least_variation: match self.rto {
+                Rto::AboveRtt => min_rto,
+                Rto::Estimated | Rto::Fixed => Duration::ZERO,
+            },
             initial_rto: self
                 .initial_rto
                 .map_or(min_rto, |t| t.resolve(scale).max(min_rto)),

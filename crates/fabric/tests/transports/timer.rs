@@ -55,6 +55,20 @@ fn the_smallest_timeout_holds() {
 }
 
 #[test]
+fn the_smallest_timeout_may_be_above_the_rtt() {
+    let mut spec = tcp(1);
+    spec["rto"] = json!("above-rtt");
+    let mut ends = Ends::new(spec, 100);
+    ends.send();
+    assert_eq!(ends.rto_us(), 1000.0);
+    // SRTT = R = 102.4 us; 4 x R / 2 is less than 1 ms.
+    ends.now = Time::from_ps(102_400_000);
+    let ack = ends.receiver.on_data(0);
+    ends.ack(ack, false, Time::ZERO);
+    assert_eq!(ends.rto_us(), 1102.4);
+}
+
+#[test]
 fn only_a_cumulative_ack_restarts_the_timer() {
     let mut ends = Ends::new(tcp(4), 4);
     ends.send();
