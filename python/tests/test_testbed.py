@@ -244,3 +244,11 @@ def test_a_guest_that_stalls_is_killed(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(fctlab.SpecError, match="did not end within 1 s; it was killed"):
         uml.start_with(init, 1)
     assert not _left(str(init), tmp_path)
+
+
+@in_virtual_time
+def test_a_guest_that_panics_ends(tmp_path: Path) -> None:
+    init = tmp_path / "init"
+    init.write_text("#!/bin/sh\nexit 3\n")  # A kernel without its first process panics.
+    init.chmod(0o755)
+    assert uml.start_with(init, 1).returncode != 0

@@ -189,6 +189,9 @@ def start_with(init: Path, seed: int) -> subprocess.CompletedProcess[str]:
         SpecError: it did not, for `PATIENCE_S`.
     """
     words = [
+        # A process of its own: the first one of a PID namespace cannot abort, and a guest that
+        # panics, now and then while it powers off, would go on for ever.
+        *("sh", "-c", '"$@"; exit $?', "sh"),
         *(str(kernel()), f"mem={MEMORY}", "time-travel=inf-cpu", "root=/dev/root"),
         *("rootfstype=hostfs", "rootflags=/", "ro", f"init={init}", "quiet", "panic=-1"),
         *("con=null", "con0=null,fd:1", "con1=null,fd:1", "random.trust_cpu=on"),
