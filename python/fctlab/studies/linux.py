@@ -1,7 +1,9 @@
-"""The engine beside Linux in virtual time: the same flows, DCTCP and PIAS, and FIFO with TCP.
+"""The engine beside Linux in virtual time: the same flows; DCTCP, PIAS and ADS, and FIFO with TCP.
 
-What differs between the two is an option of the engine (`transport.handshake`); rows with it
-switched on say whether it explains the difference.
+What differs between the two is an option of the engine. Rows with one more of them switched on say
+which one explains the difference: `transport.handshake`, then `transport.reduction` as well,
+where losses are `transport.rto`, and for ADS, whose bands share a buffer here and have one each on
+Linux, `port.drop`.
 """
 
 from __future__ import annotations
@@ -21,8 +23,25 @@ from fctlab.studies.framework.verdict import Band
 if TYPE_CHECKING:
     from fctlab.results.result import Result
 
-SCHEMES = {"FIFO": "tcp", "DCTCP": "dctcp", "PIAS": "pias"}
-"""Presets. FIFO is TCP over tail drop."""
+CUTS = [393, 952, 1398]
+"""Of ADS's ports: `fctlab mapping --scope global` of its values on the flows of
+``scenarios/linux-star.toml``; the other four cuts are above every value."""
+SCHEMES: dict[str, dict[str, Any]] = {
+    "FIFO": {"preset": "tcp"},
+    "DCTCP": {"preset": "dctcp"},
+    "PIAS": {"preset": "pias"},
+    "ADS": {
+        "preset": "ads",
+        "port": {
+            "discipline": {
+                "kind": "mapped",
+                "queues": len(CUTS) + 1,
+                "mapping": {"kind": "static", "thresholds": CUTS},
+            }
+        },
+    },
+}
+"""Presets and what is changed in them. FIFO is TCP over tail drop."""
 JUDGED = ("all", "small", "medium")
 """Size classes with at least 100 flows; large ones stand beside."""
 CLOSE = 0.1
@@ -33,6 +52,19 @@ class Settings:
     """How the engine runs."""
 
     handshake: bool = False
+    reduction: str = "at-once"
+    rto: str = "estimated"
+    drop: str = "tail"
+
+    def scheme(self, name: str) -> dict[str, dict[str, Any]]:
+        """Tables of a scheme with what is not as by default; drops are of ports with bands."""
+        transport = {
+            key: value
+            for key in ("handshake", "reduction", "rto")
+            if (value := getattr(self, key)) != getattr(Settings, key)
+        }
+        port = {"drop": self.drop} if name == "ADS" and self.drop != Settings.drop else {}
+        return {key: table for key, table in (("transport", transport), ("port", port)) if table}
 
 
 @dataclass(frozen=True)
@@ -50,6 +82,21 @@ SCALES: dict[Mode, Scale] = {
 }
 HANDSHAKE = Reading(
     "-handshake", "with connections that are opened (transport.handshake)", {"handshake": True}
+)
+PRR = Reading(
+    "-prr",
+    "and with windows that shrink over a round trip (transport.reduction)",
+    {"handshake": True, "reduction": "prr"},
+)
+RTO = Reading(
+    "-rto",
+    "and with timers that are longer than the RTT by as much (transport.rto)",
+    {**PRR.changes, "rto": "above-rtt"},
+)
+DROP = Reading(
+    "-drop",
+    "and with ADS's lower bands taking no room from higher ones (port.drop)",
+    {**RTO.changes, "drop": "lowest-priority"},
 )
 
 
@@ -70,11 +117,14 @@ class Lab(lab.Lab[Settings]):
 
     def engine(self, scheme: str, workload: str, load: float) -> Cell:
         """The engine as it is set."""
-        if not self.settings.handshake:
+        changed = self.settings.scheme(scheme)
+        if not changed:
             return self.both(scheme, workload, load)
         scenario = self._scenario(scheme, workload, load)
-        scenario["scheme"]["transport"] = {"handshake": True}
-        return self.cells.cell(f"{scheme}, opened, {workload} {load:g}", scenario)
+        for key, table in changed.items():
+            scenario["scheme"][key] = scenario["scheme"].get(key, {}) | table
+        keys = ", ".join(key for table in changed.values() for key in table)
+        return self.cells.cell(f"{scheme}, {keys}, {workload} {load:g}", scenario)
 
     def both(self, scheme: str, workload: str, load: float) -> Cell:
         """The engine by default, and Linux."""
@@ -97,7 +147,7 @@ class Lab(lab.Lab[Settings]):
                 "base_rtt": "100us",
             },
             "traffic": {"workload": workload, "load": load, "flows": self.scale.flows},
-            "scheme": {"name": scheme, "preset": SCHEMES[scheme]},
+            "scheme": {"name": scheme, **SCHEMES[scheme]},
         }
 
 
@@ -154,12 +204,12 @@ def gain(lab: Lab) -> Iterator[Part]:
             yield from beside([_gain(lab, workload, load, size, "DCTCP")])
 
 
-def _gain(lab: Lab, workload: str, load: float, size: str, base: str) -> Part:
+def _gain(lab: Lab, workload: str, load: float, size: str, base: str, scheme: str = "PIAS") -> Part:
     here: Callable[[Run], float] = metric("avg_fct_s", size)
     places = (lab.engine, lab.both)
-    cells = tuple(cell(name, workload, load) for cell in places for name in ("PIAS", base))
+    cells = tuple(cell(name, workload, load) for cell in places for name in (scheme, base))
     return Part(
-        f"{workload} {load:g}, {size}, PIAS / {base}, engine over Linux",
+        f"{workload} {load:g}, {size}, {scheme} / {base}, engine over Linux",
         "equal (band 10%)",
         Band.within(CLOSE),
         cells,
@@ -176,8 +226,24 @@ def median(lab: Lab) -> Iterator[Part]:
             yield _beside_linux(lab, scheme, workload, load, "small", "p50_fct_s")
 
 
-CLAIMS = tuple(
-    each.under(reading) for each in (dctcp, pias, gain, median) for reading in (lab.TEXT, HANDSHAKE)
+@claim("linux-5", "ADS against FIFO: the engine's ratio over Linux's", "equal (band 10%)")
+def ads(lab: Lab) -> Iterator[Part]:
+    """What ADS is worth, here and there, and how near the two are."""
+    for workload, load in lab.places():
+        for size in ("all", "small"):
+            yield _gain(lab, workload, load, size, "FIFO", "ADS")
+        for size in JUDGED:
+            yield from beside([_beside_linux(lab, "ADS", workload, load, size)])
+
+
+CLAIMS = (
+    *(
+        each.under(reading)
+        for each in (dctcp, pias, gain, median, ads)
+        for reading in (lab.TEXT, HANDSHAKE, PRR)
+    ),
+    *(each.under(RTO) for each in (gain, ads)),
+    ads.under(DROP),
 )
 
 
@@ -188,7 +254,7 @@ def plan(mode: Mode) -> Plan:
         claims=[each.of(made) for each in CLAIMS],
         notes=[
             "Linux is a User Mode Linux in virtual time (fctlab testbed): its own TCP, red, prio "
-            "and htb; hosts tag by bytes sent with a program in BPF.",
+            "and htb; hosts tag by bytes sent or outstanding with a program in BPF.",
             "Eight senders and a receiver at 1 Gbps, base RTT 100 us; the same flows on both.",
             "FIFO is TCP (on Linux: reno) over ports with tail drop.",
         ],
