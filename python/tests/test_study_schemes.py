@@ -18,6 +18,7 @@ from fctlab.studies.crosscut import advice
 from fctlab.studies.crosscut import setting as crosscut
 from fctlab.studies.dsrtf import setting as dsrtf
 from fctlab.studies.framework import conduct, verdict
+from fctlab.studies.framework.interval import Interval
 from fctlab.studies.framework.report import Report
 from fctlab.studies.framework.runs import Results, Run
 from fctlab.studies.framework.study import Mode
@@ -60,9 +61,9 @@ def test_every_row_is_measured_in_every_mode(name: str, mode: Mode) -> None:
 
 
 def test_dsrtf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    flows = {"websearch": 40, "datamining": 10, "mixed": 60}
+    few = {"websearch": Interval(8), "datamining": Interval(2), "mixed": Interval(12)}
     small = replace(
-        dsrtf.SCALES["quick"], leaves=2, hosts_per_leaf=2, spines=2, flows=flows, loads=(0.3, 0.9)
+        dsrtf.SCALES["quick"], leaves=2, hosts_per_leaf=2, spines=2, intervals=few, loads=(0.3, 0.9)
     )
     monkeypatch.setitem(dsrtf.SCALES, "quick", small)
     report = conducted("dsrtf", tmp_path)
@@ -126,8 +127,8 @@ def test_a_run_without_timeouts_has_half_a_timeout() -> None:
 
 
 def test_ascc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    flows = {"websearch": 20, "datamining": 6, "elephants": 2}
-    small = ascc.Scale(TINY, flows, (0.5, 0.9), (0.0, 0.5, 1.0, 1.6, 2.0), (0.5, 0.8))
+    few = {"websearch": Interval(5), "datamining": Interval(2), "elephants": Interval(1)}
+    small = ascc.Scale(TINY, few, (0.5, 0.9), (0.0, 0.5, 1.0, 1.6, 2.0), (0.5, 0.8))
     monkeypatch.setitem(ascc.SCALES, "quick", small)
     report = conducted("ascc", tmp_path)
     runs = {run.cell: run.scenario for run in report.results.all}

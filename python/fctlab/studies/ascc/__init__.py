@@ -9,6 +9,7 @@ from __future__ import annotations
 from fctlab.studies.ascc import claims, rules
 from fctlab.studies.ascc.left_open import LEFT_OPEN
 from fctlab.studies.ascc.setting import INTENDED, Lab
+from fctlab.studies.framework.interval import AFTER, WARMUP
 from fctlab.studies.framework.study import Mode, Plan, Study
 
 CLAIMS = (*claims.CLAIMS, *rules.CLAIMS)
@@ -39,14 +40,17 @@ def _notes(lab: Lab) -> list[str]:
         "Load sweeps are at alpha = 1. The load of the alpha sweeps is not stated: "
         f"{' and '.join(map(str, scale.at))}, judged by their mean, each beside.",
         "Equal parts of a flow are its 1460-byte packets; the first is there at the start.",
-        "The paper does not say how many flows it ran.",
+        "The paper does not say how many flows it ran. Here flows are measured that start in an "
+        "interval in which each host starts, on average, "
+        f"{', '.join(f'{each.per_host:g} ({name})' for name, each in scale.intervals.items())}; "
+        f"a warm-up of {WARMUP:.0%} of the interval comes first, and flows go on arriving until "
+        f"these are done, for {AFTER:.0%} of it more at most.",
     ]
     if lab.mode == "full":
         return notes
-    flows = ", ".join(f"{number:,} ({name})" for name, number in scale.flows.items())
     return [
         *notes,
-        f"Quick: {scale.fabric} instead of 9 x 16 and 4; {flows} flows; loads "
+        f"Quick: {scale.fabric} instead of 9 x 16 and 4; loads "
         f"{', '.join(map(str, scale.loads))}; alpha {', '.join(f'{a:g}' for a in scale.alphas)}; 5 "
         "seeds instead of 10.",
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import numpy as np
 from fctlab import _native
 from fctlab.studies.framework import lab
 from fctlab.studies.framework.cells import Cell, Source
+from fctlab.studies.framework.interval import Interval, mean_bytes, mean_of_table
 from fctlab.studies.framework.lab import Settled
 from fctlab.studies.framework.likeness import Intended
 from fctlab.studies.framework.loads import ByLoad
@@ -29,21 +31,26 @@ LARGE_BYTES = 10_000_000
 """Of which elephant flows have more (section VIII)."""
 
 
-def _large_only() -> str:
-    """Web search's flows above 10 MB as a table of a distribution."""
+def _large_only() -> list[tuple[float, float]]:
+    """Points of the distribution of web search's flows above 10 MB."""
     found = json.loads(_native.size_distribution(json.dumps("websearch"), ""))
     sizes, shares = found["sizes_bytes"], found["probabilities"]
     below = float(np.interp(LARGE_BYTES, sizes, shares))
     points = [(float(LARGE_BYTES), below)]
     points += [point for point in zip(sizes, shares, strict=True) if point[0] > LARGE_BYTES]
-    rows = [f"{size:.0f},{(share - below) / (1 - below):.12g}" for size, share in points]
+    return [(size, (share - below) / (1 - below)) for size, share in points]
+
+
+def _large_table() -> str:
+    """The same as a file."""
+    rows = [f"{size:.0f},{share:.12g}" for size, share in _large_only()]
     return "\n".join(["size_bytes,cumulative_probability", *rows]) + "\n"
 
 
 WORKLOADS: dict[str, Any] = {
     "websearch": "websearch",
     "datamining": "datamining",
-    "elephants": {"kind": "cdf", "file": Source("elephants.csv", _large_only)},
+    "elephants": {"kind": "cdf", "file": Source("elephants.csv", _large_table)},
 }
 DESCRIPTIONS = {
     "websearch": "web search",
@@ -52,12 +59,24 @@ DESCRIPTIONS = {
 }
 
 
+HOST_GBPS = 10.0
+
+
+@functools.cache
+def _mean_bytes(workload: str) -> float:
+    """Of a flow."""
+    if workload == "elephants":
+        return mean_of_table(*zip(*_large_only(), strict=True))
+    return mean_bytes(WORKLOADS[workload])
+
+
 @dataclass(frozen=True)
 class Scale:
-    """How large, and how many flows."""
+    """How large, and for how long."""
 
     fabric: Fabric
-    flows: Mapping[str, int]
+    intervals: Mapping[str, Interval]
+    """By workload."""
     loads: tuple[float, ...]
     """At alpha = 1."""
     alphas: tuple[float, ...]
@@ -68,14 +87,14 @@ class Scale:
 
 SCALES: dict[Mode, Scale] = {
     "quick": Scale(
-        Fabric(2, 6, 2),
-        {"websearch": 1_200, "datamining": 350, "elephants": 60},
+        Fabric(2, 3, 2),
+        {"websearch": Interval(350), "datamining": Interval(60), "elephants": Interval(20)},
         (0.5, 0.7, 0.9),
         (0.0, 0.5, 1.0, 1.6, 2.0),
     ),
     "full": Scale(
         Fabric(),
-        {"websearch": 50_000, "datamining": 50_000, "elephants": 2_000},
+        {"websearch": Interval(350), "datamining": Interval(350), "elephants": Interval(50)},
         (0.5, 0.6, 0.7, 0.8, 0.9),
         (0.0, 0.4, 0.8, 1.0, 1.2, 1.6, 2.0),
     ),
@@ -174,7 +193,8 @@ class Lab(lab.Lab[Settled]):
 
     def cell(self, scheme: Scheme, workload: str, load: float, alpha: float = 1.0) -> Cell:
         """The cell of a scheme under a workload; packets are spaced by `alpha`."""
-        flows = self.scale.flows[workload]
+        interval = self.scale.intervals[workload]
+        keys = interval.tables(_mean_bytes(workload), load, HOST_GBPS)
         name = f"{workload}, {scheme.name}, load {load:g}, alpha {alpha:g}"
         scenario = {
             "name": name,
@@ -182,13 +202,13 @@ class Lab(lab.Lab[Settled]):
             "traffic": {
                 "workload": WORKLOADS[workload],
                 "load": load,
-                "flows": flows,
+                **keys["traffic"],
                 **({"spacing": alpha} if alpha else {}),
             },
-            "measure": {"fct_ends": "ack", "max_time": "300s"},
+            "measure": {"fct_ends": "ack", **keys["measure"]},
             "scheme": scheme.at(workload, load),
         }
-        return self.cells.cell(name, scenario, flows * (4 if workload == "datamining" else 1))
+        return self.cells.cell(name, scenario, interval.per_host * _mean_bytes(workload))
 
     def loads(
         self,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from fctlab.studies.dsrtf import cases, deep, mixed, single
 from fctlab.studies.dsrtf.left_open import LEFT_OPEN
 from fctlab.studies.dsrtf.setting import CLASSES, D_SRTF, INTENDED, Lab
+from fctlab.studies.framework.interval import AFTER, WARMUP
 from fctlab.studies.framework.runs import Results
 from fctlab.studies.framework.study import Check, Mode, Plan, Study
 
@@ -80,18 +81,21 @@ def _notes(lab: Lab) -> list[str]:
         "each load is shown beside.",
         "pFabric was given an RTO of 5 ms like all schemes. Its own setting, beside, is PIAS's for "
         "this RTT: 140-packet ports, windows from a BDP to 139 packets, RTO 250 us.",
-        "Load counts payload bytes (equation 4). All flows are measured, from an empty network "
-        "until the last is done.",
+        "Load counts payload bytes (equation 4). Flows are measured that start in an interval in "
+        "which each host starts, on average, "
+        f"{', '.join(f'{each.per_host:g} ({name})' for name, each in scale.intervals.items())}; "
+        f"a warm-up of {WARMUP:.0%} of the interval comes first, and flows go on arriving until "
+        f"these are done, for {AFTER:.0%} of it more at most. The paper says 50,000 flows, 347 "
+        "of each host.",
     ]
     if lab.mode == "full":
         k = scale.fat_tree_k
         return [*notes, f"The fat-tree's size is not stated: {k}-port switches, {k**3 // 4} hosts."]
-    flows = ", ".join(f"{number:,} ({name})" for name, number in scale.flows.items())
     return [
         *notes,
         f"Quick: {scale.leaves} leaves x {scale.hosts_per_leaf} hosts and {scale.spines} spines "
-        f"instead of 12 x 12 and 12, a fat-tree of {scale.fat_tree_k}-port switches; {flows} flows "
-        f"instead of 50,000; loads {', '.join(map(str, scale.loads))}; 5 seeds instead of 10.",
+        f"instead of 12 x 12 and 12, a fat-tree of {scale.fat_tree_k}-port switches; "
+        f"loads {', '.join(map(str, scale.loads))}; 5 seeds instead of 10.",
     ]
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fctlab.studies.framework import lab
 from fctlab.studies.framework.cells import Cell, Keep
+from fctlab.studies.framework.interval import Interval, mean_bytes
 from fctlab.studies.framework.lab import Reading
 from fctlab.studies.framework.likeness import RECOVERY, Intended
 from fctlab.studies.framework.loads import ByLoad
@@ -53,17 +55,25 @@ TRAFFIC: dict[str, dict[str, Any]] = {
     },
 }
 
+HOST_GBPS = 10.0
+
+
+@functools.cache
+def _mean_bytes(traffic: str) -> float:
+    """Of a flow."""
+    return mean_bytes(*(CLASSES.values() if traffic == "mixed" else [traffic]))
+
 
 @dataclass(frozen=True)
 class Scale:
-    """How large, and how many flows."""
+    """How large, and for how long."""
 
     leaves: int
     hosts_per_leaf: int
     spines: int
     fat_tree_k: int
-    flows: Mapping[str, int]
-    """By traffic; all are measured, until the last is done."""
+    intervals: Mapping[str, Interval]
+    """By traffic."""
     loads: tuple[float, ...]
     deep: tuple[float, ...]
     """Loads of section 5.6, which names none."""
@@ -73,22 +83,26 @@ class Scale:
 
 SCALES: dict[Mode, Scale] = {
     "quick": Scale(
-        leaves=4,
-        hosts_per_leaf=4,
-        spines=4,
+        leaves=3,
+        hosts_per_leaf=3,
+        spines=3,
         fat_tree_k=4,
-        flows={"websearch": 3_000, "datamining": 1_000, "mixed": 3_000},
+        intervals={
+            "websearch": Interval(350),
+            "datamining": Interval(100),
+            "mixed": Interval(350),
+        },
         loads=(0.3, 0.6, 0.9),
         deep=(0.6, 0.9),
         swept=(0.6,),
     ),
-    # Section 5.1. The size of section 5.4's fat-tree is not stated.
+    # Section 5.1: 50,000 flows of 144 hosts. The size of section 5.4's fat-tree is not stated.
     "full": Scale(
         leaves=12,
         hosts_per_leaf=12,
         spines=12,
         fat_tree_k=8,
-        flows=dict.fromkeys(TRAFFIC, 50_000),
+        intervals=dict.fromkeys(TRAFFIC, Interval(350)),
         loads=(0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
         deep=(0.3, 0.6, 0.9),
         swept=(0.6, 0.9),
@@ -287,7 +301,8 @@ class Lab(lab.Lab[Settings]):
     ) -> Cell:
         """The cell of a scheme under a traffic at a load."""
         scheme = self.scheme(scheme)
-        flows = self.scale.flows[traffic]
+        interval, mean = self.scale.intervals[traffic], _mean_bytes(traffic)
+        keys = interval.tables(mean, load, HOST_GBPS)
         name = f"{topology}, {traffic}, {scheme.name}, load {load:g}"
         scenario = {
             "name": name,
@@ -295,14 +310,13 @@ class Lab(lab.Lab[Settings]):
             "traffic": {
                 "load": load,
                 "load_counts": "payload",  # equation 4
-                "flows": flows,
+                **keys["traffic"],
                 **TRAFFIC[traffic],
             },
-            "measure": {"fct_ends": "ack", "max_time": "60s"},
+            "measure": {"fct_ends": "ack", **keys["measure"]},
             "scheme": {"name": scheme.name, **scheme.at(load)},
         }
-        cost = flows * (4 if traffic == "datamining" else 1)
-        return self.cells.cell(name, scenario, cost, completion_times)
+        return self.cells.cell(name, scenario, interval.per_host * mean, completion_times)
 
     def custom(self, name: str, scenario: Mapping[str, Any], keep: Keep) -> Cell:
         """A cell that is like no other."""
