@@ -236,7 +236,7 @@ def test_a_page_is_made_of_the_plain_report_and_what_is_beside() -> None:
     assert html.page(report, html.Beside(expected=spans)).charts == []
 
 
-def test_a_row_tells_how_many_flows_per_host_were_run(tmp_path: Path) -> None:
+def test_a_row_tells_how_many_flows_per_host_were_measured(tmp_path: Path) -> None:
     found = study(TWO, out=tmp_path, seeds=2)
     hosts = found.results.all[0].scenario["topology"]
     number = hosts["leaves"] * hosts["hosts_per_leaf"]
@@ -245,9 +245,10 @@ def test_a_row_tells_how_many_flows_per_host_were_run(tmp_path: Path) -> None:
     header, _, first, *_ = [
         line for line in (tmp_path / "report.md").read_text().split("\n") if line.startswith("|")
     ]
-    column = header.split("|").index(" flows per host ")
-    assert first.split("|")[column].strip() == f"{300 / number:.0f}"
-    assert ">flows per host</th>" in (tmp_path / "report.html").read_text()
+    assert claims["two-1"]["hosts"] == [number] * 2
+    column = header.split("|").index(" flows per host (hosts) ")
+    assert first.split("|")[column].strip() == f"{300 / number:.0f} ({number})"
+    assert ">flows per host (hosts)</th>" in (tmp_path / "report.html").read_text()
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from fctlab import studies
 from fctlab.studies.framework import lengths, readings
 from fctlab.studies.framework.cells import Cell
 from fctlab.studies.framework.conduct import study
-from fctlab.studies.framework.left_open import got
-from fctlab.studies.framework.longer import LONGER
+from fctlab.studies.framework.left_open import Variant, got
+from fctlab.studies.framework.longer import LONGER, TWICE, WIDER
 from fctlab.studies.framework.report import lengths as told
 from fctlab.studies.framework.report import terminal
 from fctlab.studies.framework.runs import Results, Run
@@ -64,14 +64,53 @@ def test_converged_is_what_a_doubling_moves_by_less_than_counts_and_surely_so() 
     grows = plain["claims"][1]
     assert grows["moved"] == pytest.approx(1.2, rel=0.03) and grows["limit"] == pytest.approx(0.1)
     assert plain["cpu_hours"] == pytest.approx(4 * 5 * 2)
-    assert told.summary(plain).startswith("Runs 2 times as long (40 CPU hours): 1 of 3 claims are")
+    assert told.summary(plain).startswith("Doublings (40 CPU hours): 1 of 3 claims are")
 
 
 def test_what_takes_too_long_is_not_run_and_has_its_price() -> None:
     own = run([BASE, *CELLS.values()])
     found = lengths.double(CLAIMS, own, lambda _: pytest.fail("was run"), 39)
-    assert not found.done and found.claims == {}
-    assert told.summary(told.plain(found)).endswith("were not done: they take about 40 CPU hours.")
+    assert found.left == {TWICE: pytest.approx(40 * 3600)} and found.claims == {}
+    summary = told.summary(told.plain(found))
+    assert summary.endswith("Left: runs twice as long, about 40 CPU hours.")
+
+
+def test_a_fabric_is_doubled_as_well_and_the_worse_doubling_told() -> None:
+    fabric = {"topology": {"kind": "leaf-spine", "leaves": 2}, "traffic": {"flows": 100}}
+    base, still = Cell("base", fabric), Cell("still", {**fabric, "grows": 1.0, "noise": 0.01})
+    (wider,) = Variant((WIDER,)).cells([still])
+    assert got(wider.scenario, "topology.leaves") == 4
+    assert got(wider.scenario, "traffic.flows") == 200, "for the same time"
+
+    def on_wide(cells: Sequence[Cell]) -> Results:
+        made = run(cells)
+        for each in made.all:
+            wide = got(each.scenario, "topology.leaves") == 4 and each.cell != "base"
+            each.summary[0]["avg_slowdown"] *= 1.3 if wide else 1.0
+        return made
+
+    claims = [Claim("c-1", "", "1.4x", (ratio("r", still, base, Number(1.4)),))]
+    found = lengths.double(claims, on_wide([base, still]), on_wide, 1000)
+    assert found.claims["c-1"].by is WIDER and found.claims["c-1"].excess > 1
+    plain = {"lengths": told.plain(found)}
+    assert told.unconverged(plain, "c-1").startswith(
+        "not converged: fabrics of twice the leaves: +29."
+    )
+    # At the papers' scale fabrics are the papers' own.
+    full = lengths.double(claims, on_wide([base, still]), on_wide, 1000, "full")
+    assert full.claims["c-1"].by is TWICE and full.claims["c-1"].excess < 1
+    # 20 CPU hours of longer runs fit, as many of wider fabrics do not.
+    some = lengths.double(claims, on_wide([base, still]), on_wide, 25)
+    assert some.left == {WIDER: pytest.approx(20 * 3600)} and some.claims["c-1"].by is TWICE
+
+
+@pytest.mark.parametrize("name", ["ads", "ascc", "awafs", "crosscut", "dsrtf"])
+def test_fabrics_of_studies_can_be_made_wider(name: str) -> None:
+    plan = studies.load(name).plan("quick")
+    fabrics = [c for c in plan.cells() if got(c.scenario, "topology.kind") == "leaf-spine"]
+    for before, after in zip(fabrics, Variant((WIDER,)).cells(fabrics), strict=True):
+        leaves = [got(each.scenario, "topology.leaves") for each in (before, after)]
+        assert leaves[1] == 2 * leaves[0]
 
 
 @pytest.mark.parametrize("name", ["ads", "ascc", "awafs", "dsrtf"])
@@ -111,5 +150,3 @@ def test_a_study_says_which_claims_are_converged(tmp_path: Path) -> None:
         console.print(terminal.table(found.json))
     assert "moved by" in capture.get()
     assert max(map(len, capture.get().splitlines())) <= 80
-    with pytest.raises(fctlab.SpecError, match="doubled: compares the same seeds"):
-        study(TWO, out=tmp_path / "no", settled=True, doubled=True)

@@ -59,14 +59,21 @@ def study(
         ),
     ] = False,
     double: Annotated[
-        bool, typer.Option("--double", help="Runs twice as long too: which effects are converged.")
+        bool,
+        typer.Option(
+            "--double", help="Longer runs and wider fabrics too: which effects are converged."
+        ),
+    ] = False,
+    long: Annotated[
+        bool,
+        typer.Option("--long", help="All of --double, --settings and --settle, within one budget."),
     ] = False,
     max_seeds: Annotated[
         int | None, typer.Option(help="With --settle: at most so many.", show_default="40")
     ] = None,
     max_cpu_hours: Annotated[
         float | None,
-        typer.Option(help="With --settle: no more seeds beyond. Else: no readings or longer runs."),
+        typer.Option(help="Of these three: none that leads beyond; what is left has its price."),
     ] = None,
     workers: Workers = None,
     executor: Executor = None,
@@ -90,9 +97,9 @@ def study(
             force=force,
             seeds=seeds,
             only=items("--only", only, str),
-            settled=settle,
-            settings=settings,
-            doubled=double,
+            settled=settle or long,
+            settings=settings or (long and bool(chosen.left_open.settings)),
+            doubled=double or long,
             max_seeds=max_seeds,
             max_cpu_hours=max_cpu_hours,
             workers=workers,

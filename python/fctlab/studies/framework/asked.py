@@ -47,6 +47,7 @@ class Answers:
     def __init__(self, store: PointStore) -> None:
         self._store = store
         self._found: dict[str, Any] = {}
+        self._asked: dict[str, Wanted] = {}
 
     @contextmanager
     def given(self) -> Iterator[None]:
@@ -63,11 +64,29 @@ class Answers:
         Raises:
             Missing: it is not there.
         """
+        self._asked[wanted.key] = wanted
         if wanted.key not in self._found:
             if wanted.key not in self._store:
                 raise Missing([wanted])
             self._found[wanted.key] = self._store.get(wanted.key).found["answer"]
         return self._found[wanted.key]
+
+    @contextmanager
+    def noting(self) -> Iterator[dict[str, Wanted]]:
+        """While this lasts, `asked` functions get answers; what they ask for is noted by key."""
+        before, self._asked = self._asked, {}
+        try:
+            with self.given():
+                yield self._asked
+        finally:
+            self._asked = before
+
+    def cpu_s(self, key: str) -> float | None:
+        """What an answer took; nothing where it is not there."""
+        if key not in self._store:
+            return None
+        times = self._store.times(key)
+        return float(times.get("cpu_s", times.get("wall_s", 0.0)))
 
 
 _answers: ContextVar[Answers | None] = ContextVar("answers", default=None)
@@ -100,6 +119,7 @@ def asked(what: str, *, alone: bool = False) -> Callable[[Callable[P, R]], Calla
             answer: R = answers.to(Wanted.of(job))
             return answer
 
+        ask.alone = alone  # type: ignore[attr-defined]
         return ask
 
     return decorate
@@ -107,13 +127,17 @@ def asked(what: str, *, alone: bool = False) -> Callable[[Callable[P, R]], Calla
 
 def _answer(question: Mapping[str, Any], told: Told) -> Found:
     """Computes an answer."""
-    function = inspect.unwrap(resolve_name(question["function"]["name"]))
+    ask = resolve_name(question["function"]["name"])
+    function = inspect.unwrap(ask)
     given = dict(question["given"])
     if "told" in inspect.signature(function).parameters:
         given["told"] = told
-    start = time.monotonic()
+    start, cpu = time.monotonic(), time.process_time()
     answer = function(**given)
-    times = {"wall_s": time.monotonic() - start, "engine": engine()}
+    wall_s = time.monotonic() - start
+    # What is not alone has one core; the process's time is then that of others as well.
+    cpu_s = time.process_time() - cpu if getattr(ask, "alone", False) else wall_s
+    times = {"wall_s": wall_s, "cpu_s": cpu_s, "engine": engine()}
     return Found({"answer": answer}, times)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from functools import partial
 from os import PathLike
@@ -13,14 +13,14 @@ from fctlab.errors import SpecError
 from fctlab.jobs import at_once
 from fctlab.results import store
 from fctlab.results.points import PointStore
-from fctlab.studies.framework import asked, lengths, readings, runner, settle
+from fctlab.studies.framework import asked, runner, settle
 from fctlab.studies.framework.asked import Answers
+from fctlab.studies.framework.asking import Asking
+from fctlab.studies.framework.long import Long, do
+from fctlab.studies.framework.reading import Reading
 from fctlab.studies.framework.report import FIGURES, Report
 from fctlab.studies.framework.runner import Task, Watch, Work
-from fctlab.studies.framework.study import SEEDS, Mode, Study
-
-MAX_SEEDS = 40
-"""Where `settle` ends unless told otherwise."""
+from fctlab.studies.framework.study import SEEDS, Claim, Mode, Plan, Study
 
 
 def study(
@@ -55,12 +55,12 @@ def study(
             `fctlab.studies.framework.settle`.
         settings: judge claims under every reading of what the paper leaves open as well, see
             `fctlab.studies.framework.readings`.
-        doubled: run the paper's claims twice as long as well, and say which effects are converged,
-            see `fctlab.studies.framework.lengths`.
+        doubled: run the paper's claims twice as long and on wider fabrics as well, and say which
+            effects are converged, see `fctlab.studies.framework.lengths`.
         max_seeds: with `settled` at most so many; 40 unless given.
-        max_cpu_hours: with `settled` no more seeds once the runs have taken so many; with
-            `settings` no reading that leads beyond, with `doubled` no longer runs that take more;
-            5 unless given.
+        max_cpu_hours: with `doubled`, `settings` and `settled`, which are done in this order,
+            nothing that would lead beyond, the study's own runs among them; see
+            `fctlab.studies.framework.long`.
         workers: runs at once; one per core unless given.
         executor: of ``concurrent.futures``, does the runs instead of threads of this process.
         watch: told how far the study has come.
@@ -76,7 +76,8 @@ def study(
     for name, value in (("seeds", seeds), ("workers", workers), ("max_seeds", max_seeds)):
         if value is not None and value < 1:
             raise SpecError(name, f"{value} is not at least 1")
-    _check(chosen, seeds, limits, settled, settings, doubled)
+    beyond = Long(doubled, settings, settled, max_seeds, max_cpu_hours)
+    _check(chosen, seeds, beyond)
     everything = chosen.plan(mode)
     plan = everything.only(only)
     choices.check_distinct("only", only)
@@ -101,51 +102,43 @@ def study(
         results = run(cells, number)
         answers = Answers(points)
         with answers.given():
-            asking = plan.asking(results)
-            while asking:
-                asking, wanted = asked.unanswered(asking)
+            open_ = plan.asking(results)
+            while open_:
+                open_, wanted = asked.unanswered(open_)
                 work.do(map(Task, wanted))
-            judged, runs = [claim.judge(results) for claim in plan.claims], results
-            if settled:
-                most = max_seeds or MAX_SEEDS
-                judged, runs = settle.settle(plan.claims, results, run, most, max_cpu_hours)
-            hours = max_cpu_hours or readings.MAX_CPU_HOURS
-            again = partial(run, seeds=number)
-            longer = lengths.double(plan.claims, results, again, hours) if doubled else None
-            tried = None
-            if settings:
-                tried = readings.read(plan.claims, chosen.left_open, results, again, hours)
+            asking = _asking(chosen, mode, plan, answers, work) if doubled or settings else None
+            long = (plan.claims, mode, chosen.left_open, results, run, number, beyond, asking)
+            found = do(*long)
             text, wall_s = " ".join(command), time.monotonic() - begin
-            found = (mode, number, text, wall_s, judged, tried, longer)
-            report = Report(chosen, plan, results, runs, *found)
+            made = (mode, number, text, wall_s, found.judged, found.readings, found.lengths)
+            report = Report(chosen, plan, results, found.runs, *made)
             report.save(folder)
     return report
 
 
-def _check(
-    chosen: Study,
-    seeds: int | None,
-    limits: Mapping[str, float | None],
-    settled: bool,
-    settings: bool,
-    doubled: bool,
-) -> None:
+def _asking(chosen: Study, mode: Mode, plan: Plan, answers: Answers, work: Work) -> Asking | None:
+    """Makes the claims of the plan under readings, where they ask."""
+    asks = chosen.asks
+    if asks is None:
+        return None
+    there = {claim.id for claim in plan.claims}
+
+    def make(reading: Reading) -> list[Claim]:
+        return [claim for claim in asks(mode, reading) if claim.id in there]
+
+    return Asking(make, answers, lambda wanted: work.do(map(Task, wanted)))
+
+
+def _check(chosen: Study, seeds: int | None, long: Long) -> None:
     """Refuse arguments that do not go together."""
-    hours = limits["max_cpu_hours"]
+    hours = long.max_cpu_hours
     if hours is not None and not hours > 0:
         raise SpecError("max_cpu_hours", f"{hours:g} is not above 0")
-    if settled and doubled:
-        raise SpecError("doubled", "compares the same seeds for all; settle apart from that")
-    if settled and settings:
-        raise SpecError("settings", "are tried with the same seeds for all; settle apart from that")
-    if settled and seeds is not None:
+    if long.settled and seeds is not None:
         raise SpecError("seeds", "are what is settled finds out; leave them out, or say max_seeds")
-    for name, limit in limits.items():
-        if (
-            limit is not None
-            and not settled
-            and not ((settings or doubled) and name == "max_cpu_hours")
-        ):
-            raise SpecError(name, "is a limit of settled, which is not asked for")
-    if settings and not chosen.left_open.settings:
+    if long.max_seeds is not None and not long.settled:
+        raise SpecError("max_seeds", "is a limit of settled, which is not asked for")
+    if hours is not None and not (long.settled or long.settings or long.doubled):
+        raise SpecError("max_cpu_hours", "is a limit of what is not asked for: settled, settings")
+    if long.settings and not chosen.left_open.settings:
         raise SpecError("settings", f"study {chosen.name} names none that its paper leaves open")

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from fctlab.results.drafts import write_whole
 from fctlab.studies.framework import kept
+from fctlab.studies.framework.report.lengths import unconverged
 from fctlab.studies.framework.report.markdown import table as markdown_table
 from fctlab.studies.framework.report.readings import summary
 from fctlab.studies.framework.report.words import FLOWS, Plain
@@ -47,7 +48,7 @@ def block(found: Plain) -> str:
 
 def _row(found: Plain, claim: Plain) -> tuple[str, ...]:
     """A claim as it stands in its table."""
-    here = "; ".join(filter(None, (claim["found"], kept.unconverged(found, claim["id"]))))
+    here = "; ".join(filter(None, (claim["found"], unconverged(found, claim["id"]))))
     told = (claim["id"], claim["claim"], claim["paper"], here, claim["verdict"])
     tried = kept.robust(found, claim["id"]) if found["readings"] else ()
     return *told, claim["flows_per_host"], *tried

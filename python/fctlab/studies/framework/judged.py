@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from fctlab.studies.framework.verdict import CONFIDENCE, Bound, Finding, Verdict
 
 if TYPE_CHECKING:
-    from fctlab.studies.framework.runs import Results
+    from fctlab.studies.framework.cells import Cell
+    from fctlab.studies.framework.runs import Results, Run
     from fctlab.studies.framework.study import Claim, Part
 
 
@@ -23,6 +24,11 @@ def hosts(topology: Mapping[str, Any]) -> int | None:
         case "fat-tree":
             return int(topology["k"]) ** 3 // 4
     return None
+
+
+def _measured(run: Run) -> float:
+    """How many of its flows count."""
+    return float(run.extras["measured"]["flows"])
 
 
 MOST_NAMED = 4
@@ -98,24 +104,35 @@ class Judged:
     @property
     def decisive(self) -> tuple[Part, Finding]:
         """The part that the verdict rests on: the first of the weakest that count."""
-        counting = [(part, finding) for part, finding in self.parts if part.counts]
-        return max(counting, key=lambda each: each[1].verdict.weakness)
+        return self.parts[self.decisive_index]
+
+    @property
+    def decisive_index(self) -> int:
+        """Where it is among the parts."""
+        counting = [i for i, (part, _) in enumerate(self.parts) if part.counts]
+        return max(counting, key=lambda i: self.parts[i][1].verdict.weakness)
 
     @property
     def flows_per_host(self) -> tuple[float, float] | None:
-        """How many flows per host the runs behind it had, means over the seeds: least and most.
+        """How many measured flows per host the runs behind it had, means over seeds: least, most.
 
         How long runs are and how large a fabric is decides what a number is worth. ``None``
         where nothing was run.
         """
+        means = [self._results.mean(cell, _measured) / number for cell, number in self._fabrics()]
+        return (min(means), max(means)) if means else None
+
+    @property
+    def hosts(self) -> tuple[int, int] | None:
+        """How many the fabrics of these runs had: least and most."""
+        numbers = [number for _, number in self._fabrics()]
+        return (min(numbers), max(numbers)) if numbers else None
+
+    def _fabrics(self) -> list[tuple[Cell, int]]:
+        """Cells of the parts that count, and their hosts."""
         cells = dict.fromkeys(c for part in self.claim.parts if part.counts for c in part.cells)
-        found = []
-        for cell in cells:
-            number = hosts(self._results.of(cell)[0].scenario["topology"])
-            if number:
-                mean = self._results.mean(cell, lambda run: run.counters["flows_started"])
-                found.append(mean / number)
-        return (min(found), max(found)) if found else None
+        found = ((cell, hosts(self._results.of(cell)[0].scenario["topology"])) for cell in cells)
+        return [(cell, number) for cell, number in found if number]
 
     @property
     def here(self) -> str:

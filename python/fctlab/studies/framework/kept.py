@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fctlab.errors import SpecError
-from fctlab.studies.framework.report import lengths, readings
-from fctlab.studies.framework.report.words import Plain, flows_per_host, is_inner
+from fctlab.studies.framework.report import readings
+from fctlab.studies.framework.report.words import Plain, is_inner, scale
 from fctlab.studies.framework.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def row(claim: Plain) -> dict[str, Any]:
         "paper": claim["paper"],
         "found": found,
         "verdict": claim["verdict"],
-        "flows_per_host": flows_per_host(claim["flows_per_host"]),
+        "flows_per_host": scale(claim),
         "beyond_the_paper": claim["beyond_the_paper"],
         "settled": claim.get("settled"),
         "price": claim.get("price"),
@@ -103,15 +103,6 @@ def read(file: Path) -> dict[str, Any]:
         raise SpecError(str(whole), f"cannot be read: {error.strerror}") from None
     except (ValueError, LookupError, TypeError):
         raise SpecError(str(whole), "is no report of a study") from None
-
-
-def unconverged(found: Plain, claim: str) -> str:
-    """That a run twice as long moves a claim's effect; empty where it does not, or was not done."""
-    tried: Mapping[str, Any] = found.get("lengths") or {"claims": []}
-    one = next((each for each in tried["claims"] if each["id"] == claim), None)
-    if one is None or one["converged"]:
-        return ""
-    return f"not converged: twice as long {lengths.moved(one)}"
 
 
 def robust(found: Plain, claim: str) -> tuple[str, str]:

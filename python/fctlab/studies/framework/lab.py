@@ -8,36 +8,20 @@ claim is written once and judged under any reading; what stands beside it is `be
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
 from fctlab.studies.framework.cells import Cells
+from fctlab.studies.framework.reading import TEXT, Reading
 from fctlab.studies.framework.runs import Results
 from fctlab.studies.framework.study import Claim, Mode, Part
 
+__all__ = ["TEXT", "Lab", "Reading", "Settled", "Stated", "beside", "claim"]
+
 S = TypeVar("S")
 L = TypeVar("L", bound="Lab[Any]")
-
-
-@dataclass(frozen=True)
-class Reading:
-    """One way to read a paper.
-
-    Attributes:
-        name: added to the ids of claims that are so read, or of cells; empty for the text's own.
-        words: what it says.
-        changes: values of the study's settings, by their names.
-    """
-
-    name: str = ""
-    words: str = ""
-    changes: Mapping[str, Any] = field(default_factory=dict)
-
-
-TEXT = Reading()
-"""As the text has it: what is judged as the paper's."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +51,12 @@ class Lab(Generic[S]):
         other.reading = reading
         own: Any = self._own
         other.settings = replace(own, **reading.changes)
+        return other
+
+    def based(self: L, reading: Reading) -> L:
+        """A lab in which this reading is the text's own: others change what it has."""
+        other = self.read(reading)
+        other.reading, other._own = TEXT, other.settings
         return other
 
 

@@ -3,7 +3,7 @@
 A paper does not say everything that a run needs. An `OpenSetting` is one such thing: what a study
 has chosen, and what else is plausible. A `Variant` is a reading of the paper: a choice for some
 settings, the study's own for the rest. It changes scenarios only, so every claim is judged
-under it as it is.
+under it as it is; claims that ask instead of running cells are made anew in a lab that is so read.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 from scipy.stats import qmc
 
 from fctlab.studies.framework.cells import Cell, Source
+from fctlab.studies.framework.reading import Reading
 
 READINGS = 24
 """Of a paper: its own, every single change, and joint changes."""
@@ -36,6 +37,7 @@ class Choice:
         words: the same as people say it.
         keys: values by the dotted paths of a scenario.
         change: what keys cannot say; after them.
+        settings: values of the study's lab by name, where its claims ask instead of running cells.
         cells: patterns (``*`` for anything) of the ids of the cells that it is about.
         but: patterns of those among them that it is not about.
     """
@@ -44,6 +46,7 @@ class Choice:
     words: str
     keys: Mapping[str, Any] = field(default_factory=dict)
     change: Change | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
     cells: tuple[str, ...] = ("*",)
     but: tuple[str, ...] = ()
 
@@ -145,6 +148,12 @@ class Variant:
     def words(self) -> str:
         """The same as people say it."""
         return "; ".join(choice.words for choice in self.choices) or "as the study reads it"
+
+    @property
+    def reading(self) -> Reading:
+        """The same for a lab whose claims ask instead of running cells."""
+        changes = {key: value for each in self.choices for key, value in each.settings.items()}
+        return Reading(self.name, self.words, changes)
 
     def cells(self, cells: Sequence[Cell]) -> list[Cell]:
         """The cells under this reading, by the same ids; those that it does not change as is."""

@@ -1,4 +1,4 @@
-"""Scenarios of runs twice as long."""
+"""Scenarios of longer runs, and of wider fabrics."""
 
 from __future__ import annotations
 
@@ -12,14 +12,26 @@ TIMES = ("traffic.duration", "measure.window", "measure.max_time")
 
 def _longer(scenario: Tables) -> None:
     """More flows, or a longer time of arrivals and of measurement; what is a trace stays."""
-    flows = got(scenario, "traffic.flows")
-    if isinstance(flows, int):
-        put(scenario, "traffic.flows", flows * FACTOR)
+    _more_flows(scenario)
     for path in TIMES:
         text = got(scenario, path)
         if isinstance(text, str) and (found := re.fullmatch(r"([\d.]+)([a-z]+)", text)):
             put(scenario, path, f"{float(found[1]) * FACTOR:g}{found[2]}")
 
 
-TWICE = Choice("longer", "runs twice as long", change=_longer)
+def _wider(scenario: Tables) -> None:
+    """More leaves, so that fewer pairs share one, for the same time; other fabrics stay."""
+    if got(scenario, "topology.kind") == "leaf-spine":
+        put(scenario, "topology.leaves", got(scenario, "topology.leaves") * FACTOR)
+        _more_flows(scenario)
+
+
+def _more_flows(scenario: Tables) -> None:
+    flows = got(scenario, "traffic.flows")
+    if isinstance(flows, int):
+        put(scenario, "traffic.flows", flows * FACTOR)
+
+
+TWICE = Choice("longer", "runs twice as long", change=_longer, settings={"length": FACTOR})
+WIDER = Choice("wider", "fabrics of twice the leaves", change=_wider)
 LONGER = Variant((TWICE,))

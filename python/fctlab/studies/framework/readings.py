@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
 from fctlab.studies.framework import verdict
+from fctlab.studies.framework.asking import NOTHING, Asking
 from fctlab.studies.framework.cells import Cell
 from fctlab.studies.framework.judged import Judged
 from fctlab.studies.framework.left_open import OWN, Choice, LeftOpen, Variant
 from fctlab.studies.framework.longer import FACTOR, LONGER, TWICE
 from fctlab.studies.framework.runs import Results
-from fctlab.studies.framework.study import Claim, Part
+from fctlab.studies.framework.study import Claim
 from fctlab.studies.framework.verdict import Estimate, Number, Verdict
-
-MAX_CPU_HOURS = 5.0
-"""Of a paper's readings together, unless told otherwise."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +39,14 @@ class Read:
     results: Results
     judged: dict[str, Judged]
     cpu_s: float
+
+    def verdict(self, claim: str) -> Verdict:
+        """Of a claim."""
+        return self.judged[claim].verdict
+
+    def effects(self, claim: str, index: int) -> list[float]:
+        """Of a part of a claim, seed by seed."""
+        return self.judged[claim].parts[index][0].effects(self.results)
 
     @property
     def agreeing(self) -> int:
@@ -90,6 +96,12 @@ class Readings:
     read: Sequence[Read]
     left: Sequence[Left]
     longer: Mapping[tuple[str, str], tuple[Verdict, Verdict]] = field(default_factory=dict)
+    longer_s: float = 0.0
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU seconds of all readings, the study's own among them."""
+        return math.fsum(read.cpu_s for read in self.read) + self.longer_s
 
     def counts(self, claim: str) -> Counter[Verdict]:
         """In how many readings a claim got which verdict."""
@@ -153,11 +165,14 @@ class Readings:
         ]
 
 
-def tried(claims: Sequence[Claim]) -> list[Claim]:
-    """The paper's claims that have runs, with the parts that count; not those inside others."""
+def tried(claims: Sequence[Claim], asking: bool = False) -> list[Claim]:
+    """The paper's claims that have runs, with the parts that count; not those inside others.
+
+    Where they are made by asking, those that have none as well.
+    """
     own = [claim for claim in claims if not claim.beyond and "." not in claim.id]
     counting = [replace(c, parts=tuple(p for p in c.parts if p.counts), why=None) for c in own]
-    return [claim for claim in counting if claim.cells]
+    return [claim for claim in counting if claim.cells or asking]
 
 
 def read(
@@ -165,7 +180,8 @@ def read(
     left_open: LeftOpen,
     results: Results,
     run: Callable[[Sequence[Cell]], Results],
-    max_cpu_hours: float = MAX_CPU_HOURS,
+    max_cpu_hours: float,
+    asking: Asking | None = None,
 ) -> Readings:
     """Judge claims under every reading that the budget allows.
 
@@ -176,62 +192,117 @@ def read(
         run: runs cells with the same seeds.
         max_cpu_hours: a reading that would lead beyond is left. The study's own runs count, and
             so does what was in the store already: what is done does not depend on when.
+        asking: makes the claims instead, where they ask.
     """
-    tried_ = tried(claims)
-    cells = list(dict.fromkeys(cell for claim in tried_ for cell in claim.cells))
-    own = Results(one for cell in cells for one in results.of(cell))
-    spent = cpu_s(own, cells)
-    done = [Read(OWN, own, _judged(tried_, own), spent)]
-    left = []
+    made = asking.claims(OWN) if asking else claims
+    under = _Under(tried(made, bool(asking)), results, asking)
+    done = [under.own()]
+    spent, left = done[0].cpu_s, []
     for variant in left_open.variants()[1:]:
-        pairs = zip(cells, variant.cells(cells), strict=True)
-        changed = [after for before, after in pairs if after is not before]
-        if not changed:
+        changed = under.changed(variant)
+        about = under.about(variant)
+        if not changed and not about:
             continue  # it is about other claims
-        about = cpu_s(own, changed)
         if spent + about > max_cpu_hours * 3600:
             left.append(Left(variant, about))
             continue
-        found = run(changed)
-        took = cpu_s(found, changed)
-        spent += took
-        under = own.with_more(found)
-        done.append(Read(variant, under, _judged(tried_, under), took))
-    longer, later = _longer(tried_, done, run, max_cpu_hours * 3600 - spent)
-    return Readings(left_open, tried_, done, [*left, *later], longer)
+        done.append(under.read(variant, run(changed) if changed else NOTHING))
+        spent += done[-1].cpu_s
+    longer, later, took = _longer(under, done, run, max_cpu_hours * 3600 - spent)
+    return Readings(left_open, under.claims, done, [*left, *later], longer, took)
+
+
+def own_s(claims: Sequence[Claim], results: Results, asking: Asking | None) -> float:
+    """CPU seconds of the study's own reading."""
+    cells = list(dict.fromkeys(cell for claim in tried(claims) for cell in claim.cells))
+    return cpu_s(results, cells) + (asking.spent() if asking else 0.0)
+
+
+class _Under:
+    """Claims under readings.
+
+    Args:
+        claims: as the study reads the paper.
+        results: runs of their cells.
+        asking: makes them under other readings, where they ask.
+    """
+
+    def __init__(self, claims: Sequence[Claim], results: Results, asking: Asking | None) -> None:
+        self.claims, self._asking = claims, asking
+        self._cells = list(dict.fromkeys(cell for claim in claims for cell in claim.cells))
+        self._results = Results(one for cell in self._cells for one in results.of(cell))
+
+    def own(self) -> Read:
+        """As the study reads the paper."""
+        spent = cpu_s(self._results, self._cells) + (self._asking.spent() if self._asking else 0.0)
+        return Read(OWN, self._results, _judged(self.claims, self._results), spent)
+
+    def changed(self, variant: Variant) -> list[Cell]:
+        """The cells that a reading changes."""
+        pairs = zip(self._cells, variant.cells(self._cells), strict=True)
+        return [after for before, after in pairs if after is not before]
+
+    def about(self, variant: Variant) -> float:
+        """CPU seconds that it takes, about."""
+        return cpu_s(self._results, self.changed(variant)) + self.asked_s(variant)
+
+    def asked_s(self, variant: Variant, only: Container[str] | None = None) -> float:
+        """Those of what the claims, or some of them, ask for under it alone."""
+        return self._asking.cpu_s(variant, only) if self._asking else 0.0
+
+    def cells_of(self, only: Container[str]) -> list[Cell]:
+        """Of some claims."""
+        claims = (claim for claim in self.claims if claim.id in only)
+        return list(dict.fromkeys(cell for claim in claims for cell in claim.cells))
+
+    def made(self, variant: Variant, only: Container[str] | None = None) -> list[Claim]:
+        """The claims under a reading, or some of them."""
+        if self._asking:
+            return tried(self._asking.claims(variant, only), True)
+        return [claim for claim in self.claims if only is None or claim.id in only]
+
+    def read(self, variant: Variant, found: Results) -> Read:
+        """With runs of the cells that it changes."""
+        judged = _judged(self.made(variant), results := self._results.with_more(found))
+        took = math.fsum(run.cpu_s for run in found.all) + self.asked_s(variant)
+        return Read(variant, results, judged, took)
 
 
 Longer: TypeAlias = dict[tuple[str, str], tuple[Verdict, Verdict]]
 
 
 def _longer(
-    claims: Sequence[Claim],
+    under: _Under,
     done: Sequence[Read],
     run: Callable[[Sequence[Cell]], Results],
     cpu_s_left: float,
-) -> tuple[Longer, list[Left]]:
+) -> tuple[Longer, list[Left], float]:
     """Runs twice as long of the claims whose verdict a reading changes, and what was left."""
-    own = done[0]
+    own, begin = done[0], cpu_s_left
     long = Results(())
     found: Longer = {}
     left = []
     for read in done[1:]:
-        changed = [c for c in claims if read.judged[c.id].verdict is not own.judged[c.id].verdict]
-        cells = list(dict.fromkeys(cell for claim in changed for cell in claim.cells))
+        other = {id for id, each in read.judged.items() if each.verdict is not own.verdict(id)}
+        cells = under.cells_of(other)
         there = {each.cell for each in long.all}
         wanted = LONGER.cells([cell for cell in cells if cell.id not in there])
         variant = Variant((*read.variant.choices, TWICE))
-        about = FACTOR * (cpu_s(own.results, wanted) + cpu_s(read.results, cells))
+        asked = under.asked_s(LONGER, other) + under.asked_s(variant, other)
+        about = FACTOR * (cpu_s(own.results, wanted) + cpu_s(read.results, cells)) + asked
         if about > cpu_s_left:
             left.append(Left(variant, about))
             continue
         long = long.with_more(run(wanted)) if wanted else long
-        under = run(variant.cells(cells)) if cells else long
-        cpu_s_left -= cpu_s(long, wanted) + cpu_s(under, cells)
-        for claim in changed:
-            both = (claim.judge(results).verdict for results in (long, under))
-            found[read.variant.name, claim.id] = next(both), next(both)
-    return found, left
+        there_too = run(variant.cells(cells)) if cells else long
+        before = _judged(under.made(LONGER, other), long)
+        after = _judged(under.made(variant, other), there_too)
+        asked = under.asked_s(LONGER, other) + under.asked_s(variant, other)
+        cpu_s_left -= cpu_s(long, wanted) + asked
+        cpu_s_left -= cpu_s(there_too, cells)
+        for id in before:
+            found[read.variant.name, id] = before[id].verdict, after[id].verdict
+    return found, left, begin - cpu_s_left
 
 
 def _judged(claims: Sequence[Claim], results: Results) -> dict[str, Judged]:
@@ -246,8 +317,9 @@ def cpu_s(results: Results, cells: Sequence[Cell]) -> float:
 def _moved(own: Read, other: Read, claim: str) -> Estimate | None:
     """The factor between both readings of the effect that the weaker verdict rests on."""
     both = own.judged[claim], other.judged[claim]
-    part: Part = max(both, key=lambda judged: judged.verdict.weakness).decisive[0]
-    before, after = (read.results.measured(part.cells, part.measure) for read in (own, other))
-    if not all(math.isfinite(x) and x > 0 for x in (*before, *after)):
-        return None
+    index = max(both, key=lambda judged: judged.verdict.weakness).decisive_index
+    before, after = (read.effects(claim, index) for read in (own, other))
+    known = all(math.isfinite(x) and x > 0 for x in (*before, *after))
+    if not known or len(before) != len(after):
+        return None  # where a reading leaves out scenarios there are no pairs
     return verdict.estimate([b / a for a, b in zip(before, after, strict=True)])

@@ -8,6 +8,7 @@ however often one goes on.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from fctlab.studies.framework import regions
@@ -27,7 +28,7 @@ def settle(
     results: Results,
     run: Callable[[Sequence[Cell], int], Results],
     most_seeds: int,
-    most_cpu_hours: float | None = None,
+    most_cpu_hours: float = math.inf,
 ) -> tuple[list[Judged], Results]:
     """Judge claims, those that stay open with ever more seeds.
 
@@ -36,7 +37,7 @@ def settle(
         results: runs of all their cells with `FIRST` seeds.
         run: runs cells with so many seeds.
         most_seeds: no look is beyond.
-        most_cpu_hours: once runs have taken so many, no look follows.
+        most_cpu_hours: no look follows that would lead beyond.
 
     Returns:
         Each claim as its last look judged it, and all runs.
@@ -51,8 +52,10 @@ def settle(
         found = [claim.judge(seen, RULE.confidence(look), regions.judge) for claim in open_]
         judged |= {each.claim.id: each for each in found}
         open_ = [each.claim for each in found if each.is_open]
-        spent = sum(one.cpu_s for one in results.all) / 3600
-        over = most_cpu_hours is not None and spent >= most_cpu_hours
-        if not open_ or 2 * seeds > most_seeds or over:
+        # The next look has as many seeds again.
+        again = {run.cell for claim in open_ for cell in claim.cells for run in seen.of(cell)}
+        more = sum(one.cpu_s for one in seen.all if one.cell in again)
+        spent = sum(one.cpu_s for one in results.all)
+        if not open_ or 2 * seeds > most_seeds or spent + more > most_cpu_hours * 3600:
             break
     return [judged[claim.id] for claim in claims], results

@@ -19,6 +19,7 @@ from fctlab.studies.framework.cells import Cell
 from fctlab.studies.framework.judged import Judged
 from fctlab.studies.framework.left_open import LeftOpen
 from fctlab.studies.framework.likeness import Intended
+from fctlab.studies.framework.reading import Reading
 from fctlab.studies.framework.runs import SLOWDOWN, Measure, Results, Run
 from fctlab.studies.framework.verdict import Computed, Exact, Expectation, Finding, Rule, Within
 
@@ -60,6 +61,13 @@ class Part:
         """Whether it is a number in some unit, not a ratio."""
         return isinstance(self.expected, Exact | Within | Computed)
 
+    def effects(self, results: Results) -> list[float]:
+        """The effect of every seed."""
+        if self.cells:
+            return results.measured(self.cells, self.measure)
+        found = self.measure()
+        return [found] if isinstance(found, float | int) else list(found)
+
     def judge(
         self, results: Results, confidence: float = verdict.CONFIDENCE, rule: Rule = verdict.judge
     ) -> Finding:
@@ -67,9 +75,7 @@ class Part:
         if self.cells:
             effects, bound = results.bounded(self.cells, self.measure)
             return verdict.judge_bounds(effects, self.expected, bound, confidence, rule)
-        found = self.measure()
-        effects = [found] if isinstance(found, float | int) else list(found)
-        return verdict.judge(effects, self.expected, confidence)
+        return verdict.judge(self.effects(results), self.expected, confidence)
 
 
 def ratio(
@@ -283,3 +289,5 @@ class Study:
     plan: Callable[[Mode], Plan] = field(repr=False)
     left_open: LeftOpen = field(default=LeftOpen(), repr=False)
     """What the paper does not say, and what else is plausible."""
+    asks: Callable[[Mode, Reading], Sequence[Claim]] | None = field(default=None, repr=False)
+    """The paper's claims under a reading, where they ask instead of running cells."""

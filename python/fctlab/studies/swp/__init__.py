@@ -7,7 +7,8 @@ whether plans hold. Every part computes by itself, so there are no cells.
 
 from __future__ import annotations
 
-from fctlab.studies.framework.study import Mode, Plan, Study
+from fctlab.studies.framework.reading import Reading
+from fctlab.studies.framework.study import Claim, Mode, Plan, Study
 from fctlab.studies.swp import accuracy, capacity, isolation, shaping, timing, validation
 from fctlab.studies.swp.left_open import LEFT_OPEN
 from fctlab.studies.swp.readings import Lab
@@ -50,10 +51,18 @@ def plan(mode: Mode) -> Plan:
     )
 
 
+def asks(mode: Mode, reading: Reading) -> list[Claim]:
+    """The paper's claims under a reading; seconds of table 3 are those of any."""
+    lab = Lab(mode).based(reading)
+    own = [each for each in CLAIMS if not each.beyond and each not in timing.CLAIMS]
+    return [each.of(lab) for each in own]
+
+
 STUDY = Study(
     "swp",
     "SLOs without priorities",
     "SWP: Microsecond Network SLOs Without Priorities (Zhao, Goyal, Alizadeh, Anderson)",
     plan,
     LEFT_OPEN,
+    asks,
 )

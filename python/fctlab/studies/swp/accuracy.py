@@ -100,9 +100,13 @@ WEIGHTED = (
 
 
 def specification(
-    mix: Mix, load: float, seed: int, control: str | dict[str, str]
+    mix: Mix,
+    load: float,
+    seed: int,
+    control: str | dict[str, str],
+    settings: Settings | None = None,
 ) -> dict[str, Any]:
-    """A mix at a load: one queue for a single class, else WFQ."""
+    """A mix at a load: one queue for a single class, else WFQ; as the text has it unless given."""
     rows = [
         {
             "name": each.name,
@@ -115,7 +119,7 @@ def specification(
     ]
     return planning.load(
         {
-            "network": Settings().network(),
+            "network": (settings or Settings()).network(),
             "seed": seed,
             "queue": "fifo" if len(rows) == 1 else "wfq",
             "cc": control,
@@ -128,10 +132,11 @@ def measured(lab: Lab, mix: Mix, load: float, scheme: str, seed: int) -> dict[st
     """Every class of a mix packet by packet and in the model, by set of parameters."""
     own, published = SCHEMES[scheme]
     others = {
-        name: specification(mix, load, seed, lab.read(reading).settings.cc(published))
+        name: specification(mix, load, seed, lab.read(reading).settings.cc(published), lab.settings)
         for name, reading in PUBLISHED.items()
     }
-    found = _compared(specification(mix, load, seed, own), others, mix.flows[lab.mode])
+    flows = mix.flows[lab.mode] * lab.settings.length
+    found = _compared(specification(mix, load, seed, own, lab.settings), others, flows)
     return {name: Compared.read(record) for name, record in found.items()}
 
 

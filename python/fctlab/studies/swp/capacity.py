@@ -34,8 +34,6 @@ RATES = {3: (5.0, 10.0), 5: (3.0, 6.0)}
 """Gbps per class, by number of classes."""
 STRATEGIES: tuple[Strategy, ...] = ("fifo", "static", "weights", "weights-fq")
 CC = "swp-d"
-THRESH = "100KB"
-"""T of table 2; it stays at every capacity that is tried."""
 COUNT: dict[Mode, int] = {"quick": 15, "full": 150}
 PRECISION: dict[Mode, float] = {"quick": 0.5, "full": 2.0}
 """Flows behind each SLI, in multiples of 1,000."""
@@ -114,7 +112,7 @@ def draw(classes: int, number: int) -> Drawn:
 
 def _link(settings: Settings) -> dict[str, Any]:
     """What a specification has of a reading."""
-    return {"network": settings.network("400Gbps"), "cc": settings.cc(CC, thresh=THRESH)}
+    return {"network": settings.network("400Gbps"), "cc": settings.cc(CC, thresh=settings.thresh)}
 
 
 def draw_spec(classes: int, number: int) -> dict[str, Any]:
@@ -126,7 +124,7 @@ def scenario(lab: Lab, classes: int, number: int) -> Scenario | None:
     """A scenario with its least capacities; nothing where a strategy has none."""
     drawn = draw(classes, number)
     spec = {**drawn.spec, **_link(lab.settings)}
-    least = least_links(spec, PRECISION[lab.mode])
+    least = least_links(spec, PRECISION[lab.mode] * lab.settings.length)
     if least is None:
         return None
     return Scenario(spec, drawn.thresholds, drawn.sigmas, drawn.rates, least)

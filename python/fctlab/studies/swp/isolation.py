@@ -93,7 +93,12 @@ def measured(lab: Lab, name: str, background: int, seed: int, cc: str = CC) -> d
     weight = tuned(lab, name) if QUEUES[name]["kind"] == "wfq" else 0.5
     if weight is None:
         return {"foreground": math.nan, "background": math.nan}
-    return _tails(_shared_link(lab, name, background, weight, seed, cc), FLOWS[lab.mode])
+    return _tails(_shared_link(lab, name, background, weight, seed, cc), _flows(lab))
+
+
+def _flows(lab: Lab) -> int:
+    """Of a run."""
+    return FLOWS[lab.mode] * lab.settings.length
 
 
 def tuned(lab: Lab, name: str) -> float | None:
@@ -104,7 +109,7 @@ def tuned(lab: Lab, name: str) -> float | None:
 
     def foreground(weight: float, seed: int) -> float:
         spec = _shared_link(lab, name, LOADS[-1], weight, seed, CC)
-        return _tails(spec, FLOWS[lab.mode])["foreground"]
+        return _tails(spec, _flows(lab))["foreground"]
 
     def meets(weight: float) -> bool:
         found = of_each(lambda seed: foreground(weight, seed), range(1, SEEDS[lab.mode] + 1))

@@ -23,6 +23,15 @@ class Settings:
     """``cc.start``."""
     ends: str = "ack"
     """``network.fct_ends``."""
+    header: str = ""
+    """``cc.header``; empty for the preset's."""
+    thresh: str = "100KB"
+    """T at every capacity that is tried: bytes as in table 2, or a time of the link."""
+    bucket: float = 60.0
+    """That of figure 2, in mean messages: with this one the p99 source delay of Poisson arrivals is
+    about a third of what it is with none, a reasonable tail, as the paper has it."""
+    length: int = 1
+    """How many times as long runs are."""
 
     def network(self, link: str = "100Gbps") -> dict[str, str]:
         """A specification's table, with the RTT of every experiment."""
@@ -31,8 +40,9 @@ class Settings:
 
     def cc(self, preset: str, **keys: str) -> str | dict[str, str]:
         """A specification's congestion control, with `keys` in place of the preset's."""
-        start = {} if self.start == "initial" else {"start": self.start}
-        return {"preset": preset, **start, **keys} if start or keys else preset
+        own = {} if self.start == "initial" else {"start": self.start}
+        own |= {"header": self.header} if self.header else {}
+        return {"preset": preset, **own, **keys} if own or keys else preset
 
 
 class Lab(lab.Lab[Settings]):

@@ -30,9 +30,6 @@ SIGMA = 1.5
 MESSAGES: dict[Mode, int] = {"quick": 1_000_000, "full": 10_000_000}
 SEEDS: dict[Mode, int] = {"quick": 5, "full": 10}
 DEPTHS = (10.0, 20.0, 40.0, 60.0, 80.0, 120.0, 160.0)
-CHOSEN = 60.0
-"""The bucket that leaves the p99 source delay of Poisson arrivals at about a third of what it is
-with none: a reasonable tail, as the paper has it."""
 SOURCES = 20
 NOTES = (
     "Figure 2: the paper does not state the bucket. Here it holds 60 mean messages, with which "
@@ -90,19 +87,20 @@ def downstream_p99(depth: float, seed: int, n: int) -> float:
 )
 def buckets(lab: Lab) -> Iterator[Part]:
     """Delays at the source and queues downstream."""
-    n, seeds = MESSAGES[lab.mode], range(1, SEEDS[lab.mode] + 1)
+    chosen = lab.settings.bucket
+    n, seeds = MESSAGES[lab.mode] * lab.settings.length, range(1, SEEDS[lab.mode] + 1)
 
     def ratio(seed: int) -> float:
-        bursty, poisson = (source_p99(p, CHOSEN, seed, n) for p in ("lognormal", "poisson"))
+        bursty, poisson = (source_p99(p, chosen, seed, n) for p in ("lognormal", "poisson"))
         return bursty / poisson
 
     def source(seed: int) -> float:
-        return source_p99("lognormal", 2 * CHOSEN, seed, n) / source_p99(
-            "lognormal", CHOSEN, seed, n
+        return source_p99("lognormal", 2 * chosen, seed, n) / source_p99(
+            "lognormal", chosen, seed, n
         )
 
     def downstream(seed: int) -> float:
-        return downstream_p99(2 * CHOSEN, seed, n) / downstream_p99(CHOSEN, seed, n)
+        return downstream_p99(2 * chosen, seed, n) / downstream_p99(chosen, seed, n)
 
     name = "p99 source delay, log-normal / Poisson"
     yield Part(name, "10x", Number(10), (), lambda: of_each(ratio, seeds))

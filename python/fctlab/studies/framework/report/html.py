@@ -21,7 +21,7 @@ from fctlab.report.page import Page, Section, macros
 from fctlab.results import kinds
 from fctlab.studies.framework import pictures, verdict
 from fctlab.studies.framework.pictures import MOST_MARKERS, Picture
-from fctlab.studies.framework.report import lengths, readings, words
+from fctlab.studies.framework.report import left, lengths, readings, words
 from fctlab.studies.framework.report.markdown import FIGURES
 from fctlab.studies.framework.report.words import Plain
 from fctlab.studies.framework.verdict import Bound
@@ -138,7 +138,8 @@ def page(report: Plain, beside: Beside) -> Page:
     def rows(claims: Sequence[Plain]) -> Markup:
         told = [(claim, [dict(c) for c in words.inner(report, claim)]) for claim in claims]
         figures = {c["id"]: [f for f in beside.figures if c["id"] in f.claims] for c in claims}
-        found: Markup = study.claims(told, figures, words.flows_per_host)
+        moved = {c["id"]: lengths.unconverged(report, c["id"]) for c in report["claims"]}
+        found: Markup = study.claims(told, figures, words.scale, moved)
         return found
 
     against = _against(report, beside)
@@ -147,6 +148,7 @@ def page(report: Plain, beside: Beside) -> Page:
         *([Section("Here and in the paper", charts=[against])] if against else []),
         *_lengths(report),
         *_readings(report, study),
+        *_left(report),
         *([Section("Beyond the paper", [rows(beyond)])] if beyond else []),
         *(
             Section(each["title"], _table(each, beside), folded=each["table"] in beside.folded)
@@ -184,6 +186,16 @@ def _lengths(report: Plain) -> list[Section]:
     if rows:
         told.append(Table("", tuple(Column(name, "name") for name in lengths.HEADER), rows))
     return [Section("Converged", told)]
+
+
+def _left(report: Plain) -> list[Section]:
+    """What a budget left of doublings, readings and seeds."""
+    if not (report.get("lengths") or report.get("readings")):
+        return []
+    told: list[Line | Table] = [Line(left.summary(report))]
+    if rows := left.rows(report):
+        told.append(Table("", tuple(map(Column, left.HEADER)), [*rows]))
+    return [Section("Left", told)]
 
 
 def _readings(report: Plain, study: Any) -> list[Section]:

@@ -89,6 +89,7 @@ def claim(judged: Judged) -> dict[str, Any]:
         "price": judged.price and {"seeds": judged.price[0], "cpu_hours": judged.price[1]},
         "decided_by": _part(*judged.decisive),
         "flows_per_host": judged.flows_per_host and list(judged.flows_per_host),
+        "hosts": judged.hosts and list(judged.hosts),
         "why": judged.why,
         "beyond_the_paper": claim.beyond,
         "parts": [] if claim.combines else [_part(part, finding) for part, finding in judged.parts],

@@ -12,14 +12,16 @@ if TYPE_CHECKING:
     from fctlab.studies.framework.lengths import Converged, Doubled
 
 HEADER = ("id", "converged", "moved by", "within", "part")
+TWICE = "twice as long"
+"""What was doubled, in reports that say nothing of it."""
 
 
 def plain(found: Converged) -> dict[str, Any]:
     """Everything that was found."""
     return {
         "factor": FACTOR,
-        "done": found.done,
         "cpu_hours": found.cpu_s / 3600,
+        "left": [{"by": way.words, "cpu_hours": cpu_s / 3600} for way, cpu_s in found.left.items()],
         "claims": [_claim(id, each) for id, each in found.claims.items()],
     }
 
@@ -31,6 +33,7 @@ def _claim(id: str, each: Doubled) -> dict[str, Any]:
         "id": id,
         "converged": each.excess < 1,
         "part": each.part.name,
+        "by": each.by.words,
         "moved": moved and moved.point,
         "ci95": moved and [moved.low, high],
         "limit": each.limit,
@@ -52,21 +55,35 @@ def rows(found: Plain) -> list[tuple[str, ...]]:
 
 
 def moved(each: Plain) -> str:
-    """By how much a doubling moves an effect."""
+    """What a doubling does to an effect: ``"runs twice as long: +3.1% [+2.0%, +4.2%]"``."""
+    by = each.get("by", TWICE)
     if each["moved"] is None:
-        return "not known"
+        return f"{by}: not known"
     low, high = each["ci95"]
     end = "inf" if high is None else f"{high - 1:+.1%}"
-    return f"{each['moved'] - 1:+.1%} [{low - 1:+.1%}, {end}]"
+    return f"{by}: {each['moved'] - 1:+.1%} [{low - 1:+.1%}, {end}]"
+
+
+def unconverged(found: Plain, claim: str) -> str:
+    """That a doubling moves a claim's effect, where it was tried and does.
+
+    Args:
+        found: a report, or what was kept of one.
+        claim: its id.
+    """
+    tried: Plain = found.get("lengths") or {"claims": []}
+    one = next((each for each in tried["claims"] if each["id"] == claim), None)
+    return "" if one is None or one["converged"] else f"not converged: {moved(one)}"
 
 
 def summary(found: Plain) -> str:
-    """A sentence."""
-    hours = f"{found['cpu_hours']:.2g} CPU hours"
-    if not found["done"]:
-        return f"Runs {found['factor']} times as long were not done: they take about {hours}."
+    """Sentences."""
     number = sum(each["converged"] for each in found["claims"])
-    return (
-        f"Runs {found['factor']} times as long ({hours}): {number} of {len(found['claims'])} "
-        "claims are converged. Of several parts the one that is farthest from it is shown."
+    told = (
+        f"Doublings ({found['cpu_hours']:.2g} CPU hours): {number} of {len(found['claims'])} "
+        "claims are converged. Of several parts and doublings the one that is farthest from it is "
+        "shown."
     )
+    for each in found.get("left", ()):
+        told += f" Left: {each['by']}, about {each['cpu_hours']:.2g} CPU hours."
+    return told

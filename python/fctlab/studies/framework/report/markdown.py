@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from fctlab.studies.framework.report import lengths, readings, words
+from fctlab.studies.framework.report import left, lengths, readings, words
 from fctlab.studies.framework.report.words import FLOWS, Plain
 
 if TYPE_CHECKING:
@@ -19,13 +19,15 @@ def text(report: Plain, plan: Plan) -> str:
     lines = [f"# {report['title']}", "", report["paper"], "", words.summary(report) + ".", ""]
     lines += table(
         ("id", "claim", "paper", "here", "95% interval", "verdict", FLOWS, "why"),
-        (row for claim in report["claims"] for row in _rows(claim)),
+        (row for claim in report["claims"] for row in _rows(report, claim)),
     )
     if report["lengths"]:
         lines += ["## Converged", "", lengths.summary(report["lengths"]), ""]
         lines += table(lengths.HEADER, lengths.rows(report["lengths"]))
     if report["readings"]:
         lines += _readings(report["readings"])
+    if report["lengths"] or report["readings"]:
+        lines += ["## Left", "", left.summary(report), "", *table(left.HEADER, left.rows(report))]
     if report["advice"]:
         lines += ["## What to choose", "", *(f"- {s}" for s in report["advice"]), ""]
     for found, each in zip(report["tables"], plan.tables, strict=True):
@@ -66,13 +68,14 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(c.replace('|', chr(92) + '|') for c in r)} |" for r in cells] + [""]
 
 
-def _rows(claim: Plain) -> Iterable[tuple[str, ...]]:
+def _rows(report: Plain, claim: Plain) -> Iterable[tuple[str, ...]]:
     """A claim's row, then one per part if there are several."""
     parts = claim["parts"]
     found = claim["decided_by"]["interval"] if len(parts) == 1 else ""
     verdict = f"**{claim['verdict']}**"
-    flows = words.flows_per_host(claim["flows_per_host"])
-    here, why = claim["here"], claim["why"]
+    flows = words.scale(claim)
+    moved = lengths.unconverged(report, claim["id"])
+    here, why = "; ".join(filter(None, (claim["here"], moved))), claim["why"]
     yield (claim["id"], claim["claim"], claim["paper"], here, found, verdict, flows, why)
     for part in parts if len(parts) > 1 else ():
         verdict = part["verdict"] if part["counts"] else f"({part['verdict']})"

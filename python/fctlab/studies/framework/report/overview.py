@@ -17,6 +17,7 @@ from rich.text import Text
 from fctlab.report.page import Page, Section, macros
 from fctlab.studies.framework import kept
 from fctlab.studies.framework.report import words
+from fctlab.studies.framework.report.lengths import unconverged
 from fctlab.studies.framework.report.readings import summary
 from fctlab.studies.framework.report.terminal import COLOURS
 from fctlab.studies.framework.report.words import Plain
@@ -34,7 +35,7 @@ def rows(found: Plain, link: str = "") -> list[dict[str, Any]]:
         if not claim["beyond_the_paper"]:
             robust, decides = kept.robust(found, claim["id"])
             href = f"{link}#{claim['id']}" if link else ""
-            moved = kept.unconverged(found, claim["id"])
+            moved = unconverged(found, claim["id"])
             told.append(
                 {**claim, "unconverged": moved, "robust": robust, "decides": decides, "href": href}
             )

@@ -42,6 +42,7 @@ def plain(found: Readings) -> dict[str, Any]:
             }
             for each in found.left
         ],
+        "cpu_hours": (found.cpu_s - found.read[0].cpu_s) / 3600,
         "nearest": {**_reading(found, nearest), "of": len(found.claims)},
         "claims": [_claim(found, claim.id) for claim in found.claims],
     }

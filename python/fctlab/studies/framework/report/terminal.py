@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from fctlab.studies.framework.report import lengths, readings, words
+from fctlab.studies.framework.report import left, lengths, readings, words
 from fctlab.studies.framework.report.words import FLOWS, Plain
 
 COLOURS = {
@@ -30,8 +30,10 @@ def table(report: Plain) -> RenderableType:
         found = claim["here"]
         if len(claim["parts"]) == 1:
             found = " ".join(filter(None, (found, claim["decided_by"]["interval"])))
+        if lengths.unconverged(report, claim["id"]):
+            found += "; not converged"
         verdict = Text(claim["verdict"], style=COLOURS[claim["verdict"]])
-        flows = words.flows_per_host(claim["flows_per_host"])
+        flows = words.scale(claim)
         shown.add_row(
             claim["id"], claim["claim"], claim["paper"], found, verdict, flows, claim["why"]
         )
@@ -39,7 +41,8 @@ def table(report: Plain) -> RenderableType:
     if advice:
         advice = [Text("What to choose", style="bold"), *advice, Text("")]
     summary, cost = Text(words.summary(report)), Text(words.cost(report), style="dim")
-    return Group(shown, *advice, *_lengths(report), *_readings(report), summary, cost)
+    tried = (*_lengths(report), *_readings(report), *_left(report))
+    return Group(shown, *advice, *tried, summary, cost)
 
 
 def _lengths(report: Plain) -> list[RenderableType]:
@@ -47,12 +50,25 @@ def _lengths(report: Plain) -> list[RenderableType]:
     found = report["lengths"]
     if not found:
         return []
-    shown = _titled("Runs twice as long")
+    shown = _titled("Doublings")
     for name in lengths.HEADER:
         shown.add_column(name, no_wrap=name in ("id", "within"))
     for row in lengths.rows(found):
         shown.add_row(*row)
     return [*([shown] if found["claims"] else []), Text(lengths.summary(found)), Text("")]
+
+
+def _left(report: Plain) -> list[RenderableType]:
+    """What a budget left, where something was asked for beyond the study's own runs."""
+    if not (report["lengths"] or report["readings"] or "--settle" in report["command"]):
+        return []
+    rows = left.rows(report)
+    shown = _titled("Left")
+    for name in left.HEADER:
+        shown.add_column(name)
+    for row in rows:
+        shown.add_row(*row)
+    return [*([shown] if rows else []), Text(left.summary(report)), Text("")]
 
 
 def _readings(report: Plain) -> list[RenderableType]:

@@ -11,13 +11,21 @@ from fctlab.studies.framework.verdict import Verdict
 Plain: TypeAlias = Mapping[str, Any]
 """A report, or a part of one."""
 
-FLOWS = "flows per host"
+FLOWS = "flows per host (hosts)"
 
 
-def flows_per_host(found: Sequence[float] | None) -> str:
-    """``"190"``, or ``"23 to 190"`` where runs of a row differ; ``"-"`` where nothing was run."""
-    if found is None:
+def scale(claim: Plain) -> str:
+    """``"190 (12)"``, ``"23 to 190 (12 to 16)"`` where runs of a row differ.
+
+    ``"-"`` where nothing was run; without hosts where they were not kept.
+    """
+    if claim["flows_per_host"] is None:
         return "-"
+    among = claim.get("hosts")
+    return _span(claim["flows_per_host"]) + (f" ({_span(among)})" if among else "")
+
+
+def _span(found: Sequence[float]) -> str:
     low, high = (f"{value:,.0f}" if value >= 10 else f"{value:.2g}" for value in found)
     return low if low == high else f"{low} to {high}"
 
