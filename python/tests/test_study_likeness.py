@@ -14,7 +14,7 @@ from fctlab.studies.framework.cells import Source
 from fctlab.studies.framework.likeness import Intended, unlike
 from fctlab.studies.framework.study import Mode, Plan
 
-STUDIES = ("ads", "ascc", "awafs", "crosscut", "dsrtf")
+STUDIES = ("ads", "advice", "ascc", "awafs", "crosscut", "dsrtf")
 
 
 def resolved(plan: Plan, folder: Path) -> dict[str, Any]:

@@ -141,6 +141,8 @@ def test_a_claim_is_decided_by_what_changes_its_verdict() -> None:
         "changes": 0,
     }
     assert told.decides(claims["m-2"]).startswith("hosts take turns: agrees, effect -3")
+    assert told.decides(claims["m-3"]).endswith("; none of 12 readings reproduces it")
+    assert "reproduces" not in told.decides(claims["m-1"])
 
 
 def test_what_no_reading_reproduces_is_said_and_the_nearest_reading_named() -> None:

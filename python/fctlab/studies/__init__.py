@@ -20,6 +20,7 @@ STUDIES = {
     "awafs": "Demotion thresholds that follow the traffic, against PIAS (Gutierrez et al.).",
     "ascc": "SRPT for flows whose sizes become known, against PIAS and LAS (Kogan et al.).",
     "crosscut": "Thirteen schemes on the same flows, and advice that follows from the table.",
+    "advice": "Which scheme, when, how sure, and what flips it, on a sample of settings.",
     "swp": "SLOs without priorities: scheduling weights, least capacity (Zhao et al.).",
     "linux": "The engine beside Linux's own TCP and queues, in virtual time: DCTCP and PIAS.",
     "fabric": "One fluid for a whole fabric beside packets, by size of flow, and its floor.",

@@ -40,6 +40,7 @@ def block(found: Plain) -> str:
     header += ("readings", "what decides it") if tried else ()
     lines += markdown_table(header, (_row(found, claim) for claim in claims))
     lines += [f"`{tried['command']}`: {' '.join(summary(tried))}", ""] if tried else []
+    lines += [told, ""] if (told := kept.untried(found)) else []
     for table in found["tables"]:
         lines += [f"{table['title']}:", "", *markdown_table(table["header"], table["rows"])]
     lines += [*(f"- {sentence}" for sentence in found["advice"]), ""]

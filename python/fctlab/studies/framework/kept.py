@@ -115,6 +115,19 @@ def robust(found: Plain, claim: str) -> tuple[str, str]:
     return f"of {one['readings']}: {', '.join(counts)}", readings.decides(one)
 
 
+def untried(found: Plain) -> str:
+    """Which of a paper's claims differ where no reading was tried; empty where there are none."""
+    tried = {each["id"] for each in (found["readings"] or {"claims": []})["claims"]}
+    ids = [
+        claim["id"]
+        for claim in found["claims"]
+        if claim["verdict"] == Verdict.DIFFERS.value
+        and not claim["beyond_the_paper"]
+        and claim["id"] not in tried
+    ]
+    return f"Differs, and no reading was tried: {', '.join(ids)}." if ids else ""
+
+
 def not_run(study: Study) -> dict[str, Any]:
     """The same of a study without a report: its paper's claims, and nothing found."""
     claims = [

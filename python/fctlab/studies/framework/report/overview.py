@@ -52,6 +52,7 @@ def plain(all_: Sequence[Plain]) -> dict[str, Any]:
                 "command": found["command"],
                 "verdicts": {v.value: n for v, n in words.tally(found).items()},
                 "claims": rows(found),
+                "untried": kept.untried(found),
             }
             for found in all_
         ]
@@ -75,6 +76,7 @@ def page(all_: Sequence[Plain], links: Mapping[str, str], command: str) -> Page:
         about = [found["paper"], found["command"]]
         tried = found["readings"]
         about += [tried["command"], *summary(tried)] if tried else ["No reading was tried."]
+        about += [told_of] if (told_of := kept.untried(found)) else []
         sections.append(Section(found["title"], [study.sentences(about), told]))
     counts = [words.tally(found) for found in all_]
     whole = {v: sum(each.get(v, 0) for each in counts) for each_ in counts for v in each_}
@@ -101,7 +103,10 @@ def table(all_: Sequence[Plain]) -> RenderableType:
             verdict = Text(row["verdict"], style=COLOURS.get(row["verdict"], "dim"))
             tried = "; ".join(filter(None, (row["robust"], row["decides"]))) or "-"
             shown.add_row(row["id"], row["paper"], _short(row["found"]), verdict, tried)
-    told = [Text(f"{found['study']}: {_summary(found)}") for found in all_]
+    told = [
+        Text(". ".join(filter(None, (f"{found['study']}: {_summary(found)}", kept.untried(found)))))
+        for found in all_
+    ]
     return Group(shown, *told)
 
 

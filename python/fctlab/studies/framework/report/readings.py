@@ -110,7 +110,15 @@ def _under(read: Read, claim: str) -> dict[str, Any]:
 
 
 def decides(claim: Plain) -> str:
-    """What decides a claim's verdict, in words."""
+    """What decides a claim's verdict, and where no reading reproduces it that and their number."""
+    number = claim["readings"]
+    never = not claim["counts"][Verdict.AGREES.value]
+    none = f"none of {number} readings reproduces it" if never else ""
+    return "; ".join(filter(None, (_change(claim), none)))
+
+
+def _change(claim: Plain) -> str:
+    """The change that decides it."""
     if claim["deciding"]:
         first, *more = claim["deciding"]
         others = f" (and {len(more)} more)" if more else ""
@@ -123,7 +131,7 @@ def decides(claim: Plain) -> str:
         agreeing = claim["counts"][Verdict.AGREES.value]
         return "nothing tried" if agreeing == number else "no single change beyond chance"
     if best["verdict"] == claim["verdict"]:
-        return f"none of {number} readings does better"
+        return ""
     if best["changes"] > 1:
         return f"only together: {best['words']}: {best['verdict']}"
     return f"no change beyond chance; {best['verdict']} where {best['words']}"

@@ -1,0 +1,295 @@
+"""What the cells of the advice are made of: settings that fill a space, schemes, scales.
+
+A setting is a workload, a load, a rate, a base RTT and a size of buffers. Schemes are presets,
+whose windows and thresholds follow these (``docs/explanation/presets.md``).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scipy.stats import qmc
+
+from fctlab.studies.framework import lab
+from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.interval import WARMUP, Interval, mean_bytes
+from fctlab.studies.framework.lab import Settled
+from fctlab.studies.framework.likeness import RECOVERY, Intended
+from fctlab.studies.framework.study import Mode
+
+WORKLOADS: Mapping[str, tuple[str, ...]] = {
+    "web search": ("websearch",),
+    "data mining": ("datamining",),
+    "cache": ("cache",),
+    "Hadoop": ("hadoop",),
+    "mixed": ("websearch", "datamining", "cache", "hadoop"),
+}
+"""By what people call them; the mix has as many bytes of each."""
+LOADS = (0.3, 0.9)
+GBPS = (10, 25, 100, 400)
+RTTS_US = (10.0, 200.0)
+BUFFERS = (0.5, 2.0)
+"""Of the usual 240 packets and two RTTs; below a half a port would drop before it marks."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where schemes are compared.
+
+    Attributes:
+        name: different for every one.
+        buffer: as a share of the usual.
+    """
+
+    name: str
+    workload: str
+    load: float
+    gbps: int
+    rtt_us: float
+    buffer: float
+
+    @property
+    def factors(self) -> dict[str, float | str]:
+        """What advice may depend on, by what people call it."""
+        return {
+            "workload": self.workload,
+            "load": self.load,
+            "rate (Gbps)": float(self.gbps),
+            "base RTT (us)": self.rtt_us,
+            "buffer (of the usual)": self.buffer,
+        }
+
+
+def sample(number: int, name: str, seed: int) -> list[Setting]:
+    """Settings that fill the space: a Latin hypercube of all five."""
+    points = qmc.LatinHypercube(5, optimization="random-cd", rng=seed).random(number)
+    return [_setting(f"{name} {i}", [float(u) for u in p]) for i, p in enumerate(points, 1)]
+
+
+def _setting(name: str, at: Sequence[float]) -> Setting:
+    workload, load, rate, rtt, buffer = at
+    return Setting(
+        name,
+        _one_of(tuple(WORKLOADS), workload),
+        round(LOADS[0] + load * (LOADS[1] - LOADS[0]), 4),
+        _one_of(GBPS, rate),
+        round(_between(RTTS_US, rtt), 1),
+        round(_between(BUFFERS, buffer), 2),
+    )
+
+
+def _one_of(values: Sequence[Any], at: float) -> Any:
+    return values[int(at * len(values))]
+
+
+def _between(ends: tuple[float, float], at: float) -> float:
+    """By ratios."""
+    low, high = map(math.log, ends)
+    return math.exp(low + at * (high - low))
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How many settings, and how large each is."""
+
+    settings: int
+    held_back: int
+    leaves: int
+    hosts_per_leaf: int
+    spines: int
+    host_mb: float
+    """That a host sends in the measured interval, on average."""
+
+
+SCALES: dict[Mode, Scale] = {
+    "quick": Scale(40, 20, 2, 4, 2, 100),
+    "full": Scale(128, 64, 4, 8, 4, 400),
+}
+
+# As in study crosscut: windows from a BDP on, so that schemes that ask for it have no start over
+# others, alpha from 0, and a flow puts its window into its host's port, which schedules as
+# switches do.
+TRANSPORT: dict[str, Any] = {"initial_window": "1bdp", "initial_alpha": 0.0}
+MARKS = "10pkt + 0.8rtt"
+"""The rule of the presets of schemes with priorities over DCTCP."""
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """What advice may name.
+
+    Attributes:
+        sizes: whether hosts have to know how large a flow is when it starts.
+        sold: whether switches that are sold today can do it.
+        needs: what it asks of them, and of who sets it up.
+        at: the scheme as scenarios write it; a function of the time that there is
+            to learn from traffic, in ms.
+    """
+
+    name: str
+    sizes: bool
+    sold: bool
+    needs: str
+    at: Callable[[float], dict[str, Any]]
+
+
+def _preset(preset: str, **discipline: Any) -> Callable[[float], dict[str, Any]]:
+    """Over DCTCP, but for what has a transport of its own."""
+    own = preset in ("l2dct", "ascc")
+    fair = preset in ("dctcp", "l2dct")
+    transport = TRANSPORT | ({} if own else {"kind": "dctcp"})
+    port = {} if fair else {"ecn_threshold": MARKS}
+    return lambda _: {"preset": preset, "transport": transport, "port": port}
+
+
+def _awafs(learn_ms: float) -> dict[str, Any]:
+    discipline = {
+        "kind": "awafs",
+        "percentiles": [i / 10 for i in range(1, 8)],
+        "thresholds": [f"{7 * i}KB" for i in range(1, 8)],
+        "window": f"{learn_ms:.6f}ms",
+        "interval": f"{learn_ms / 4:.6f}ms",
+    }
+    return {
+        "preset": "awafs",
+        "transport": TRANSPORT,
+        "port": {"discipline": discipline, "ecn_threshold": MARKS},
+    }
+
+
+def _ads(learn_ms: float) -> dict[str, Any]:
+    mapping = {"kind": "dynamic", "interval": f"{learn_ms / 10:.6f}ms", "window": 10}
+    discipline = {"kind": "mapped", "queues": 8, "mapping": mapping | {"policy": "equal-split"}}
+    return {
+        "preset": "ads",
+        "transport": TRANSPORT | {"kind": "dctcp"},
+        "port": {"discipline": discipline, "ecn_threshold": MARKS},
+    }
+
+
+FIFO, QUEUES = "one FIFO queue with ECN", "strict-priority queues with ECN"
+LEARNING, EXACT = "programmable thresholds", "exact priorities"
+SCHEMES = (
+    Scheme("DCTCP", False, True, FIFO, _preset("dctcp")),
+    Scheme("L2DCT", False, True, FIFO, _preset("l2dct")),
+    Scheme("PIAS", False, True, f"{QUEUES}, thresholds for the traffic", _preset("pias")),
+    Scheme("D-SRTF", False, True, QUEUES, _preset("d-srtf")),
+    Scheme("D-SRTF-IA", True, True, QUEUES, _preset("d-srtf-ia")),
+    Scheme("AWAFS", False, False, LEARNING, _awafs),
+    Scheme("ADS", False, False, LEARNING, _ads),
+    Scheme("LAS", False, False, EXACT, _preset("las")),
+    Scheme("ASCC", False, False, f"{EXACT}, all data of a flow at its start", _preset("ascc")),
+    Scheme("SJF", True, False, EXACT, _preset("sjf")),
+    Scheme("pFabric", True, False, EXACT, lambda _: {"preset": "pfabric", "routing": "ecmp"}),
+)
+BASE = SCHEMES[0]
+GROUPS: Mapping[str, tuple[Scheme, ...]] = {
+    "sizes unknown, switches as sold": tuple(s for s in SCHEMES if s.sold and not s.sizes),
+    "sizes unknown, any switch": tuple(s for s in SCHEMES if not s.sizes),
+    "sizes known, switches as sold": tuple(s for s in SCHEMES if s.sold),
+    "sizes known, any switch": SCHEMES,
+}
+"""Whom the advice is for, and what they can have."""
+
+INTENDED = (
+    Intended(
+        RECOVERY,
+        "pFabric recovers as minTCP does: a fixed timer that does not back off, probes, no fast "
+        "retransmit",
+        ("*, pFabric",),
+    ),
+    Intended(("scheme.tagger",), "what the schemes write into a packet's header"),
+    Intended(
+        ("scheme.port.discipline", "scheme.nic.discipline"), "how switches and hosts serve queues"
+    ),
+    Intended(
+        ("scheme.transport.kind",),
+        "L2DCT, ASCC and pFabric set rates by their own rules",
+        ("*, L2DCT", "*, ASCC", "*, pFabric"),
+    ),
+    Intended(
+        ("scheme.port.drop", "scheme.nic.drop"),
+        "schemes of exact priorities drop the packet of the lowest one",
+        ("*, LAS", "*, ASCC", "*, SJF", "*, pFabric"),
+    ),
+    Intended(("scheme.port.ecn_at", "scheme.nic.ecn_at"), "ASCC marks by departures", ("*, ASCC",)),
+    Intended(
+        ("scheme.port.ecn_threshold", "scheme.nic.ecn_threshold"),
+        "one queue for all marks early, and pFabric does not mark",
+        ("*, DCTCP", "*, L2DCT", "*, pFabric"),
+    ),
+    Intended(
+        (
+            "scheme.transport.max_window",
+            "scheme.transport.min_rto",
+            "scheme.port.buffer",
+            "scheme.nic.buffer",
+        ),
+        "pFabric's windows, RTO and tiny buffers are its own",
+        ("*, pFabric",),
+    ),
+)
+
+
+class Lab(lab.Lab[Settled]):
+    """The cells of the study."""
+
+    def __init__(self, mode: Mode) -> None:
+        super().__init__(mode, Settled())
+        self.scale = SCALES[mode]
+
+    @functools.cached_property
+    def sampled(self) -> list[Setting]:
+        """From which the advice is made."""
+        return sample(self.scale.settings, "setting", 0)
+
+    @functools.cached_property
+    def held_back(self) -> list[Setting]:
+        """On which it is tried."""
+        return sample(self.scale.held_back, "held back", 1)
+
+    def cell(self, setting: Setting, scheme: Scheme) -> Cell:
+        """The cell of a scheme in a setting."""
+        inside = WORKLOADS[setting.workload]
+        mean = mean_bytes(*inside)
+        interval = Interval(self.scale.host_mb * 1e6 / mean)
+        keys = interval.tables(mean, setting.load, setting.gbps)
+        learn_ms = WARMUP * interval.length_ms(mean, setting.load, setting.gbps)
+        name = f"{setting.name}, {scheme.name}"
+        own = scheme.at(learn_ms)
+        usual = f"{240 * setting.buffer:.0f}pkt + {2 * setting.buffer:g}rtt"
+        buffer = {} if scheme.name == "pFabric" else {"buffer": usual}
+        scenario = {
+            "name": name,
+            "topology": self._topology(setting),
+            "traffic": {
+                "load": setting.load,
+                "share_of": "bytes",
+                "classes": [{"class": each, "workload": each} for each in inside],
+                **keys["traffic"],
+            },
+            "measure": keys["measure"],
+            "scheme": {
+                "name": scheme.name,
+                "routing": "ecmp",
+                "nic": {"per_flow_limit": "none"},
+                **own,
+                "port": {**own.get("port", {}), **buffer},
+            },
+        }
+        return self.cells.cell(name, scenario, 1.0)
+
+    def _topology(self, setting: Setting) -> dict[str, Any]:
+        return {
+            "kind": "leaf-spine",
+            "leaves": self.scale.leaves,
+            "spines": self.scale.spines,
+            "hosts_per_leaf": self.scale.hosts_per_leaf,
+            "host_rate": f"{setting.gbps}Gbps",
+            "fabric_rate": f"{4 * setting.gbps}Gbps",
+            "base_rtt": {"value": f"{setting.rtt_us:g}us", "includes": "propagation"},
+        }
