@@ -80,7 +80,7 @@ Decision: TypeAlias = "list[Winner]"
 
 
 def decide(
-    costs: Array, factors: Sequence[Factors], decisions: int = 1, depth: int = 1
+    costs: Array, factors: Sequence[Factors], decisions: int = 1, depth: int = 2
 ) -> Decision:
     """Which choice to take, by what is known of a setting.
 
@@ -88,11 +88,12 @@ def decide(
         costs: above zero, a row for each setting, a column for each choice.
         factors: of each setting.
         decisions: how many are made at once, over which `LEVEL` is shared.
-        depth: questions one after the other, at most.
+        depth: questions one after the other, at most. Those after a question share its level: a
+            wrong one among them is then no likelier than a wrong first one.
     """
     regret = np.log(costs) - np.log(costs).min(axis=1, keepdims=True)
-    level = LEVEL / (decisions * max(1, 2**depth - 1))
-    return list(_decided(regret, factors, np.arange(len(costs)), (), level, depth))
+    everything = np.arange(len(costs))
+    return list(_decided(regret, factors, everything, (), LEVEL / decisions, depth))
 
 
 def advised(decision: Decision, factors: Factors) -> int:
@@ -133,7 +134,8 @@ def _decided(
     holds = np.array([question.holds(each) for each in known])
     for answer in (True, False):
         inside = among[holds == answer]
-        yield from _decided(regret, factors, inside, (*when, (question, answer)), level, depth - 1)
+        asked = (*when, (question, answer))
+        yield from _decided(regret, factors, inside, asked, level / 2, depth - 1)
 
 
 def _winner(

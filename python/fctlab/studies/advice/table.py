@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -102,10 +101,19 @@ def when(winner: Winner) -> str:
     return told or "always"
 
 
-def costs(lab: Lab, runs: Sequence[Run], of: Callable[[Run], float]) -> NDArray[np.float64]:
-    """Of one seed: a row for each setting, a column for each scheme."""
+def costs(
+    lab: Lab, runs: Sequence[Sequence[Run]], of: Callable[[Run], float]
+) -> NDArray[np.float64]:
+    """Geometric means over the seeds: a row for each setting, a column for each scheme.
+
+    Args:
+        lab: says which settings.
+        runs: of each of `cells`.
+        of: what counts.
+    """
+    means = [np.exp(np.mean([np.log(of(run)) for run in each])) for each in runs]
     number = len(lab.sampled) + len(lab.held_back)
-    return np.array([of(run) for run in runs]).reshape(number, len(SCHEMES))
+    return np.array(means).reshape(number, len(SCHEMES))
 
 
 def questions() -> list[Question]:
@@ -114,16 +122,10 @@ def questions() -> list[Question]:
 
 
 def answers(lab: Lab, results: Results) -> list[Answer]:
-    """The table, from the geometric means over the seeds."""
-    by_seed = list(zip(*map(results.of, cells(lab)), strict=True))
-
-    @functools.cache
-    def mean(aim: str) -> NDArray[np.float64]:
-        logs = [np.log(costs(lab, runs, AIMS[aim])) for runs in by_seed]
-        found: NDArray[np.float64] = np.exp(np.mean(logs, axis=0))
-        return found
-
-    return [each.decided(lab, mean(each.aim)) for each in questions()]
+    """The table."""
+    runs = [results.of(cell) for cell in cells(lab)]
+    by_aim = {aim: costs(lab, runs, of) for aim, of in AIMS.items()}
+    return [each.decided(lab, by_aim[each.aim]) for each in questions()]
 
 
 HEADER = (
@@ -178,8 +180,3 @@ def _taken(answer: Answer, winner: Winner) -> str:
     also = f", not told apart: {alike}" if alike else ""
     gain = f"{answer.gain(winner):+.0%} against {BASE.name}, wins in {winner.sure:.0%}{also}"
     return f"{scheme.name}{where} ({gain}; needs {scheme.needs})"
-
-
-def plain(found: Sequence[Answer]) -> list[dict[str, Any]]:
-    """The table as plain values."""
-    return [dict(zip(HEADER, row, strict=True)) for row in rows(found)]

@@ -119,16 +119,10 @@ def double(
 def _doubled(part: Part, other: Part, by: Choice, before: Results, after: Results) -> Doubled:
     least = regions.PART if part.is_number else regions.LEAST
     limit = regions.nothing(part.expected) or least
-    own, own_bound = _effects(part, before)
-    doubled, bound = _effects(other, after)
+    own, own_bound = part.bounded(before)
+    doubled, bound = other.bounded(after)
     positive = all(math.isfinite(x) and x > 0 for x in (*own, *doubled))
     if own_bound | bound is not Bound.NONE or not positive or len(own) != len(doubled):
         return Doubled(part, by, None, limit)
     moved = verdict.estimate([b / a for a, b in zip(own, doubled, strict=True)])
     return Doubled(part, by, moved, limit)
-
-
-def _effects(part: Part, results: Results) -> tuple[list[float], Bound]:
-    if part.cells:
-        return results.bounded(part.cells, part.measure)
-    return part.effects(results), Bound.NONE

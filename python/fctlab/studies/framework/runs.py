@@ -145,21 +145,25 @@ class Results:
         runs = self._runs[cell.id]
         return [runs[seed] for seed in sorted(runs)]
 
-    def measured(self, cells: Sequence[Cell], measure: Callable[..., Any]) -> list[float]:
-        """`measure` of the cells' runs, seed by seed."""
+    def measured(
+        self, cells: Sequence[Cell], measure: Callable[..., Any], pooled: bool = False
+    ) -> list[float]:
+        """`measure` of the cells' runs, seed by seed; or once, of lists of runs of all seeds."""
+        if pooled:
+            return [measure(*map(self.of, cells))]
         return [measure(*runs) for runs in zip(*map(self.of, cells), strict=True)]
 
     def bounded(
-        self, cells: Sequence[Cell], measure: Callable[..., Any]
+        self, cells: Sequence[Cell], measure: Callable[..., Any], pooled: bool = False
     ) -> tuple[list[float], Bound]:
-        """`measure` seed by seed, and what that is if it rests on unfinished flows."""
+        """The same, and what that is if it rests on unfinished flows."""
         bounds = Bounds()
         with bounds.seeing():
-            effects: list[float] = self.measured(cells, measure)
+            effects = self.measured(cells, measure, pooled)
         found = Bound.NONE
         for cell in sorted(bounds.seen):
             with Bounds(raised=cell).seeing():
-                raised: list[float] = self.measured(cells, measure)
+                raised = self.measured(cells, measure, pooled)
             for before, after in zip(effects, raised, strict=True):
                 if after != before:
                     found |= Bound.LOWER if after > before else Bound.UPPER

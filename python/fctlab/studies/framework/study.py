@@ -21,7 +21,15 @@ from fctlab.studies.framework.left_open import LeftOpen
 from fctlab.studies.framework.likeness import Intended
 from fctlab.studies.framework.reading import Reading
 from fctlab.studies.framework.runs import SLOWDOWN, Measure, Results, Run
-from fctlab.studies.framework.verdict import Computed, Exact, Expectation, Finding, Rule, Within
+from fctlab.studies.framework.verdict import (
+    Bound,
+    Computed,
+    Exact,
+    Expectation,
+    Finding,
+    Rule,
+    Within,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -46,6 +54,7 @@ class Part:
         counts: whether the claim's verdict depends on it; others are shown beside.
         percent: write the effect as a change ("+6.6%") instead of a ratio ("1.07x"), and a
             number as a share ("6.6%").
+        pooled: `measure` takes lists of runs, of all seeds, and gives one number.
     """
 
     name: str
@@ -55,6 +64,7 @@ class Part:
     measure: Measure
     counts: bool = True
     percent: bool = False
+    pooled: bool = False
 
     @property
     def is_number(self) -> bool:
@@ -63,19 +73,23 @@ class Part:
 
     def effects(self, results: Results) -> list[float]:
         """The effect of every seed."""
+        return self.bounded(results)[0]
+
+    def bounded(self, results: Results) -> tuple[list[float], Bound]:
+        """The same, and what it is if it rests on unfinished flows."""
         if self.cells:
-            return results.measured(self.cells, self.measure)
+            return results.bounded(self.cells, self.measure, self.pooled)
         found = self.measure()
-        return [found] if isinstance(found, float | int) else list(found)
+        return [found] if isinstance(found, float | int) else list(found), Bound.NONE
 
     def judge(
         self, results: Results, confidence: float = verdict.CONFIDENCE, rule: Rule = verdict.judge
     ) -> Finding:
         """What the runs say about it, by a rule; of an interval of so much `confidence`."""
-        if self.cells:
-            effects, bound = results.bounded(self.cells, self.measure)
-            return verdict.judge_bounds(effects, self.expected, bound, confidence, rule)
-        return verdict.judge(self.effects(results), self.expected, confidence)
+        effects, bound = self.bounded(results)
+        if not self.cells:
+            return verdict.judge(effects, self.expected, confidence)
+        return verdict.judge_bounds(effects, self.expected, bound, confidence, rule)
 
 
 def ratio(
