@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -38,57 +37,48 @@ class Asking:
         answer: Callable[[Sequence[Wanted]], object],
     ) -> None:
         self._make, self._answers, self._answer = make, answers, answer
-        self._own, _ = self._noted(OWN)
+        self._own = {claim.id: keys for claim, keys, _ in self._noted(OWN)}
 
     def claims(self, variant: Variant, only: Container[str] | None = None) -> list[Claim]:
         """Under a reading, or some of them; whatever they ask for is there then."""
         while True:
-            _, missing = self._noted(variant, only)
+            noted = self._noted(variant, only)
+            missing = {one.key: one for _, _, missing in noted for one in missing}
             if not missing:
-                return self._made(variant, only)
-            self._answer(missing)
+                return [claim for claim, _, _ in noted]
+            self._answer(list(missing.values()))
 
     def cpu_s(self, variant: Variant, only: Container[str] | None = None) -> float:
         """CPU seconds of what they ask for under a reading, and not as the study reads the paper.
 
-        About, where it is not there yet: as much as such an answer takes on average, of a length.
+        About, where a claim misses answers: as much as what it asks for otherwise, of a length.
+        One answer may decide what is asked next, so nobody knows what is missing.
         """
-        keys, _ = self._noted(variant, only)
-        means, longer = self._means(), FACTOR if TWICE in variant.choices else 1
-
-        def cost(key: str, one: Wanted) -> float:
-            known = self._answers.cpu_s(key)
-            return longer * means.get(_about(one), 0.0) if known is None else known
-
-        return math.fsum(cost(key, one) for key, one in keys.items() if key not in self._own)
+        noted = self._noted(variant, only)
+        own = set().union(*self._own.values())
+        keys = {key for _, keys, _ in noted for key in keys}
+        known = {key for _, keys, missing in noted if not missing for key in keys} - own
+        open_ = [self._own[claim.id] for claim, _, missing in noted if missing]
+        longer = FACTOR if TWICE in variant.choices else 1
+        return self._cost(known) + longer * self._cost(set().union(*open_) - keys)
 
     def spent(self) -> float:
         """CPU seconds of what they ask for as the study reads the paper."""
-        return math.fsum(self._answers.cpu_s(key) or 0.0 for key in self._own)
+        return self._cost(set().union(*self._own.values()))
 
-    def _made(self, variant: Variant, only: Container[str] | None) -> list[Claim]:
-        return [c for c in self._make(variant.reading) if only is None or c.id in only]
+    def _cost(self, keys: Iterable[str]) -> float:
+        return math.fsum(self._answers.cpu_s(key) or 0.0 for key in keys)
 
     def _noted(
         self, variant: Variant, only: Container[str] | None = None
-    ) -> tuple[Mapping[str, Wanted], list[Wanted]]:
-        """What they ask for by key, and what of it is missing."""
-        with self._answers.noting() as keys:
-            claims = self._made(variant, only)
-            parts = (part for claim in claims for part in claim.parts if not part.cells)
-            _, missing = asked.unanswered([partial(part.effects, NOTHING) for part in parts])
-        return keys, missing
-
-    def _means(self) -> dict[str, float]:
-        """What an answer takes on average as the study reads the paper, by function."""
-        costs: dict[str, list[float]] = defaultdict(list)
-        for key, one in self._own.items():
-            if (cost := self._answers.cpu_s(key)) is not None:
-                costs[_about(one)].append(cost)
-        return {name: math.fsum(each) / len(each) for name, each in costs.items()}
-
-
-def _about(wanted: Wanted) -> str:
-    """The function that is asked."""
-    name: str = wanted.given["function"]["name"]
-    return name
+    ) -> list[tuple[Claim, set[str], list[Wanted]]]:
+        """The claims, what each asks for by key, and what of it is missing."""
+        found = []
+        for claim in self._make(variant.reading):
+            if only is None or claim.id in only:
+                with self._answers.noting() as keys:
+                    parts = [part for part in claim.parts if not part.cells]
+                    asking = [partial(part.effects, NOTHING) for part in parts]
+                    _, missing = asked.unanswered(asking)
+                found.append((claim, set(keys), missing))
+        return found

@@ -284,6 +284,8 @@ def _longer(
     left = []
     for read in done[1:]:
         other = {id for id, each in read.judged.items() if each.verdict is not own.verdict(id)}
+        if not other:
+            continue
         cells = under.cells_of(other)
         there = {each.cell for each in long.all}
         wanted = LONGER.cells([cell for cell in cells if cell.id not in there])
