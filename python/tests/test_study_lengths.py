@@ -12,7 +12,7 @@ from rich.console import Console
 
 import fctlab
 from fctlab import studies
-from fctlab.studies.framework import lengths, readings
+from fctlab.studies.framework import lengths, under
 from fctlab.studies.framework.cells import Cell
 from fctlab.studies.framework.conduct import study
 from fctlab.studies.framework.left_open import Variant, got
@@ -115,7 +115,7 @@ def test_fabrics_of_studies_can_be_made_wider(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["ads", "ascc", "awafs", "dsrtf"])
 def test_cells_of_studies_can_be_made_longer(name: str) -> None:
-    tried = readings.tried(studies.load(name).plan("quick").claims)
+    tried = under.tried(studies.load(name).plan("quick").claims)
     cells = list(dict.fromkeys(cell for claim in tried for cell in claim.cells))
     same = []
     for before, after in zip(cells, LONGER.cells(cells), strict=True):

@@ -15,7 +15,7 @@ from rich.console import Console
 import fctlab
 from fctlab import studies
 from fctlab.scenario import Scenario
-from fctlab.studies.framework import readings
+from fctlab.studies.framework import readings, under
 from fctlab.studies.framework.cells import Cell, Source
 from fctlab.studies.framework.conduct import study
 from fctlab.studies.framework.left_open import Choice, LeftOpen, NotTried, OpenSetting, got, put
@@ -195,7 +195,7 @@ def test_every_choice_of_a_study_makes_other_scenarios_that_can_be_run(name: str
     chosen = studies.load(name)
     variants = chosen.left_open.variants()
     assert len(variants) == 24 and len({variant.name for variant in variants}) == 24
-    tried = readings.tried(chosen.plan("quick").claims)
+    tried = under.tried(chosen.plan("quick").claims)
     cells = list(dict.fromkeys(cell for claim in tried for cell in claim.cells))
     for variant in variants[1:]:
         after = variant.cells(cells)

@@ -17,9 +17,9 @@ from fctlab.studies.framework.asking import Asking
 from fctlab.studies.framework.cells import Cell
 from fctlab.studies.framework.left_open import OWN, Choice, Variant
 from fctlab.studies.framework.longer import FACTOR, TWICE, WIDER
-from fctlab.studies.framework.readings import cpu_s, tried
 from fctlab.studies.framework.runs import Results
 from fctlab.studies.framework.study import Claim, Mode, Part
+from fctlab.studies.framework.under import cpu_s, tried
 from fctlab.studies.framework.verdict import Bound, Estimate
 
 WAYS: Mapping[Mode, tuple[Choice, ...]] = {"quick": (TWICE, WIDER), "full": (TWICE,)}

@@ -19,6 +19,7 @@ from fctlab.studies.framework.lengths import Converged
 from fctlab.studies.framework.readings import Readings
 from fctlab.studies.framework.runs import Results
 from fctlab.studies.framework.study import Claim, Mode
+from fctlab.studies.framework.under import own_s
 
 MAX_CPU_HOURS = 5.0
 """Of doublings and readings, unless told otherwise."""
@@ -108,7 +109,7 @@ def do(
         spent += longer.cpu_s / 3600
     if asked.settings:
         # Of readings the study's own is the first: its runs are spent already.
-        own = readings.own_s(claims, results, asking) / 3600
+        own = own_s(claims, results, asking) / 3600
         rest = min(asked.of_readings, asked.hours - spent + own)
         tried = readings.read(claims, left_open, results, again, rest, asking)
         spent += tried.cpu_s / 3600 - own

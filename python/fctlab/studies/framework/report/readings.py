@@ -10,7 +10,8 @@ from fctlab.studies.framework.report.words import Plain
 from fctlab.studies.framework.verdict import Verdict
 
 if TYPE_CHECKING:
-    from fctlab.studies.framework.readings import Decides, Read, Readings
+    from fctlab.studies.framework.readings import Decides, Readings
+    from fctlab.studies.framework.under import Read
 
 COUNTED = (Verdict.AGREES, Verdict.DIRECTION, Verdict.UNDECIDED, Verdict.DIFFERS)
 HEADER = ("id", "as read", "agrees", "direction", "undecided", "differs", "what decides it")
