@@ -179,4 +179,5 @@ def _taken(answer: Answer, winner: Winner) -> str:
     alike = ", ".join(answer.scheme(k).name for k in winner.alike)
     also = f", not told apart: {alike}" if alike else ""
     gain = f"{answer.gain(winner):+.0%} against {BASE.name}, wins in {winner.sure:.0%}{also}"
-    return f"{scheme.name}{where} ({gain}; needs {scheme.needs})"
+    sizes = "sizes, and " if scheme.sizes else ""
+    return f"{scheme.name}{where} ({gain}; needs {sizes}{scheme.needs})"
