@@ -64,7 +64,7 @@ macro_rules! routings {
         }
 
         impl Router {
-            #[inline]
+            #[inline(always)]
             fn choose(&mut self, choice: &Choice) -> u32 {
                 match self { $( Router::$variant(r) => r.choose(choice) ),+ }
             }

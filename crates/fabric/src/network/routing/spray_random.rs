@@ -29,7 +29,7 @@ impl RoutingPart for Spec {
 }
 
 impl Choose for Random {
-    #[inline]
+    #[inline(never)]
     fn choose(&mut self, choice: &Choice) -> u32 {
         let stream = at_mut(&mut self.0, choice.switch);
         ((u64::from(stream.next_u32()) * u64::from(choice.count)) >> 32) as u32

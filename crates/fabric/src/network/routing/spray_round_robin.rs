@@ -31,7 +31,7 @@ impl RoutingPart for Spec {
 }
 
 impl Choose for RoundRobin {
-    #[inline]
+    #[inline(never)]
     fn choose(&mut self, choice: &Choice) -> u32 {
         let next = &mut self.next[(choice.switch * self.hosts) as usize + usize::from(choice.dst)];
         let chosen = u32::from(*next) % choice.count;
