@@ -403,6 +403,7 @@ mod tests {
         let expected = [
             "transport.initial_alpha",
             "tagger.kind",
+            "tagger.granularity",
             "port.buffer",
             "nic.discipline.kind",
         ];

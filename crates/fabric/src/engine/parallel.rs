@@ -9,6 +9,8 @@
 //!
 //! Conservative windows with a bound from the links' delays are those of Chandy and Misra (CACM 1981) and of
 //! Unison (Bai et al., EuroSys 2024), which cuts ns-3 alike.
+//!
+//! [`Fabric::window`]: crate::network::Fabric::window
 
 use std::iter::once;
 use std::mem::swap;
