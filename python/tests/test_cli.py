@@ -57,7 +57,7 @@ def test_run_without_packets(program: Program, tmp_path: Path) -> None:
 
 
 def test_an_unknown_engine_is_refused(program: Program, small: Path, tmp_path: Path) -> None:
-    refused(program("run", small, "--engine", "fluid"), "known: packet, model", tmp_path)
+    refused(program("run", small, "--engine", "gas"), "known: packet, model", tmp_path)
 
 
 def test_run_as_json_is_one_object_and_nothing_else(program: Program, small: Path) -> None:

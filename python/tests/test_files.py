@@ -126,8 +126,8 @@ def test_what_was_changed_is_not_looked_for_in_the_file(program: Program, tmp_pa
     (tmp_path / "a.toml").write_text(written("scheme", ""))
     said = program("run", "a.toml", "--set", "traffic.load=1.3").stderr
     assert said == "error: --set traffic.load: 1.3 is not in (0, 1)\n"
-    said = program("run", "a.toml", "--engine", "fluid").stderr
-    assert said.startswith('error: --engine: "fluid" is not')
+    said = program("run", "a.toml", "--engine", "gas").stderr
+    assert said.startswith('error: --engine: "gas" is not')
     with pytest.raises(SpecError, match=r"^set traffic.load: 1.3 is not"):
         load_scenario(tmp_path / "a.toml").set("traffic.load", 1.3).resolve()
 

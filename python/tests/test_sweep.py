@@ -344,7 +344,7 @@ def test_a_narrow_rule_stops_where_it_is_narrow(scenario: Path, tmp_path: Path) 
 
 
 def test_a_rule_tells_what_it_saves(scenario: Path, tmp_path: Path) -> None:
-    until = {"metric": "small.p99_slowdown", "against": "dctcp", "ci": "10%"}
+    until = {"metric": "small.p99_slowdown", "against": "dctcp", "ci": "8%"}
     value = tables(scenario, until=until, max_seeds=60)
     value["loads"] = [0.1, 0.8]
     del value["seeds"]

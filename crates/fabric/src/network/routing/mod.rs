@@ -48,8 +48,9 @@ macro_rules! routings {
             pub enum RoutingSpec, "routing rule" { $( $kind => $variant($file::Spec) ),+ }
         }
 
-        /// One of the routing rules.
+        /// One of the routing rules. Which one is a number of its own, since it is asked at every switch.
         #[allow(missing_docs)]
+        #[repr(u8)]
         pub enum Router { $( $variant(<$file::Spec as RoutingPart>::State) ),+ }
 
         impl RoutingSpec {
