@@ -8,8 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{available_parallelism, panicking};
 
-/// Looks before a thread sleeps.
-const PATIENCE: u32 = 512;
+/// Looks before a thread sleeps: a millisecond's, about. Few of them are pauses, which a virtual machine's host may
+/// take for a reason to give the core to somebody else.
+const PATIENCE: u32 = 1 << 20;
+const PAUSE_EVERY: u32 = 1 << 6;
 
 /// A place where `count` threads meet, any number of times.
 pub(super) struct Meeting {
@@ -53,11 +55,13 @@ impl Meeting {
             return self.wake();
         }
         let is_on = || self.over.load(Ordering::SeqCst) == meeting && !self.is_broken();
-        for _ in 0..self.patience {
+        for look in 0..self.patience {
             if !is_on() {
                 break;
             }
-            spin_loop();
+            if look % PAUSE_EVERY == 0 {
+                spin_loop();
+            }
         }
         if is_on() {
             self.sleep_while(is_on);
