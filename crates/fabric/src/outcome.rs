@@ -59,9 +59,8 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Adds what another part of the same fabric counted; every part counts all flows that start.
+    /// Adds what another part of the same fabric counted; every part knows of all flows when they start and finish.
     pub(crate) fn add_part(&mut self, other: &Counters) {
-        self.flows_finished += other.flows_finished;
         self.data_packets += other.data_packets;
         self.retransmissions += other.retransmissions;
         self.timeouts += other.timeouts;

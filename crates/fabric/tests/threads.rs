@@ -22,11 +22,11 @@ traffic = { workload = "cache", load = 0.5, flows = 500 }
 scheme = "pfabric"
 "#;
 
-/// Runs a scenario on one thread and on 2, 3 and 4.
+/// Runs a scenario on one thread, on two and on four.
 fn same(scenario: &Value) {
     let folder = Folder::new();
     let alone = on_threads(1, scenario.clone(), folder.path()).unwrap();
-    for threads in 2..=4 {
+    for threads in [2, 4] {
         let found = on_threads(threads, scenario.clone(), folder.path()).unwrap();
         assert_eq!(found.perf.threads, threads);
         assert_eq!(found.counters, alone.counters, "{threads} threads");
@@ -88,13 +88,20 @@ fn every_end() {
     same(&measure(ack));
 }
 
-/// Links with other rates and delays, marks at dequeue, connections that stay, and schedules.
+/// Connections that stay, marks at dequeue, links of which less is available at times, a switch without hosts.
 #[test]
 fn what_few_runs_have() {
     let scheme = json!({"preset": "pias-ns2"});
     same(&with(LEAF_SPINE, json!({"scheme": scheme})));
     let at_dequeue = json!({"preset": "dctcp", "port": {"ecn_at": "dequeue"}});
     same(&with(LEAF_SPINE, json!({"scheme": at_dequeue})));
+    let changes = json!([{"at": "100us", "rate": "2Gbps"}, {"at": "400us", "rate": "10Gbps"}]);
+    let less = json!([{"links": ["leaf 0 -> spine 1", "host 5 -> leaf 1"], "changes": changes}]);
+    same(&with(LEAF_SPINE, json!({"capacity": less})));
+    let mut down = toml(LEAF_SPINE);
+    down["topology"]["down"] = json!(["spine 2"]);
+    down["traffic"]["load"] = json!(0.4);
+    same(&down);
 }
 
 #[test]

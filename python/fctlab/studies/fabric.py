@@ -53,7 +53,6 @@ def _leaf_spine(host: int, fabric: int, leaves: int, hosts: int, rtt: str) -> di
 
 
 EVEN = _leaf_spine(10, 40, 9, 16, "20us")
-WEB = {"workload": "websearch"}
 WFQ = {"preset": "dctcp-rate", "port": {"discipline": {"kind": "wfq", "weights": [4, 1]}}}
 CLASSES = {
     "load": 0.5,
@@ -62,39 +61,24 @@ CLASSES = {
         {"class": "bulk", "workload": "datamining", "share": 0.5},
     ],
 }
+
+
+def _web(load: float, topology: dict[str, Any] = EVEN, **more: Any) -> dict[str, Any]:
+    return {"topology": topology, "traffic": {"workload": "websearch", "load": load} | more}
+
+
 CASES: dict[str, dict[str, Any]] = {
-    "10G, load 0.3": {"topology": EVEN, "traffic": {**WEB, "load": 0.3}},
-    "10G, load 0.5": {"topology": EVEN, "traffic": {**WEB, "load": 0.5}},
-    "10G, load 0.7": {"topology": EVEN, "traffic": {**WEB, "load": 0.7}},
-    "2:1, load 0.4": {
-        "topology": _leaf_spine(10, 20, 4, 16, "20us"),
-        "traffic": {**WEB, "load": 0.4},
-    },
-    "4:1, load 0.2": {
-        "topology": _leaf_spine(10, 10, 4, 16, "20us"),
-        "traffic": {**WEB, "load": 0.2},
-    },
-    "25G": {
-        "topology": _leaf_spine(25, 100, 9, 16, "16us"),
-        "traffic": {**WEB, "load": 0.5},
-    },
-    "100G": {
-        "topology": _leaf_spine(100, 400, 9, 16, "10us"),
-        "traffic": {**WEB, "load": 0.5},
-    },
-    "400G": {
-        "topology": _leaf_spine(400, 1600, 9, 8, "10us"),
-        "traffic": {**WEB, "load": 0.5},
-    },
-    "fat-tree": {
-        "topology": {"kind": "fat-tree", "k": 6, "host_rate": "10Gbps", "base_rtt": "30us"},
-        "traffic": {**WEB, "load": 0.4},
-    },
-    "bursts": {
-        "topology": EVEN,
-        "traffic": {**WEB, "load": 0.4, "arrivals": {"kind": "lognormal", "sigma": 2.0}},
-    },
-    "data mining": {"topology": EVEN, "traffic": {"workload": "datamining", "load": 0.5}},
+    "10G, load 0.3": _web(0.3),
+    "10G, load 0.5": _web(0.5),
+    "10G, load 0.7": _web(0.7),
+    "2:1, load 0.4": _web(0.4, _leaf_spine(10, 20, 4, 16, "20us")),
+    "4:1, load 0.2": _web(0.2, _leaf_spine(10, 10, 4, 16, "20us")),
+    "25G": _web(0.5, _leaf_spine(25, 100, 9, 16, "16us")),
+    "100G": _web(0.5, _leaf_spine(100, 400, 9, 16, "10us")),
+    "400G": _web(0.5, _leaf_spine(400, 1600, 9, 8, "10us")),
+    "fat-tree": _web(0.4, {"kind": "fat-tree", "k": 6, "host_rate": "10Gbps", "base_rtt": "30us"}),
+    "bursts": _web(0.4, arrivals={"kind": "lognormal", "sigma": 2.0}),
+    "data mining": _web(0.5, workload="datamining"),
     "two classes, 4:1": {"topology": EVEN, "traffic": CLASSES, "scheme": WFQ},
 }
 SCALES: dict[Mode, tuple[tuple[str, ...], int]] = {

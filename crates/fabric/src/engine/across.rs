@@ -34,8 +34,6 @@ pub(super) struct Across {
     senders: Vec<u32>,
     /// For each part.
     out: Vec<Outbox>,
-    /// Flows that have finished in any part, as far as is known.
-    finished: u64,
     /// When flows started anywhere in this window, and finished here.
     pub(super) starts: Vec<Time>,
     pub(super) finishes: Vec<Time>,
@@ -49,7 +47,6 @@ impl Across {
             parts,
             senders: Vec::new(),
             out: (0..count).map(|_| Outbox::default()).collect(),
-            finished: 0,
             starts: Vec::new(),
             finishes: Vec::new(),
         }
@@ -96,7 +93,6 @@ impl<P: Probe> Engine<'_, P> {
     /// In this window flows have finished at these instants, in all parts.
     pub(super) fn finished_everywhere(&mut self, finishes: Vec<Time>) {
         if let Some(across) = &mut self.across {
-            across.finished += finishes.len() as u64;
             self.in_progress.replay(&across.starts, finishes);
             across.starts.clear();
         }
@@ -106,12 +102,6 @@ impl<P: Probe> Engine<'_, P> {
     pub(super) fn finishes(&mut self) -> Vec<Time> {
         let across = self.across.as_mut();
         across.map_or_else(Vec::new, |across| take(&mut across.finishes))
-    }
-
-    /// Flows that have finished, as far as is known.
-    pub(super) fn finished(&self) -> u64 {
-        let elsewhere = self.across.as_ref().map_or(0, |across| across.finished);
-        elsewhere.max(self.counters.flows_finished)
     }
 
     /// The packet on link `link` reaches another part in a window from now.

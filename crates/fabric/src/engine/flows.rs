@@ -219,7 +219,6 @@ impl<P: Probe> Engine<'_, P> {
         let state = at_mut(&mut self.flows, slot);
         state.finished_at = Some(now);
         self.measured_open -= i64::from(state.measured);
-        self.counters.flows_finished += 1;
         match &mut self.across {
             Some(across) => across.finishes.push(now),
             None => self.in_progress.finish(),

@@ -1,7 +1,8 @@
 //! Where threads meet: each waits until all have come.
 //!
 //! A window takes microseconds, so who waits looks again and again where each thread may have a core of its own, and
-//! goes to sleep only after some of them.
+//! goes to sleep only after many of them. The standard library's barrier sleeps at once, and waits for ever for a thread
+//! that has panicked.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

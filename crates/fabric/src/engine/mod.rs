@@ -349,6 +349,7 @@ impl<'a, P: Probe> Engine<'a, P> {
     fn stop(&mut self, pause: Pause) -> End {
         self.counters.events -= self.until_look + self.uncounted;
         self.counters.peak_flows_in_flight = self.in_progress.most();
+        self.counters.flows_finished = self.in_progress.finished();
         let now = self.ended_at;
         for port in &mut self.ports {
             self.counters.events += port.catch_up(now, &mut self.slab, &mut self.events);
@@ -379,7 +380,7 @@ impl<'a, P: Probe> Engine<'a, P> {
         Progress {
             now: self.now(),
             flows_started: self.counters.flows_started,
-            flows_finished: self.finished(),
+            flows_finished: self.in_progress.finished(),
             flows_expected: Some(self.traffic.expected_flows()),
             packet_hops: self.counters.packet_hops,
         }
@@ -388,14 +389,13 @@ impl<'a, P: Probe> Engine<'a, P> {
     /// The flows that have their sender here and are not settled; those in progress are given up as unfinished, each
     /// with a reason.
     fn abandoned(&mut self) -> Vec<(FlowSlot, Record)> {
-        let slots = 0..self.flows.len() as FlowSlot;
-        let active: Vec<_> = slots
-            .filter(|&slot| self.flows[slot as usize].active)
-            .collect();
-        let records = active
-            .into_iter()
-            .map(|slot| (slot, self.record(slot, self.ended_at)));
-        records.collect()
+        let mut abandoned = Vec::new();
+        for slot in 0..self.flows.len() as FlowSlot {
+            if self.flows[slot as usize].active {
+                abandoned.push((slot, self.record(slot, self.ended_at)));
+            }
+        }
+        abandoned
     }
 
     /// Checks that every port has let out, still holds or has dropped what it

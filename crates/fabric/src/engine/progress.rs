@@ -7,6 +7,7 @@ use fctlab_core::Time;
 pub(super) struct InProgress {
     flows: u64,
     most: u64,
+    finished: u64,
 }
 
 impl InProgress {
@@ -17,11 +18,17 @@ impl InProgress {
 
     pub(super) fn finish(&mut self) {
         self.flows -= 1;
+        self.finished += 1;
     }
 
     /// The most at once.
     pub(super) fn most(&self) -> u64 {
         self.most
+    }
+
+    /// Those that have finished.
+    pub(super) fn finished(&self) -> u64 {
+        self.finished
     }
 
     /// The starts of a window, in order, and its finishes, in any. What finishes at an instant does so before
@@ -50,6 +57,6 @@ mod tests {
         flows.replay(&at(&[1, 2, 5, 9]), at(&[9, 4, 5]));
         assert_eq!((flows.flows, flows.most()), (1, 2));
         flows.replay(&at(&[11, 12]), at(&[13]));
-        assert_eq!((flows.flows, flows.most()), (2, 3));
+        assert_eq!((flows.flows, flows.most(), flows.finished()), (2, 3, 4));
     }
 }

@@ -122,8 +122,7 @@ impl<'a> Network<'a> {
         } = prepared;
         let step_s = spec.step.resolve(&settings.scale).as_secs_f64();
         let ports = ports::ports(scenario, settings, fabric)?;
-        let places = fabric.places_of_links();
-        let places = places.map_err(|_| SpecError::new("topology", "paths lead round a ring"))?;
+        let places = ports::places(fabric)?;
         let (links, lanes) = Links::new(fabric, ports, places, step_s);
         Ok(Network {
             fabric,

@@ -75,6 +75,7 @@ pub(crate) fn check(
         return Err(SpecError::new("engine.step", message));
     }
     check_records(scenario)?;
+    law(settings)?;
     check_scheme(scenario)?;
     if scenario
         .traffic
@@ -93,7 +94,15 @@ pub(crate) fn check(
         ));
     }
     ports(scenario, settings, fabric)?;
-    fabric.places_of_links().map(drop).map_err(|ring| {
+    places(fabric).map(drop)
+}
+
+/// The place of each link in the order in which paths pass them.
+///
+/// # Errors
+/// There is none: paths lead round a ring.
+pub(super) fn places(fabric: &Fabric) -> Result<Vec<u32>, SpecError> {
+    fabric.places_of_links().map_err(|ring| {
         let names: Vec<String> = ring.iter().map(|&link| fabric.port_name(link)).collect();
         let what = format!(
             "paths lead round a ring ({}), and the fluid needs an order of links; take a topology whose paths go up and \
@@ -123,11 +132,6 @@ fn check_records(scenario: &Scenario) -> Result<(), SpecError> {
 
 fn check_scheme(scenario: &Scenario) -> Result<(), SpecError> {
     let scheme = &scenario.scheme;
-    let RuleSpec::DctcpRate(_) = &scheme.transport.rule else {
-        let kind = scheme.transport.rule.kind();
-        let what = format!("the fluid has no {kind}; take dctcp-rate");
-        return Err(refuse("scheme.transport.kind", &what));
-    };
     let RoutingSpec::Ecmp(_) = &scheme.routing else {
         let kind = scheme.routing.kind();
         let what =
@@ -156,10 +160,10 @@ fn check_scheme(scenario: &Scenario) -> Result<(), SpecError> {
 pub(super) fn law(settings: &Settings) -> Result<Law, SpecError> {
     match &settings.rule {
         RuleSpec::DctcpRate(rule) => Ok(model::dctcp(rule, &settings.scale)),
-        rule => Err(SpecError::new(
-            "scheme.transport.kind",
-            format!("the fluid has no {}", rule.kind()),
-        )),
+        rule => {
+            let what = format!("the fluid has no {}; take dctcp-rate", rule.kind());
+            Err(refuse("scheme.transport.kind", &what))
+        }
     }
 }
 

@@ -218,6 +218,31 @@ impl Fabric {
     }
 }
 
+#[cfg(test)]
+impl Fabric {
+    /// Hosts and switches with cables of 10 Gbps between pairs of nodes, of 1 us each.
+    pub(crate) fn of(
+        hosts: u32,
+        switches: u32,
+        cables: impl Iterator<Item = (Node, Node)>,
+    ) -> Self {
+        let rate = Rate::from_gbps(10);
+        let graph = Graph {
+            hosts,
+            switches: (0..switches).map(|i| format!("switch {i}")).collect(),
+            cables: cables.map(|(a, b)| Cable { a, b, rate }).collect(),
+            sink: None,
+        };
+        let delays = Delays {
+            base_rtt: None,
+            link_delay: Some(Duration::from_us(1)),
+            host_delay: Duration::ZERO,
+        };
+        let format = PacketFormat::default();
+        Fabric::new(graph, Details::default(), &[], &delays, &format).unwrap()
+    }
+}
+
 /// What a node is called.
 fn name_of(node: Node, hosts: u32, host_names: &[String], switches: &[String]) -> String {
     match node.checked_sub(hosts) {

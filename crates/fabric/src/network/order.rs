@@ -96,32 +96,10 @@ fn ring(next: &[Vec<u32>], before: &[usize]) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use fctlab_core::{PacketFormat, Rate};
-
     use crate::network::Fabric;
-    use crate::network::topology::{Cable, Delays, Details, Graph};
 
     fn fabric(switches: u32, cables: &[(u32, u32)]) -> Fabric {
-        let rate = Rate::from_gbps(10);
-        let graph = Graph {
-            hosts: switches,
-            switches: (0..switches).map(|i| format!("switch {i}")).collect(),
-            cables: cables.iter().map(|&(a, b)| Cable { a, b, rate }).collect(),
-            sink: None,
-        };
-        let delays = Delays {
-            base_rtt: None,
-            link_delay: Some("1us".parse().unwrap()),
-            host_delay: "0us".parse().unwrap(),
-        };
-        Fabric::new(
-            graph,
-            Details::default(),
-            &[],
-            &delays,
-            &PacketFormat::default(),
-        )
-        .unwrap()
+        Fabric::of(switches, switches, cables.iter().copied())
     }
 
     /// A host at each of the switches.

@@ -390,39 +390,12 @@ fn check_classes(
 
 #[cfg(test)]
 mod tests {
-    use fctlab_core::{Duration, Rate};
-
     use super::*;
-    use crate::network::topology::{Cable, Delays, Details, Graph};
 
     /// Two hosts at the ends of a row of switches.
     fn row(switches: u32) -> Fabric {
         let nodes = [vec![0], (2..2 + switches).collect(), vec![1]].concat();
-        let rate = Rate::from_gbps(10);
-        let cables = nodes.windows(2).map(|ends| Cable {
-            a: ends[0],
-            b: ends[1],
-            rate,
-        });
-        let graph = Graph {
-            hosts: 2,
-            switches: (0..switches).map(|i| format!("switch {i}")).collect(),
-            cables: cables.collect(),
-            sink: None,
-        };
-        let delays = Delays {
-            base_rtt: None,
-            link_delay: Some(Duration::from_us(1)),
-            host_delay: Duration::ZERO,
-        };
-        Fabric::new(
-            graph,
-            Details::default(),
-            &[],
-            &delays,
-            &PacketFormat::default(),
-        )
-        .unwrap()
+        Fabric::of(2, switches, nodes.windows(2).map(|ends| (ends[0], ends[1])))
     }
 
     #[test]

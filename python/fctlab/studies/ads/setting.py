@@ -11,7 +11,7 @@ import fctlab
 from fctlab.studies.framework import lab
 from fctlab.studies.framework.cells import Cell, Source
 from fctlab.studies.framework.lab import Reading
-from fctlab.studies.framework.likeness import RECOVERY, Intended
+from fctlab.studies.framework.likeness import RECOVERY, SCHEDULES, Intended
 from fctlab.studies.framework.runs import metric
 from fctlab.studies.framework.study import Mode
 
@@ -246,10 +246,7 @@ INTENDED = (
             "pfabric/*",
         ),
     ),
-    Intended(("scheme.tagger",), "what the schemes write into a packet's header"),
-    Intended(
-        ("scheme.port.discipline", "scheme.nic.discipline"), "how switches and hosts serve queues"
-    ),
+    *SCHEDULES,
     Intended(("scheme.transport.kind",), "three rate settings are compared"),
     Intended(
         ("scheme.port.drop", "scheme.nic.drop"),

@@ -18,7 +18,7 @@ from fctlab.studies.framework import lab
 from fctlab.studies.framework.cells import Cell
 from fctlab.studies.framework.interval import WARMUP, Interval, mean_bytes
 from fctlab.studies.framework.lab import Settled
-from fctlab.studies.framework.likeness import RECOVERY, Intended
+from fctlab.studies.framework.likeness import ACROSS_PAPERS, Intended
 from fctlab.studies.framework.study import Mode
 
 WORKLOADS: Mapping[str, tuple[str, ...]] = {
@@ -196,27 +196,7 @@ GROUPS: Mapping[str, tuple[Scheme, ...]] = {
 """Whom the advice is for, and what they can have."""
 
 INTENDED = (
-    Intended(
-        RECOVERY,
-        "pFabric recovers as minTCP does: a fixed timer that does not back off, probes, no fast "
-        "retransmit",
-        ("*, pFabric",),
-    ),
-    Intended(("scheme.tagger",), "what the schemes write into a packet's header"),
-    Intended(
-        ("scheme.port.discipline", "scheme.nic.discipline"), "how switches and hosts serve queues"
-    ),
-    Intended(
-        ("scheme.transport.kind",),
-        "L2DCT, ASCC and pFabric set rates by their own rules",
-        ("*, L2DCT", "*, ASCC", "*, pFabric"),
-    ),
-    Intended(
-        ("scheme.port.drop", "scheme.nic.drop"),
-        "schemes of exact priorities drop the packet of the lowest one",
-        ("*, LAS", "*, ASCC", "*, SJF", "*, pFabric"),
-    ),
-    Intended(("scheme.port.ecn_at", "scheme.nic.ecn_at"), "ASCC marks by departures", ("*, ASCC",)),
+    *ACROSS_PAPERS,
     Intended(
         ("scheme.port.ecn_threshold", "scheme.nic.ecn_threshold"),
         "one queue for all marks early, and pFabric does not mark",

@@ -15,7 +15,7 @@ from fctlab.studies.framework import lab
 from fctlab.studies.framework.cells import Cell, Source
 from fctlab.studies.framework.interval import Interval, mean_bytes, mean_of_table
 from fctlab.studies.framework.lab import Settled
-from fctlab.studies.framework.likeness import Intended
+from fctlab.studies.framework.likeness import SCHEDULES, Intended
 from fctlab.studies.framework.loads import ByLoad
 from fctlab.studies.framework.runs import metric
 from fctlab.studies.framework.study import Mode
@@ -154,10 +154,7 @@ WITHOUT = {
 """Section VII's four rules and its way of marking, each switched off."""
 
 INTENDED = (
-    Intended(("scheme.tagger",), "what the schemes write into a packet's header"),
-    Intended(
-        ("scheme.port.discipline", "scheme.nic.discipline"), "how switches and hosts serve queues"
-    ),
+    *SCHEDULES,
     Intended(
         ("scheme.transport.kind",), "ASCC sets rates by its own rules over DCTCP", ("*, ASCC*",)
     ),

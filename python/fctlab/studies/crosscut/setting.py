@@ -10,7 +10,7 @@ from typing import Any
 from fctlab.studies.framework import lab
 from fctlab.studies.framework.cells import Cell
 from fctlab.studies.framework.lab import Settled
-from fctlab.studies.framework.likeness import RECOVERY, Intended
+from fctlab.studies.framework.likeness import ACROSS_PAPERS, Intended
 from fctlab.studies.framework.runs import Run
 from fctlab.studies.framework.study import Mode
 from fctlab.studies.pias import published
@@ -171,32 +171,11 @@ SCHEMES = (
 BY_NAME = {scheme.name: scheme for scheme in SCHEMES}
 BASE = BY_NAME["DCTCP"]
 
-_EXACT = tuple(f"*, {name}" for name in ("LAS", "ASCC", "SJF", "pFabric"))
 INTENDED = (
-    Intended(
-        RECOVERY,
-        "pFabric recovers as minTCP does: a fixed timer that does not back off, probes, no fast "
-        "retransmit",
-        ("*, pFabric",),
-    ),
-    Intended(("scheme.tagger",), "what the schemes write into a packet's header"),
-    Intended(
-        ("scheme.port.discipline", "scheme.nic.discipline"), "how switches and hosts serve queues"
-    ),
-    Intended(
-        ("scheme.transport.kind",),
-        "L2DCT, ASCC and pFabric set rates by their own rules",
-        ("*, L2DCT*", "*, ASCC", "*, pFabric"),
-    ),
+    *ACROSS_PAPERS,
     Intended(
         ("scheme.transport.increase",), "L2DCT stands here with both laws of growth", ("*, L2DCT*",)
     ),
-    Intended(
-        ("scheme.port.drop", "scheme.nic.drop"),
-        "schemes of exact priorities drop the packet of the lowest one",
-        _EXACT,
-    ),
-    Intended(("scheme.port.ecn_at", "scheme.nic.ecn_at"), "ASCC marks by departures", ("*, ASCC",)),
     Intended(
         (
             "scheme.transport.max_window",

@@ -11,7 +11,7 @@ from fctlab.studies.framework import lab
 from fctlab.studies.framework.cells import Cell, Keep
 from fctlab.studies.framework.interval import Interval, mean_bytes
 from fctlab.studies.framework.lab import Reading
-from fctlab.studies.framework.likeness import RECOVERY, Intended
+from fctlab.studies.framework.likeness import RECOVERY, SCHEDULES, Intended
 from fctlab.studies.framework.loads import ByLoad
 from fctlab.studies.framework.runs import metric
 from fctlab.studies.framework.study import Mode
@@ -214,10 +214,7 @@ INTENDED = (
         "retransmit; the ideal schedulers of the case studies lose nothing",
         ("*, pFabric*", "case study *"),
     ),
-    Intended(("scheme.tagger",), "what the schemes write into a packet's header"),
-    Intended(
-        ("scheme.port.discipline", "scheme.nic.discipline"), "how switches and hosts serve queues"
-    ),
+    *SCHEDULES,
     Intended(
         ("scheme.transport.kind",),
         "L2DCT and pFabric set rates by their own rules; in the case studies the ideal schedulers "

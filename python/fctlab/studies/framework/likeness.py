@@ -47,6 +47,37 @@ class Intended:
         return any(fnmatchcase(cell, pattern) for pattern in self.cells)
 
 
+SCHEDULES = (
+    Intended(("scheme.tagger",), "what the schemes write into a packet's header"),
+    Intended(
+        ("scheme.port.discipline", "scheme.nic.discipline"), "how switches and hosts serve queues"
+    ),
+)
+"""What a scheme is, in every study."""
+
+ACROSS_PAPERS = (
+    Intended(
+        RECOVERY,
+        "pFabric recovers as minTCP does: a fixed timer that does not back off, probes, no fast "
+        "retransmit",
+        ("*, pFabric",),
+    ),
+    *SCHEDULES,
+    Intended(
+        ("scheme.transport.kind",),
+        "L2DCT, ASCC and pFabric set rates by their own rules",
+        ("*, L2DCT*", "*, ASCC", "*, pFabric"),
+    ),
+    Intended(
+        ("scheme.port.drop", "scheme.nic.drop"),
+        "schemes of exact priorities drop the packet of the lowest one",
+        tuple(f"*, {name}" for name in ("LAS", "ASCC", "SJF", "pFabric")),
+    ),
+    Intended(("scheme.port.ecn_at", "scheme.nic.ecn_at"), "ASCC marks by departures", ("*, ASCC",)),
+)
+"""Where the schemes of all papers have the same flows."""
+
+
 def unlike(resolved: Mapping[str, Mapping[str, Any]], intended: Sequence[Intended]) -> list[str]:
     """What differs without being meant, and what is meant and does not differ, a line each.
 
