@@ -53,9 +53,9 @@ def test_search_by_keyboard(opened: Any) -> None:
     opened.keyboard.press("/")
     opened.keyboard.type("weights")
     opened.keyboard.press("Enter")
-    found = opened.locator("ul.search li a")
-    found.first.wait_for()
-    opened.wait_for_function("document.querySelectorAll('ul.search li').length > 3")
-    links = [each.get_attribute("href") for each in found.all()]
+    # Hits appear one by one; the summary says when the last one is there.
+    opened.locator(".search-summary", has_text="Search finished").wait_for()
+    links = [each.get_attribute("href") for each in opened.locator("ul.search li a").all()]
+    assert len(links) > 3
     assert any("reference/scenario" in link for link in links)
     assert all((SITE / link.partition("#")[0].partition("?")[0]).exists() for link in links)
