@@ -119,6 +119,11 @@ def metric(name: str, size: str = "all", traffic_class: str = "all") -> Callable
 SLOWDOWN = metric("avg_slowdown")
 
 
+def _again(run: Run) -> float:
+    """The share of packets that were sent again; 0 where there are no packets."""
+    return run.counters["retransmissions"] / max(1, run.counters["data_packets"])
+
+
 class Results:
     """All runs of a study."""
 
@@ -181,9 +186,7 @@ class Results:
             slowdown = self.mean(cell, SLOWDOWN)
             _, bound = self.bounded([cell], SLOWDOWN)
             timeouts = self.mean(cell, lambda run: run.per_flow("timeouts"))
-            again = self.mean(
-                cell, lambda run: run.counters["retransmissions"] / run.counters["data_packets"]
-            )
+            again = self.mean(cell, _again)
             at_least = f"{bound.value} {slowdown:.3g}".strip()
             text = f"{cell.id}: slowdown {at_least}, {timeouts:.2g} timeouts per flow, {again:.1%}"
             unfinished = self.mean(cell, lambda run: run.of("all")["unfinished"])
