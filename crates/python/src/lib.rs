@@ -22,6 +22,7 @@ use fctlab_workload::{Mixture, SizesSpec};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
+use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::calls::{call, call_telling};
 use crate::errors::{guarded, spec_error, value};
@@ -32,7 +33,7 @@ mod _native {
     #[pymodule_export]
     use super::{
         bigswitch, build_profile, catalog, line_of, map_values, parse, pias_thresholds, schema,
-        size_classes, size_distribution, sources, version, with_scheme,
+        size_classes, size_distribution, sources, student_t, version, with_scheme,
     };
     #[pymodule_export]
     use crate::planning::{judge, model_flows, packets, planning};
@@ -137,6 +138,17 @@ fn catalog(directories: Vec<String>) -> PyResult<String> {
             .map_err(spec_error)?
             .to_string())
     })
+}
+
+/// The quantile of Student's t distribution with so many degrees of freedom, at a probability in (0, 1).
+#[pyfunction]
+fn student_t(probability: f64, freedom: u32) -> PyResult<f64> {
+    match StudentsT::new(0.0, 1.0, freedom.into()) {
+        Ok(t) if probability > 0.0 && probability < 1.0 => Ok(t.inverse_cdf(probability)),
+        _ => Err(PyValueError::new_err(format!(
+            "no t distribution has a quantile at {probability} with {freedom} degrees of freedom"
+        ))),
+    }
 }
 
 /// Size classes of summaries, by name, with the largest size in bytes; null where there is none.

@@ -76,7 +76,7 @@ def sweep(
     from fctlab.sweep.saved import Saved
 
     if not as_json:  # What the page needs, while points are computed.
-        Thread(target=import_module, args=("fctlab.report",)).start()
+        Thread(target=lambda: import_module("fctlab.report").load()).start()
     with opened(executor, address) as pool, showing.of_sweep(progress) as watch:
         done = sweeps.sweep(
             file,

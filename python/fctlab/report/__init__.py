@@ -16,10 +16,10 @@ import polars as pl
 
 from fctlab.errors import SpecError
 from fctlab.report import plans, runs, sweeps, whatifs
-from fctlab.report.page import LONGEST_START, MARK, Page
+from fctlab.report.page import LONGEST_START, MARK, TEMPLATES, Page, environment
 from fctlab.results import kinds, store
 
-__all__ = ["PAGES", "Page", "page", "write"]
+__all__ = ["PAGES", "Page", "load", "page", "write"]
 
 
 def _of_studies(directory: Path) -> Page:
@@ -101,6 +101,12 @@ def write(place: str | PathLike[str], *, force: bool = False) -> Path:
     file = store.FileOutput(Path(place) / kinds.PAGE, is_page, force=force)
     file.write(made.html())
     return file.path
+
+
+def load() -> None:
+    """Reads the templates, which every first page of a process does otherwise."""
+    for name in TEMPLATES:
+        environment().get_template(name)
 
 
 def is_page(content: bytes) -> bool:

@@ -31,6 +31,8 @@ MARK = '<meta name="generator" content="fctlab">'
 LONGEST_START = 1000
 """Bytes of a page in which `MARK` is."""
 MOST_BYTES = 8_000_000
+TEMPLATES = ("frame.html", "page.html")
+"""Of which every page here is made."""
 
 
 @dataclass

@@ -10,16 +10,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from pkgutil import resolve_name
 from tempfile import TemporaryDirectory
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from fctlab.jobs import Told, engine
 from fctlab.results import kinds
 from fctlab.results.points import Found
 from fctlab.results.result import Result, simulate
 from fctlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 PROBABILITIES = (
     *(0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
@@ -75,6 +75,8 @@ def _by_size(flows: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
 
     A quantile is null where an unfinished flow could still change it.
     """
+    import numpy as np
+
     edges = [round(10 ** (k / BINS_PER_DECADE)) for k in range(20 * BINS_PER_DECADE)]
     bins = np.searchsorted(edges, flows["size_bytes"], side="right") - 1
     rows = []
@@ -95,6 +97,8 @@ def _by_size(flows: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
 
 
 def _quantiles(values: NDArray[Any], finished: NDArray[Any]) -> list[float | None]:
+    import numpy as np
+
     ranks = np.maximum(np.ceil(np.array(PROBABILITIES) * len(values)).astype(int), 1) - 1
     known = float(values[~finished].min(initial=np.inf))
     return [float(value) if value < known else None for value in np.sort(values)[ranks]]

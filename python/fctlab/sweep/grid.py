@@ -30,8 +30,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
-
 from fctlab import choices, files
 from fctlab.errors import SpecError
 from fctlab.sweep.looks import Decided, Narrow, Rule
@@ -265,7 +263,8 @@ def _listed(where: str, value: object) -> list[Any]:
         if not all(map(_is_number, ends)):
             raise SpecError(where, f"a range goes from a number to a number, not {ends!r}")
         steps = _whole(f"{where}.steps", value["steps"], 2, MOST_STEPS)
-        return [float(f"{x:.12g}") for x in np.linspace(*ends, steps)]
+        step = (ends[1] - ends[0]) / (steps - 1)
+        return [float(f"{ends[0] + k * step:.12g}") for k in range(steps)]
     if not isinstance(value, list):
         raise SpecError(where, f"{value!r} is not a list; write [{value!r}], or a range")
     if not value:

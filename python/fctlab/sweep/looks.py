@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Literal, TypeAlias
 
-import numpy as np
-
 from fctlab.intervals import half_width
 
 Verdict: TypeAlias = Literal["narrow", "higher", "lower", "no effect", "open"]
@@ -49,10 +47,11 @@ class Estimate:
 def estimate(logs: Sequence[float], confidence: float) -> Estimate:
     """Mean of logs with a t interval at level `confidence`."""
     n = len(logs)
+    mean = math.fsum(logs) / n
     if n < 2:
-        return Estimate(n, float(np.mean(logs)), math.inf)
-    spread = float(np.std(logs, ddof=1))
-    return Estimate(n, float(np.mean(logs)), spread * half_width(n, confidence))
+        return Estimate(n, mean, math.inf)
+    spread = math.sqrt(math.fsum((log - mean) ** 2 for log in logs) / (n - 1))
+    return Estimate(n, mean, spread * half_width(n, confidence))
 
 
 def same_for_all(found: Iterable[tuple[int, float]], confidence: float = 0.95) -> int:

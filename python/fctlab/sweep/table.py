@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def load() -> None:
-    """Imports what the tables need: half a second, to be had while points are computed."""
-    intervals.half_width(2, 0.95)
-    importlib.import_module("polars")
+    """Imports what answers and tables need, to be had while points are computed."""
+    for needed in ("numpy", "polars"):
+        importlib.import_module(needed)
 
 
 def runs_frame(grid: Grid, runs: Sequence[Run], store: PointStore) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 
-from scipy.special import stdtrit
+from fctlab import intervals
 
 CONFIDENCE = 0.95
 NEAR = 0.25
@@ -381,4 +381,4 @@ def half_width(spread: float, n: int, confidence: float = CONFIDENCE) -> float:
     """Half-width of the t interval of the mean of `n` values."""
     if n < 2:
         return math.inf
-    return float(stdtrit(n - 1, (1 + confidence) / 2)) * spread / math.sqrt(n)
+    return intervals.half_width(n, confidence) * spread
