@@ -48,6 +48,7 @@ def transports() -> Iterator[Case]:
     lossy = {"kind": "tcp", "initial_window": "40pkt", "min_rto": "100us"}
     timers = {"kind": "mintcp", "initial_window": "100pkt", "min_rto": "45us"}
     deaf = {"kind": "dctcp", "initial_window": "40pkt", "fast_retransmit": False}
+    late = {"kind": "dctcp", "ack_every": 3}
     paced = {"kind": "dctcp-rate"}
     ascc = {"kind": "ascc", "initial_window": "30pkt"}
     changes: list[tuple[dict[str, Any], str, Any]] = [
@@ -66,6 +67,9 @@ def transports() -> Iterator[Case]:
         (lossy, "fast_retransmit", False),
         (lossy, "dupack_threshold", 40),
         (timers, "probe_after", 1),
+        ({"kind": "dctcp"}, "ack_every", 2),
+        (late, "ack_delay", "20us"),
+        (late, "quick_acks", 16),
         ({"kind": "dctcp"}, "g", 0.9),
         ({"kind": "dctcp"}, "initial_alpha", 0.1),
         ({"kind": "dctcp"}, "echoes", "grow"),
@@ -112,6 +116,7 @@ SHARED = {
     *("reduction", "handshake"),
     *("rto", "min_rto", "initial_rto", "max_rto"),
     *("rto_backoff", "fast_retransmit", "dupack_threshold", "holes", "probe_after"),
+    *("ack_every", "ack_delay", "quick_acks"),
 }
 """Keys that all transports have."""
 

@@ -7,7 +7,7 @@ use fctlab_workload::{Flow, Spacing};
 
 use crate::measure::Stop;
 use crate::taggers::Tagger;
-use crate::transports::RuleSpec;
+use crate::transports::{Receiving, RuleSpec};
 use crate::transports::sender::SenderConfig;
 
 /// What a run needs besides the parts of the network.
@@ -21,6 +21,8 @@ pub struct Settings {
     pub scale: PathScale,
     /// What all senders share.
     pub sender: SenderConfig,
+    /// When receivers answer.
+    pub receiving: Receiving,
     /// The window rule.
     pub rule: RuleSpec,
     /// What the header says.
@@ -58,9 +60,9 @@ impl Settings {
         Spacing::new(self.seed, flow, packets, span)
     }
 
-    /// Whether packets are paced, shaped or spaced, or carry telemetry.
+    /// Whether packets are paced, shaped or spaced, or carry telemetry, or ACKs are delayed.
     pub fn is_rare(&self) -> bool {
-        self.spaced || self.telemetry || self.spacing != 0.0
+        self.spaced || self.telemetry || self.spacing != 0.0 || self.receiving.delays()
     }
 }
 

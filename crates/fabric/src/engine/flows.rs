@@ -153,6 +153,9 @@ impl<P: Probe> Engine<'_, P> {
         if self.settings.paced {
             self.grow_pacers(slot);
         }
+        if self.settings.receiving.delays() {
+            self.start_delaying(slot);
+        }
         if let Some(shaper) = &mut self.shaper {
             shaper.start(slot);
         }

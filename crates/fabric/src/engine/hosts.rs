@@ -93,11 +93,12 @@ impl<P: Probe> Engine<'_, P> {
 
     /// Makes sure that a timer event is pending no later than the deadline.
     #[inline]
-    fn keep_timer(&mut self, slot: FlowSlot) {
+    pub(super) fn keep_timer(&mut self, slot: FlowSlot) {
+        let ack_due = if P::FULL { self.ack_due(slot) } else { Time::NEVER };
         let state = at_mut(&mut self.flows, slot);
         let mut deadline = state.sender.deadline();
         if P::FULL {
-            deadline = deadline.min(state.wake);
+            deadline = deadline.min(state.wake).min(ack_due);
         }
         if deadline < state.timer {
             state.timer = deadline;
@@ -120,6 +121,10 @@ impl<P: Probe> Engine<'_, P> {
         }
         state.timer = Time::NEVER;
         let (expired, fed) = (state.sender.deadline() == now, state.wake == now);
+        if P::FULL && self.ack_due(slot) == now {
+            self.send_delayed_ack(slot);
+        }
+        let state = at_mut(&mut self.flows, slot);
         if expired {
             state.sender.on_timer(now, &self.settings.sender);
         }
@@ -173,6 +178,8 @@ impl<P: Probe> Engine<'_, P> {
             }
             return self.after_ack(slot);
         }
+        let expected = state.receiver.expects(packet.seq);
+        let prompt = !expected || packet.flags.has(Flags::PROBE) || packet.flags.has(Flags::END);
         let heard = if packet.flags.has(Flags::PROBE) {
             state.receiver.on_probe()
         } else {
@@ -184,11 +191,15 @@ impl<P: Probe> Engine<'_, P> {
         packet.dst = state.flow.src as u16;
         packet.bytes = self.settings.format.ack.get() as u16;
         let (nic, bytes) = (state.nics.1, packet.bytes);
-        if P::FULL {
+        let delays = P::FULL && self.settings.receiving.delays();
+        if P::FULL && !delays {
             self.probe.on_send(now, slot, state, packet);
         }
         if completes {
             self.on_last_byte(slot);
+        }
+        if delays {
+            return self.delay_ack(slot, id, prompt);
         }
         self.hand_over(nic, id, bytes);
     }

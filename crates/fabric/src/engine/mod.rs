@@ -14,6 +14,7 @@
 mod across;
 mod ahead;
 mod connections;
+mod delayed;
 pub mod events;
 mod feed;
 mod flows;
@@ -38,6 +39,7 @@ use fctlab_workload::{Flow, Traffic};
 use self::across::Across;
 use self::ahead::Ahead;
 use self::connections::Connections;
+use self::delayed::Delayed;
 use self::events::{EventQueue, Source};
 pub use self::flows::FlowState;
 use self::pacing::Pacer;
@@ -127,6 +129,8 @@ pub(crate) struct Engine<'a, P: Probe> {
     flows: Vec<FlowState>,
     /// Empty unless the transport paces.
     pacers: Vec<Pacer>,
+    /// Empty unless receivers delay ACKs.
+    delayed: Vec<Delayed>,
     shaper: Option<Shaper>,
     /// Used where connections are persistent.
     connections: Connections,
@@ -224,6 +228,7 @@ impl<'a, P: Probe> Engine<'a, P> {
             next_flow: None,
             flows: Vec::new(),
             pacers: Vec::new(),
+            delayed: Vec::new(),
             shaper: scheme
                 .shaper
                 .as_ref()

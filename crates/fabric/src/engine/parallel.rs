@@ -35,7 +35,7 @@ use crate::records::Record;
 pub(crate) fn most_threads(prepared: &Prepared) -> (u32, &'static str) {
     if prepared.settings.is_rare() {
         let why =
-            "packets that are paced, shaped, spaced or carry telemetry are simulated on one thread";
+            "packets that are paced, shaped, spaced, carry telemetry or have delayed ACKs are simulated on one thread";
         return (1, why);
     }
     match prepared.fabric.most_parts() {

@@ -14,8 +14,8 @@ use crate::packet::{FlowSlot, Packet};
 
 /// Is told what happens in a run.
 pub trait Probe {
-    /// Whether the engine is compiled in full: with these calls, and with pacing, shaping, spacing
-    /// and telemetry.
+    /// Whether the engine is compiled in full: with these calls, and with pacing, shaping, spacing,
+    /// telemetry and delayed ACKs.
     const FULL: bool;
 
     /// When the next sample is due.

@@ -315,12 +315,14 @@ fn settings(scenario: &Scenario, fabric: &Fabric) -> Result<Settings, SpecError>
         checked.map_err(|e| e.under("scheme.shaper"))?;
     }
     let sender = scheme.transport.resolve(&scale);
+    let receiving = scheme.transport.receiving();
     let window = scenario.measure.window(&scenario.traffic);
     Ok(Settings {
         format,
         wire,
         scale,
         sender: sender.map_err(|e| e.under("scheme.transport"))?,
+        receiving: receiving.map_err(|e| e.under("scheme.transport"))?,
         rule: scheme.transport.rule.clone(),
         spacing: scenario.traffic.spacing.unwrap_or(0.0),
         seed: scenario.seed(),

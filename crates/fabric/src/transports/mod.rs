@@ -24,6 +24,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 pub use sender::{SenderConfig, SenderSpec};
+pub use settings::Receiving;
 use settings::Reduction;
 
 use crate::packet::Stamp;
@@ -36,6 +37,8 @@ pub struct AckEvent {
     pub now: Time,
     /// Packets newly acknowledged cumulatively.
     pub acknowledged: u32,
+    /// Those of them that a growing window counts: no more than an ACK usually speaks for (RFC 3465).
+    pub counted: u32,
     /// Packets newly known to have arrived, cumulatively or selectively.
     pub delivered: u32,
     /// Whether the acknowledged packet was marked with CE.
@@ -59,6 +62,7 @@ pub(crate) fn test_ack() -> AckEvent {
     AckEvent {
         now: Time::ZERO,
         acknowledged: 1,
+        counted: 1,
         delivered: 1,
         marked: false,
         una: 1,
@@ -342,6 +346,19 @@ impl TransportSpec {
             return Err(SpecError::new("reduction", message));
         }
         self.sender.resolve(&scale)
+    }
+
+    /// When receivers answer.
+    ///
+    /// # Errors
+    /// ACKs that never go, or that leave out what the rule has to hear, with the path of the key.
+    pub fn receiving(&self) -> Result<Receiving, SpecError> {
+        let receiving = self.sender.receiving()?;
+        if receiving.delays() && self.rule.telemetry().is_some() {
+            let message = format!("{} hears the telemetry of every packet", self.rule.kind());
+            return Err(SpecError::new("ack_every", message));
+        }
+        Ok(receiving)
     }
 
     /// The keys of a kind of transport, `kind` first; none of what is not one.

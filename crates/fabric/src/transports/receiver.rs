@@ -32,10 +32,16 @@ impl Receiver {
         self.distinct
     }
 
+    /// Whether data packet `number` is the next one and nothing is missing.
+    #[inline]
+    pub fn expects(&self, number: u32) -> bool {
+        number == self.cumulative && self.runs.is_empty()
+    }
+
     /// Data packet `number` has arrived.
     #[inline]
     pub fn on_data(&mut self, number: u32) -> Acknowledgement {
-        if number == self.cumulative && self.runs.is_empty() {
+        if self.expects(number) {
             self.cumulative += 1;
             self.distinct += 1;
             return self.acknowledge((0, 0));

@@ -51,6 +51,16 @@ pub struct SenderSpec {
     #[serde(with = "spec::or_none")]
     #[schemars(with = "OrNone<u32>")]
     pub probe_after: Option<u32>,
+    /// Packets that come in order for which a receiver sends one ACK: `1`, or `2` for delayed ACKs
+    /// (RFC 5681, section 4.2). The last packet of a flow, one out of order, and one whose mark
+    /// differs from the last one's (RFC 8257, section 3.2) are not waited with. Windows grow by the
+    /// packets that an ACK speaks for (RFC 3465).
+    #[schemars(range(min = 1))]
+    pub ack_every: u32,
+    /// How long a delayed ACK waits at most (Linux: 40 ms and more).
+    pub ack_delay: Duration,
+    /// ACKs at the start of a flow that are not delayed (Linux: up to 16).
+    pub quick_acks: u32,
 }
 
 /// Which holes below selectively acknowledged packets are sent again before a timeout.
@@ -133,7 +143,28 @@ impl Default for SenderSpec {
             dupack_threshold: 3,
             holes: Holes::Detected,
             probe_after: None,
+            ack_every: 1,
+            ack_delay: Duration::from_ms(40),
+            quick_acks: 0,
         }
+    }
+}
+
+/// When a receiver answers.
+#[derive(Clone, Copy, Debug)]
+pub struct Receiving {
+    /// One ACK speaks for so many packets.
+    pub packets: u32,
+    /// It waits for so long at most.
+    pub delay: Duration,
+    /// So many ACKs of a flow do not wait.
+    pub at_once: u32,
+}
+
+impl Receiving {
+    /// Whether any ACK waits.
+    pub fn delays(&self) -> bool {
+        self.packets > 1
     }
 }
 
@@ -161,9 +192,29 @@ pub struct SenderConfig {
     pub(super) dupack_threshold: u32,
     pub(super) fills_holes_after_cut: bool,
     pub(super) probe_after: u32,
+    pub(super) ack_every: u32,
 }
 
 impl SenderSpec {
+    /// When the receiver of such a sender answers.
+    ///
+    /// # Errors
+    /// ACKs that never go, with the path of the key.
+    pub fn receiving(&self) -> Result<Receiving, SpecError> {
+        if self.ack_every == 0 {
+            return Err(SpecError::new("ack_every", "0 is not at least 1"));
+        }
+        if self.ack_delay == Duration::ZERO {
+            let message = "0s is no time to wait; write ack_every = 1 for an ACK of each packet";
+            return Err(SpecError::new("ack_delay", message));
+        }
+        Ok(Receiving {
+            packets: self.ack_every,
+            delay: self.ack_delay,
+            at_once: self.quick_acks,
+        })
+    }
+
     /// Resolves relative lengths and times.
     ///
     /// # Errors
@@ -225,6 +276,7 @@ impl SenderSpec {
             dupack_threshold: self.dupack_threshold,
             fills_holes_after_cut: self.holes == Holes::AfterCut,
             probe_after: self.probe_after.unwrap_or(u32::MAX),
+            ack_every: self.ack_every,
         })
     }
 }

@@ -44,12 +44,13 @@ impl Aimd {
         if ack.acknowledged == 0 || ack.recovering {
             return;
         }
+        let counted = f64::from(ack.counted);
         if self.window < self.threshold {
             if self.window < f64::from(ack.in_flight) * 2.0 {
-                self.window += 1.0;
+                self.window += counted;
             }
         } else if ack.in_flight >= self.window as u32 {
-            self.window += packets / self.window;
+            self.window += packets * counted / self.window;
         }
     }
     /// The window times `factor`, but two packets at least, as in RFC 5681 (RFC

@@ -47,7 +47,8 @@ fn keys() {
         scheme(json!({"transport": {"gain": 0.5}})),
         "scheme.transport.gain: unknown key; known here: g, initial_alpha, echoes, \
          initial_window, max_window, window_limits, reduction, connections, handshake, rto, min_rto, \
-         initial_rto, max_rto, rto_backoff, fast_retransmit, dupack_threshold, holes, probe_after"
+         initial_rto, max_rto, rto_backoff, fast_retransmit, dupack_threshold, holes, probe_after, \
+         ack_every, ack_delay, quick_acks"
     );
     for key in ["topology", "traffic"] {
         assert_eq!(
@@ -206,7 +207,8 @@ fn sets_and_syntax() {
         set("scheme.transport.min_rot", "1us"),
         "scheme.transport.min_rot: unknown key; did you mean \"min_rto\"? known here: g, \
          initial_alpha, echoes, initial_window, max_window, window_limits, reduction, connections, handshake, rto, \
-         min_rto, initial_rto, max_rto, rto_backoff, fast_retransmit, dupack_threshold, holes, probe_after"
+         min_rto, initial_rto, max_rto, rto_backoff, fast_retransmit, dupack_threshold, holes, probe_after, \
+         ack_every, ack_delay, quick_acks"
     );
     assert_eq!(
         set("traffic..load", "1"),

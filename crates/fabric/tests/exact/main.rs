@@ -13,6 +13,7 @@ mod alone;
 mod bursts;
 mod classes;
 mod connections;
+mod delayed;
 mod marks;
 mod pacing;
 mod scale;

@@ -86,6 +86,7 @@ LEFT_OPEN = LeftOpen(
         pias.windows(),
         pias.connections(),
         pias.echoes(ASCC),
+        pias.acks(),
         pias.turns(ASCC),
         pias.delay(),
         pias.spraying(),

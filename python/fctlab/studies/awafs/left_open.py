@@ -14,6 +14,7 @@ LEFT_OPEN = LeftOpen(
         pias.connections(),
         pias.windows(),
         pias.echoes(),
+        pias.acks(),
         pias.holes(),
         OpenSetting(
             "timer",

@@ -68,6 +68,7 @@ LEFT_OPEN = LeftOpen(
         pias.connections(*IDEALS),
         pias.windows(*IDEALS),
         pias.echoes(*NOT_DCTCP),
+        pias.acks(*NOT_DCTCP),
         OpenSetting(
             "largest window",
             "none",

@@ -114,6 +114,17 @@ def echoes(*but: str) -> OpenSetting:
     )
 
 
+def acks(*but: str) -> OpenSetting:
+    """For how many packets a receiver sends an ACK."""
+    keys = {"scheme.transport.ack_every": 2}
+    return OpenSetting(
+        "ACKs",
+        "one for each packet",
+        "So in PIAS's scripts (`segsperack_`); hosts delay them.",
+        (Choice("delayed-acks", "an ACK for every second packet", keys, but=but),),
+    )
+
+
 def holes(*but: str) -> OpenSetting:
     """What repairs losses without fast retransmit."""
     keys = {"scheme.transport.holes": "after-cut"}
@@ -174,5 +185,4 @@ NOT_TRIED = (
         "SACK blocks",
         "an ACK has one; the engine has no key for the two or three of RFC 2018",
     ),
-    NotTried("delayed ACKs", "every data packet is acknowledged; the engine has no key for others"),
 )

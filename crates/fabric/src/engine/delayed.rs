@@ -1,0 +1,96 @@
+//! ACKs that wait at the receiver: one speaks for several packets, until enough have come, a mark
+//! differs or time is over.
+//!
+//! An ACK waits as the packet that it will be, outside of every port. The next one takes its place
+//! and its time stamp, which is that of the earliest packet that it speaks for (RFC 7323, section 4.3).
+
+use fctlab_core::Time;
+
+use super::Engine;
+use super::probe::Probe;
+use super::slab::PacketId;
+use crate::index::{at, at_mut};
+use crate::packet::{Flags, FlowSlot};
+
+/// What the receiver of one flow keeps back.
+#[derive(Clone, Copy)]
+pub(super) struct Delayed {
+    ack: Option<PacketId>,
+    /// Packets that it speaks for.
+    packets: u32,
+    /// When it goes at the latest; `NEVER` without one.
+    due: Time,
+    /// ACKs that have gone, up to as many as go at once.
+    gone: u32,
+}
+
+impl Default for Delayed {
+    fn default() -> Self {
+        Delayed {
+            ack: None,
+            packets: 0,
+            due: Time::NEVER,
+            gone: 0,
+        }
+    }
+}
+
+impl<P: Probe> Engine<'_, P> {
+    /// A flow starts: nothing of it waits.
+    #[cold]
+    pub(super) fn start_delaying(&mut self, slot: FlowSlot) {
+        let slots = self.delayed.len().max(slot as usize + 1);
+        self.delayed.resize(slots, Delayed::default());
+        self.delayed[slot as usize] = Delayed::default();
+    }
+
+    /// When the receiver's ACK goes at the latest; `NEVER` if none waits.
+    pub(super) fn ack_due(&self, slot: FlowSlot) -> Time {
+        self.delayed
+            .get(slot as usize)
+            .map_or(Time::NEVER, |delayed| delayed.due)
+    }
+
+    /// An ACK is ready to go. It waits unless it is `prompt`.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn delay_ack(&mut self, slot: FlowSlot, id: PacketId, prompt: bool) {
+        let now = self.now();
+        if let Some(before) = self.delayed[slot as usize].ack {
+            let earlier = self.slab.get_mut(before).packet;
+            let ack = &mut self.slab.get_mut(id).packet;
+            if earlier.flags.has(Flags::CE) == ack.flags.has(Flags::CE) {
+                ack.stamp = earlier.stamp;
+                self.delayed[slot as usize].ack = None;
+                self.slab.remove(before);
+                at_mut(&mut self.flows, slot).in_network -= 1;
+            } else {
+                self.send_delayed_ack(slot); // RFC 8257, section 3.2
+            }
+        }
+        let receiving = &self.settings.receiving;
+        let delayed = at_mut(&mut self.delayed, slot);
+        delayed.packets += 1;
+        delayed.ack = Some(id);
+        if prompt || delayed.packets >= receiving.packets || delayed.gone < receiving.at_once {
+            return self.send_delayed_ack(slot);
+        }
+        delayed.due = delayed.due.min(now + receiving.delay);
+        self.keep_timer(slot);
+    }
+
+    /// The ACK that waits goes.
+    pub(super) fn send_delayed_ack(&mut self, slot: FlowSlot) {
+        let delayed = at_mut(&mut self.delayed, slot);
+        let Some(id) = delayed.ack.take() else { return };
+        delayed.packets = 0;
+        delayed.due = Time::NEVER;
+        delayed.gone = delayed.gone.saturating_add(1);
+        let now = self.now();
+        let state = at(&self.flows, slot);
+        let packet = &self.slab.get_mut(id).packet;
+        let (nic, bytes) = (state.nics.1, packet.bytes);
+        self.probe.on_send(now, slot, state, packet);
+        self.hand_over(nic, id, bytes);
+    }
+}

@@ -1,0 +1,86 @@
+//! ACKs that wait at the receiver.
+
+use serde_json::{Value, json};
+
+use crate::common::{Given, US, play, star, unlimited};
+
+/// Packets of 1460 B; one alone takes 4.4 us and its ACK 2.064 us more.
+fn flow(packets: u64) -> Given {
+    (0, 0, 1, packets * 1460)
+}
+
+fn scheme(window: &str, transport: &Value) -> Value {
+    let mut scheme = unlimited("tcp");
+    scheme["transport"]["initial_window"] = json!(window);
+    for (key, value) in transport.as_object().unwrap() {
+        scheme["transport"][key] = value.clone();
+    }
+    scheme
+}
+
+fn fct(packets: u64, window: &str, transport: &Value) -> u64 {
+    play(star(1, scheme(window, transport)), &[flow(packets)]).fcts()[0]
+}
+
+/// Packets on links, each of which crosses two: data, and all ACKs.
+fn acks(scheme: Value, flows: &[Given]) -> u64 {
+    let mut scenario = star(flows.len() as u32, scheme);
+    scenario["measure"] = json!({"fct_ends": "ack"});
+    let played = play(scenario, flows);
+    assert!(played.flows.iter().all(|flow| flow.finished));
+    assert_eq!(played.counters.retransmissions, 0);
+    played.counters.packet_hops / 2 - played.counters.data_packets
+}
+
+#[test]
+fn an_ack_waits_for_a_second_packet_or_its_time() {
+    // A window of one packet: its ACK, back at 6.464 us, lets two go, the last of which arrives 1.2 + 4.4 us
+    // later. Nothing follows the first packet, so its ACK waits.
+    assert_eq!(fct(3, "1pkt", &json!({})), 12_064_000);
+    let late = json!({"ack_every": 2, "ack_delay": "10us"});
+    assert_eq!(fct(3, "1pkt", &late), 12_064_000 + 10 * US);
+    // Unless it is among those that go at once.
+    let quick = json!({"ack_every": 2, "ack_delay": "10us", "quick_acks": 1});
+    assert_eq!(fct(3, "1pkt", &quick), 12_064_000);
+    // The second packet of two comes 1.2 us after the first, and its ACK lets two more go at 7.664 us.
+    assert_eq!(fct(4, "2pkt", &json!({})), 12_064_000);
+    assert_eq!(fct(4, "2pkt", &late), 13_264_000);
+    // The last packet of a flow is not waited with.
+    assert_eq!(fct(1, "1pkt", &late), 4_400_000);
+}
+
+#[test]
+fn one_ack_speaks_for_several_packets() {
+    let of = |every: u32| {
+        let transport = json!({"ack_every": every});
+        acks(scheme("10pkt", &transport), &[flow(10)])
+    };
+    assert_eq!([of(1), of(2), of(3), of(4)], [10, 5, 4, 3]);
+}
+
+#[test]
+fn an_ack_says_one_thing_about_marks() {
+    // Two hosts send ten packets each to a third, in pairs. K = 3 packets: of the pair that comes as
+    // number k the first finds k - 2 waiting and makes it k - 1, the second k. So the first flow has
+    // marks from its fifth packet on, the second from its fourth. ACKs of the first: two packets each. Of the
+    // second: 1 and 2; 3, since 4 is marked; 4 and 5, 6 and 7, 8 and 9; 10, the last.
+    let mut scheme = scheme("10pkt", &json!({"kind": "dctcp", "ack_every": 2}));
+    let flows = [(0, 0, 2, 14_600), (0, 1, 2, 14_600)];
+    assert_eq!(acks(scheme.clone(), &flows), 10);
+    scheme["port"]["ecn_threshold"] = json!("3pkt");
+    assert_eq!(acks(scheme, &flows), 11);
+}
+
+#[test]
+fn what_comes_out_of_order_is_answered_at_once() {
+    // Four packets fit behind the one on the wire: of eight at once from each of two hosts some are lost.
+    // Recovery without a timeout needs the ACKs of all that follow a hole.
+    let mut scheme = scheme("8pkt", &json!({"ack_every": 2, "ack_delay": "40ms"}));
+    scheme["port"]["buffer"] = json!("9pkt");
+    let flows = [(0, 0, 2, 40 * 1460), (0, 1, 2, 40 * 1460)];
+    let played = play(star(2, scheme), &flows);
+    assert!(played.counters.drops > 0);
+    assert!(played.counters.retransmissions > 0);
+    assert!(played.flows.iter().all(|flow| flow.finished));
+    assert_eq!(played.counters.timeouts, 0);
+}
