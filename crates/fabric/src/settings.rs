@@ -7,8 +7,8 @@ use fctlab_workload::{Flow, Spacing};
 
 use crate::measure::Stop;
 use crate::taggers::Tagger;
-use crate::transports::{Receiving, RuleSpec};
 use crate::transports::sender::SenderConfig;
+use crate::transports::{Receiving, RuleSpec};
 
 /// What a run needs besides the parts of the network.
 #[derive(Clone, Debug)]

@@ -129,19 +129,24 @@ fn scheme() -> impl Strategy<Value = Value> {
         Just(json!({"rate": "2Gbps", "bucket": "1pkt"})),
         Just(json!({"rate": "9Gbps", "bucket": "30KB", "per": "class"})),
     ]);
-    let hosts = (limit, shaper);
+    let every = prop::sample::select(vec![1, 1, 2, 5]);
+    let hosts = (limit, shaper, every);
     (transport, window, tagger, routing, port(), hosts).prop_map(
-        |(transport, window, tagger, routing, port, (limit, shaper))| {
+        |(transport, window, tagger, routing, port, (limit, shaper, every))| {
             // Fixed timers that expire while packets wait for the bucket fill its
             // queue without end, unless few packets of a flow may wait there.
             let endless = transport == "mintcp" && shaper.is_some() && limit == "none";
             let limit = if endless { json!(4) } else { limit };
             // More than a BDP is refused there.
             let window = if transport == "hpcc" { "1bdp" } else { window };
+            let every = if transport == "hpcc" { 1 } else { every };
             let mapped = port["discipline"]["kind"] == "mapped";
             let tagger = if mapped { "outstanding" } else { tagger };
             let mut scheme = json!({
-                "transport": {"kind": transport, "initial_window": window, "min_rto": "5rtt"},
+                "transport": {
+                    "kind": transport, "initial_window": window, "min_rto": "5rtt",
+                    "ack_every": every, "ack_delay": "30us",
+                },
                 "tagger": tagger, "routing": routing, "port": port,
                 "nic": {"per_flow_limit": limit},
             });

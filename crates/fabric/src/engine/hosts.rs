@@ -94,7 +94,11 @@ impl<P: Probe> Engine<'_, P> {
     /// Makes sure that a timer event is pending no later than the deadline.
     #[inline]
     pub(super) fn keep_timer(&mut self, slot: FlowSlot) {
-        let ack_due = if P::FULL { self.ack_due(slot) } else { Time::NEVER };
+        let ack_due = if P::FULL {
+            self.ack_due(slot)
+        } else {
+            Time::NEVER
+        };
         let state = at_mut(&mut self.flows, slot);
         let mut deadline = state.sender.deadline();
         if P::FULL {
