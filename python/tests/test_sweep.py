@@ -278,13 +278,20 @@ def test_kill_and_go_on(scenario: Path, tmp_path: Path) -> None:
     draw = random.Random(1)
     out = tmp_path / "killed"
     there: set[str] = set()
+
+    def begun(where: Path) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([sys.executable, "-c", SLOW, json.dumps(value), str(where)])
+
     start = time.monotonic()
-    subprocess.run([sys.executable, "-c", "from fctlab import sweep"], check=True)
-    begun_s = time.monotonic() - start
+    process = begun(tmp_path / "first")
+    while process.poll() is None and not list((tmp_path / "first").rglob("points/*/*")):
+        time.sleep(0.01)
+    first_s = time.monotonic() - start
+    process.kill()
+    process.wait()
     for _ in range(20):
-        arguments = [sys.executable, "-c", SLOW, json.dumps(value), str(out)]
-        process = subprocess.Popen(arguments)
-        time.sleep(begun_s + draw.uniform(-0.1, 0.6))
+        process = begun(out)
+        time.sleep(first_s + draw.uniform(-0.1, 0.6))
         process.send_signal(signal.SIGKILL)
         process.wait()
         if (out / "store").exists():
