@@ -1,6 +1,6 @@
 """``python -m fctlab`` is the program ``fctlab``."""
 
-from fctlab.cli.app import main
+from fctlab.cli import main
 
 if __name__ == "__main__":
     main()

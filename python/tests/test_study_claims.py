@@ -11,7 +11,8 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from fctlab import cli, studies
+from fctlab import studies
+from fctlab.cli.app import app
 from fctlab.errors import SpecError
 from fctlab.studies.framework import docs, kept
 from fctlab.studies.framework.conduct import study
@@ -94,7 +95,7 @@ def test_some_claims_bring_what_was_tried_of_them_and_no_rows(tmp_path: Path) ->
 def test_every_claim_of_every_paper_is_on_one_page(tmp_path: Path) -> None:
     page = tmp_path / "claims.html"
     arguments = ["claims", str(EVIDENCE / docs.FOLDER), "--all", "--out", str(page)]
-    result = CliRunner().invoke(cli.app, arguments)
+    result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
     text = page.read_text()
     papers = ("ads", "dsrtf", "awafs", "ascc", "swp", "bigswitch")
@@ -127,8 +128,8 @@ def test_claims_refuses_what_is_no_report_of_a_study(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text('{"claims": []}')
     with pytest.raises(SpecError, match="is no report of a study"):
         kept.read(tmp_path / "x.json")
-    result = CliRunner().invoke(cli.app, ["claims", str(tmp_path / "none")])
+    result = CliRunner().invoke(app, ["claims", str(tmp_path / "none")])
     assert isinstance(result.exception, SpecError) and "cannot be read" in str(result.exception)
     twice = [str(KEPT[0]), str(KEPT[0])]
-    result = CliRunner().invoke(cli.app, ["claims", *twice])
+    result = CliRunner().invoke(app, ["claims", *twice])
     assert isinstance(result.exception, SpecError) and "listed 2 times" in str(result.exception)

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from fctlab import cli
+from fctlab.cli.app import app
 from fctlab.studies.framework import long
 from fctlab.studies.framework.cells import Cell
 from fctlab.studies.framework.conduct import study
@@ -108,6 +108,6 @@ def test_a_study_says_what_its_budget_left_and_goes_on(
 
 def test_the_command_asks_for_all_three_where_there_is_something_to_read(tmp_path: Path) -> None:
     out = ["--out", str(tmp_path), "--max-cpu-hours", "1", "--only", "ascc-t1"]
-    result = CliRunner().invoke(cli.app, ["study", "bigswitch", "--long", *out])
+    result = CliRunner().invoke(app, ["study", "bigswitch", "--long", *out])
     assert result.exit_code == 0, result.output
     assert "nothing is left" in result.output

@@ -1,5 +1,28 @@
-"""The program `fctlab`: a file per group of commands, and how answers look in a terminal."""
+"""The program `fctlab`: a file per group of commands, and how answers look in a terminal.
 
-from fctlab.cli.app import app, main
+What commands need is imported when one is called; the version alone needs nothing of it.
+"""
 
-__all__ = ["app", "main"]
+from __future__ import annotations
+
+import sys
+from typing import NoReturn
+
+import fctlab
+
+__all__ = ["main", "version"]
+
+
+def version() -> str:
+    """What ``fctlab --version`` prints."""
+    return f"fctlab {fctlab.__version__} ({fctlab._native.build_profile()} build)"
+
+
+def main() -> NoReturn:
+    """Run the program; every error is one line on stderr."""
+    if sys.argv[1:] == ["--version"]:
+        print(version())
+        sys.exit()
+    from fctlab.cli.app import main as run
+
+    run()

@@ -18,6 +18,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import fctlab
+from fctlab import cli
 from fctlab.cli.terminal import say, say_warnings
 from fctlab.errors import InternalError, OutputError, SpecError
 
@@ -129,7 +130,7 @@ def _options(
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     if version:
-        print(f"fctlab {fctlab.__version__} ({fctlab._native.build_profile()} build)")
+        print(cli.version())
         raise typer.Exit
 
 

@@ -26,11 +26,12 @@ from msgspec import structs
 from fctlab import _native, choices, files, memory, plain, scenario
 from fctlab.errors import SpecError, SpecWarning
 from fctlab.jobs import Told
-from fctlab.results.result import Result, simulate
 from fctlab.slo.types import ClassPrediction, Engine, Plan, Prediction, Provision, Strategy
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from fctlab.results.result import Result
 
 Spec: TypeAlias = "str | PathLike[str] | Mapping[str, Any]"
 ENGINES: tuple[Engine, ...] = ("model", "packet")
@@ -199,6 +200,8 @@ def replay(
     table = _table(resolved, drawn, "start_s", "size_bytes")
     prepared = scenario.Prepared(_native.packets(json.dumps(question), table))
     scenario.warn([prepared])
+    from fctlab.results.result import simulate
+
     result = simulate(prepared, None, told)
     fcts, ideals = result.flows["fct_s"], drawn["fct_s"] / drawn["slowdown"]
     return drawn.with_columns(fct_s=fcts, slowdown=fcts / ideals), result
