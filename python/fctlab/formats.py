@@ -1,6 +1,27 @@
-"""Numbers as people read them, with units."""
+"""Numbers as people read them, with units; tables as spreadsheets open them."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMULA = r"^[=+\-@\t\r]"
+"""How a cell begins that a spreadsheet would compute (OWASP, "CSV injection")."""
+
+
+def csv(table: pl.DataFrame) -> str:
+    """A table as CSV in which no text is a formula: names from files may be anything.
+
+    A cell of text that begins as a formula does has an apostrophe before it, as people type one.
+    """
+    import polars as pl
+
+    text = pl.col(pl.String)
+    return table.with_columns(
+        pl.when(text.str.contains(FORMULA)).then("'" + text).otherwise(text).name.keep()
+    ).write_csv()
 
 
 def seconds(value: float | None) -> str:

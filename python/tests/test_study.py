@@ -16,7 +16,8 @@ import pytest
 from typer.testing import CliRunner
 
 import fctlab
-from fctlab import cli, jobs, report, studies
+from fctlab import jobs, report, studies
+from fctlab.cli.app import app
 from fctlab.results import result, simulation, store
 from fctlab.results.points import PointStore
 from fctlab.results.result import Result
@@ -435,12 +436,12 @@ def two(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("two")
 def test_the_command_prints_a_table_or_one_object(tmp_path: Path) -> None:
     arguments = ["study", "two", "--seeds", "4", "--out", str(tmp_path), "--progress"]
-    table = CliRunner().invoke(cli.app, arguments)
+    table = CliRunner().invoke(app, arguments)
     assert table.exit_code == 0, table.output
     for shown in ("two-10", "SRPT is 70 times", "differs", "claims: 2 agrees, 1 differs", "hops"):
         assert shown in " ".join(table.stdout.split()), table.stdout
     assert "8 of 8 runs" in table.stderr and "saved in" in table.stderr
-    found = CliRunner().invoke(cli.app, [*arguments, "--json", "--only", "two-1"])
+    found = CliRunner().invoke(app, [*arguments, "--json", "--only", "two-1"])
     assert [claim["id"] for claim in json.loads(found.stdout)["claims"]] == ["two-1"]
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from reference import answers, commands, keys, parts
+from reference import answers, commands, errors, keys, parts
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -20,6 +20,7 @@ ASKED = re.compile(r"^<!-- made of: (\S+) ?(.*?) -->$", re.MULTILINE)
 MADE: dict[str, Callable[[str], str]] = {
     "answer": answers.page,
     "commands": commands.page,
+    "errors": errors.page,
     "keys": keys.page,
     "quantities": keys.quantities,
     "schemes": parts.schemes,

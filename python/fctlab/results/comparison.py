@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
-from fctlab import _native, choices, intervals, memory, tables
+from fctlab import _native, choices, formats, intervals, memory, tables
 from fctlab.errors import SpecError
 from fctlab.jobs import Job, Told, cores, run_jobs
 from fctlab.results import kinds, merged, store
@@ -288,7 +288,7 @@ class Comparison:
 
         labels = [(cell.name, cell.scheme, cell.load, cell.seed) for cell in self.cells]
         merged.write(labels, folder)
-        self.summary.write_csv(folder / kinds.SUMMARY)
+        (folder / kinds.SUMMARY).write_text(formats.csv(self.summary))
         figures.write(figures.of_comparison(self), folder)
         store.write_json(folder / kinds.REPORT, self.report)
         store.write_json(folder / kinds.SCENARIO, {"runs": [asdict(c) for c in self.cells]})

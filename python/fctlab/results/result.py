@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fctlab import _native, memory, tables
+from fctlab import _native, formats, memory, tables
 from fctlab.errors import SpecError, SpecWarning
 from fctlab.jobs import engine
 from fctlab.results import elsewhere, kinds, store
@@ -313,7 +313,7 @@ class Result:
 
     def write_tables(self, folder: Path) -> None:
         """Write the summary, the report and, last, the scenario of a result directory."""
-        self.summary.write_csv(folder / kinds.SUMMARY)
+        (folder / kinds.SUMMARY).write_text(formats.csv(self.summary))
         store.write_json(folder / kinds.REPORT, self.report)
         store.write_json(folder / kinds.SCENARIO, self.scenario)
 

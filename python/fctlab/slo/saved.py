@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from fctlab import formats
 from fctlab.answers import Answer
 from fctlab.errors import SpecError
 from fctlab.results import kinds, store
@@ -57,7 +58,7 @@ def write(found: Answer, spec: dict[str, Any], folder: Path) -> None:
         from fctlab.slo import whatif
 
         table, picture = kinds.WHATIF
-        found.table().write_csv(folder / table)
+        (folder / table).write_text(formats.csv(found.table()))
         whatif.plot(found).savefig(folder / picture)
 
 

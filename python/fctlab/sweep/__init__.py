@@ -17,6 +17,7 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
+from fctlab import formats
 from fctlab.errors import OutputError, SpecError
 from fctlab.jobs import at_once
 from fctlab.results import drafts, kinds
@@ -205,7 +206,7 @@ def _write(found: Sweep, directory: Path) -> None:
         for left in drafts.left_behind(directory):
             if left.is_file():
                 left.unlink(missing_ok=True)
-        drafts.write_whole(directory / SUMMARY, found.summary.write_csv())
+        drafts.write_whole(directory / SUMMARY, formats.csv(found.summary))
         drafts.write_whole(directory / SWEEP, json.dumps(found.report, indent=1) + "\n")
     except OSError as error:
         raise OutputError(f"{directory}: {error.strerror or error}") from error
