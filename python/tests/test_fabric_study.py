@@ -19,7 +19,16 @@ def test_every_case_stands_beside_its_floor(mode: Mode) -> None:
     assert {cell.id for cell in plan.cells()} == set(fabric.SCALES[mode][0])
     for claim in plan.claims:
         decide = [part for part in claim.parts if part.counts]
-        assert len(claim.parts) == 2 * len(decide)
+        floors = 0 if claim.id == "fabric-6" else len(decide)
+        assert len(claim.parts) == len(decide) + floors
+
+
+def test_every_class_of_a_case_has_its_row() -> None:
+    (claim,) = [
+        each for each in studies.load("fabric").plan("full").claims if each.id == "fabric-5"
+    ]
+    named = {part.name.removesuffix(", fluid / packets") for part in claim.parts if part.counts}
+    assert {"two classes, strict, bulk", "three classes, 4:2:1, more"} <= named
 
 
 @pytest.mark.filterwarnings("ignore::fctlab.SpecWarning")

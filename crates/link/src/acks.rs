@@ -24,13 +24,24 @@ pub(crate) struct Acks {
 
 impl Acks {
     /// A step in which what is acked is marked or not, and nothing else is said.
-    pub(crate) fn marks(span: f64, marked: bool) -> Self {
+    pub(crate) const fn marks(span: f64, marked: bool) -> Self {
+        const NOTHING: Instant = Instant {
+            at: 0.0,
+            arrived: 0.0,
+            served: 0.0,
+            busy: 0.0,
+            waiting: 0.0,
+        };
         Acks {
             span,
-            since: Moment::default(),
+            since: Moment {
+                at: 0.0,
+                step: 0,
+                part: 0.0,
+            },
             marked,
-            from: Instant::default(),
-            to: Instant::default(),
+            from: NOTHING,
+            to: NOTHING,
         }
     }
 

@@ -28,6 +28,60 @@ pub struct Told {
     pub most: f64,
 }
 
+/// What a window allows in a step, before it changes and after.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowed {
+    /// The share of the step after which it changes.
+    part: f64,
+    before: Bound,
+    after: Bound,
+}
+
+/// What bounds a flow: its rate, and the byte up to which it may send.
+#[derive(Clone, Copy, Debug)]
+struct Bound {
+    rate: f64,
+    until: f64,
+}
+
+impl Bound {
+    /// Of a window of so much of a BDP, once so much is acked: a packet leaves while less than it is in flight.
+    #[inline(always)]
+    fn new(share: f64, acked: f64, line: &Line) -> Self {
+        let window = ceil(share * line.bdp() / line.counted - ROUNDING);
+        Bound {
+            rate: share * line.capacity,
+            until: (window + floor(acked / line.packet) + 1.0) * line.packet,
+        }
+    }
+
+    /// What is sent in a `part` of `span` at most at rate `most`, after so much.
+    #[inline(always)]
+    fn send(&self, before: f64, part: f64, span: f64, most: f64) -> f64 {
+        (self.rate.min(most) * part * span).min((self.until - before).max(0.0))
+    }
+}
+
+/// What is sent in a step, before the window changes and after.
+#[derive(Clone, Copy, Debug)]
+pub struct Portions {
+    first: f64,
+    rest: f64,
+}
+
+impl Portions {
+    /// All of it.
+    pub fn bytes(&self) -> f64 {
+        self.first + self.rest
+    }
+}
+
+/// Of ACKs that are marked or not, and say nothing else.
+fn marks(marked: bool) -> &'static Acks {
+    static MARKS: [Acks; 2] = [Acks::marks(1.0, false), Acks::marks(1.0, true)];
+    &MARKS[usize::from(marked)]
+}
+
 impl Paced {
     /// A flow that has sent nothing, at line rate; nothing where flows of the law have no windows.
     pub fn new(law: &Law, line: &Line) -> Option<Self> {
@@ -62,21 +116,60 @@ impl Paced {
     /// Takes a step in which switches say of what is acked whether it is marked, and nothing else; returns the
     /// bytes sent.
     pub fn hear(&mut self, told: &Told, line: &Line) -> f64 {
-        let acks = Acks::marks(told.span, told.marked);
-        self.step(told.acked.max(self.acked), &acks, line, told.most)
+        let allowed = self.listen(told.acked, told.marked, line);
+        let portions = self.could(&allowed, told.span, told.most);
+        self.send(&allowed, portions, line)
+    }
+
+    /// The first half of a step: it hears that so much is acked at its end, marked or not.
+    pub fn listen(&mut self, acked: f64, marked: bool, line: &Line) -> Allowed {
+        self.heed(acked.max(self.acked), marks(marked), line)
+    }
+
+    /// The second half, as if: what it could send in a step of `span`, at most at rate `most`.
+    #[inline]
+    pub fn could(&self, allowed: &Allowed, span: f64, most: f64) -> Portions {
+        let Allowed {
+            part,
+            before,
+            after,
+        } = *allowed;
+        let first = if part > 0.0 {
+            before.send(self.sent, part, span, most)
+        } else {
+            0.0
+        };
+        let rest = after.send(self.sent + first, 1.0 - part, span, most);
+        Portions { first, rest }
+    }
+
+    /// The second half: it sends these; returns all bytes.
+    #[inline]
+    pub fn send(&mut self, allowed: &Allowed, portions: Portions, line: &Line) -> f64 {
+        let Portions { first, rest } = portions;
+        self.reaction.sent(&Sent {
+            before: self.sent,
+            part: allowed.part,
+            first,
+            rest,
+            packet: line.packet,
+        });
+        self.sent += first + rest;
+        first + rest
     }
 
     /// Takes a step at whose end so much is acked; returns the bytes sent.
     pub(crate) fn step(&mut self, acked: f64, acks: &Acks, line: &Line, most: f64) -> f64 {
+        let allowed = self.heed(acked, acks, line);
+        let portions = self.could(&allowed, acks.span, most);
+        self.send(&allowed, portions, line)
+    }
+
+    #[inline(always)]
+    fn heed(&mut self, acked: f64, acks: &Acks, line: &Line) -> Allowed {
         let delivered = acked - self.acked;
-        let send = |before: f64, share: f64, part: f64, acked: f64| {
-            // A packet leaves while less than the window is in flight; ACKs are of whole ones.
-            let window = ceil(share * line.bdp() / line.counted - ROUNDING);
-            let until = (window + floor(acked / line.packet) + 1.0) * line.packet;
-            let rate = (share * line.capacity).min(most);
-            (rate * part * acks.span).min((until - before).max(0.0))
-        };
-        let (mut part, mut first) = (0.0, 0.0);
+        let mut part = 0.0;
+        let mut before = None;
         if delivered > 0.0 {
             let share = self.reaction.share();
             part = self.reaction.on_acks(&Heard {
@@ -86,19 +179,15 @@ impl Paced {
                 acks,
             });
             if part > 0.0 {
-                first = send(self.sent, share, part, self.acked + part * delivered);
+                before = Some(Bound::new(share, self.acked + part * delivered, line));
             }
         }
-        let rest = send(self.sent + first, self.reaction.share(), 1.0 - part, acked);
-        self.reaction.sent(&Sent {
-            before: self.sent,
-            part,
-            first,
-            rest,
-            packet: line.packet,
-        });
-        self.sent += first + rest;
         self.acked = acked;
-        first + rest
+        let after = Bound::new(self.reaction.share(), acked, line);
+        Allowed {
+            part,
+            before: before.unwrap_or(after),
+            after,
+        }
     }
 }

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fctlab.studies.framework import lab
-from fctlab.studies.framework.cells import Cell
+from fctlab.studies.framework.cells import Cell, Source
 from fctlab.studies.framework.lab import beside, claim
 from fctlab.studies.framework.runs import Run
 from fctlab.studies.framework.study import Mode, Part, Plan, Study
@@ -53,23 +53,47 @@ def _leaf_spine(host: int, fabric: int, leaves: int, hosts: int, rtt: str) -> di
 
 
 EVEN = _leaf_spine(10, 40, 9, 16, "20us")
-WFQ = {"preset": "dctcp-rate", "port": {"discipline": {"kind": "wfq", "weights": [4, 1]}}}
-CLASSES = {
-    "load": 0.5,
-    "classes": [
-        {"class": "web", "workload": "websearch", "share": 0.5},
-        {"class": "bulk", "workload": "datamining", "share": 0.5},
-    ],
+STRICT = {
+    "preset": "dctcp-rate",
+    "port": {"discipline": {"kind": "strict", "classes": 2}},
+    "nic": {"discipline": "fifo"},
 }
+HOT = (4, 3, 3, 2, 2, 2, 1, 1, 1)
+"""What racks get of the skewed matrix."""
+
+
+def skewed() -> str:
+    """Every rack sends to all others, and some get more than others."""
+    rows = ([0 if to == of else share for to, share in enumerate(HOT)] for of in range(len(HOT)))
+    return "".join(f"{','.join(map(str, row))}\n" for row in rows)
 
 
 def _web(load: float, topology: dict[str, Any] = EVEN, **more: Any) -> dict[str, Any]:
     return {"topology": topology, "traffic": {"workload": "websearch", "load": load} | more}
 
 
+def _wfq(*weights: int) -> dict[str, Any]:
+    return {
+        "preset": "dctcp-rate",
+        "port": {"discipline": {"kind": "wfq", "weights": list(weights)}},
+    }
+
+
+def _classes(scheme: dict[str, Any], **workloads: str) -> dict[str, Any]:
+    """As many bytes of each class."""
+    share = 1 / len(workloads)
+    classes = [
+        {"class": name, "workload": workload, "share": share}
+        for name, workload in workloads.items()
+    ]
+    return {"topology": EVEN, "traffic": {"load": 0.5, "classes": classes}, "scheme": scheme}
+
+
 CASES: dict[str, dict[str, Any]] = {
     "10G, load 0.3": _web(0.3),
+    "10G, load 0.4": _web(0.4),
     "10G, load 0.5": _web(0.5),
+    "10G, load 0.6": _web(0.6),
     "10G, load 0.7": _web(0.7),
     "2:1, load 0.4": _web(0.4, _leaf_spine(10, 20, 4, 16, "20us")),
     "4:1, load 0.2": _web(0.2, _leaf_spine(10, 10, 4, 16, "20us")),
@@ -77,27 +101,40 @@ CASES: dict[str, dict[str, Any]] = {
     "100G": _web(0.5, _leaf_spine(100, 400, 9, 16, "10us")),
     "400G": _web(0.5, _leaf_spine(400, 1600, 9, 8, "10us")),
     "fat-tree": _web(0.4, {"kind": "fat-tree", "k": 6, "host_rate": "10Gbps", "base_rtt": "30us"}),
+    "skewed matrix": _web(0.4, pattern={"kind": "matrix", "file": Source("skewed.csv", skewed)}),
+    "rack-local": _web(0.5, pattern={"kind": "matrix", "rack_local": 0.5}),
+    "incast": _web(0.4, pattern={"kind": "incast", "fanin": 16}),
     "bursts": _web(0.4, arrivals={"kind": "lognormal", "sigma": 2.0}),
     "data mining": _web(0.5, workload="datamining"),
-    "two classes, 4:1": {"topology": EVEN, "traffic": CLASSES, "scheme": WFQ},
+    "two classes, 4:1": _classes(_wfq(4, 1), web="websearch", bulk="datamining"),
+    "three classes, 4:2:1": _classes(
+        _wfq(4, 2, 1), web="websearch", bulk="datamining", more="websearch"
+    ),
+    "two classes, strict": _classes(STRICT, web="websearch", bulk="datamining"),
 }
+"""Fabrics and traffic, by name."""
 SCALES: dict[Mode, tuple[tuple[str, ...], int]] = {
     "quick": (("10G, load 0.5",), 2_000),
-    "full": (tuple(CASES), 20_000),
+    "full": (tuple(CASES), 7_000),
 }
-"""Cases and flows."""
+"""Cases and flows: a thousand of each size of web search, at least."""
 
 
 def beside_packets(result: Result) -> dict[str, Any]:
     """The run's flows in the fluid, and packets with shifted starts against packets."""
     from fctlab.results.result import run
 
+    flows = result.flows
     fluid = run({**result.scenario, "engine": "fluid"})
-    return {"fluid": _errors(result.flows, fluid.flows), "floor": _errors(*_shifted(result))}
+    cost = result.perf["cpu_s"] / fluid.perf["cpu_s"]
+    return {
+        "fluid": _errors(flows, fluid.flows) | {"cost": cost},
+        "floor": _errors(flows, _shifted(result)),
+    }
 
 
-def _shifted(result: Result) -> list[pl.DataFrame]:
-    """The run's flows with packets, as they are and shifted by up to the time of a packet."""
+def _shifted(result: Result) -> pl.DataFrame:
+    """The run's flows with packets, shifted by up to the time of a packet."""
     import polars as pl
 
     from fctlab.results.result import run
@@ -106,36 +143,31 @@ def _shifted(result: Result) -> list[pl.DataFrame]:
     links = result.scenario["topology"]["host_rate"]
     packet_s = 8 * 1048 / (float(links.removesuffix("Gbps")) * 1e9)
     more = np.random.default_rng(1).uniform(0, packet_s, len(flows))
-    found = []
+    if result.scenario["traffic"].get("pattern", {}).get("kind") == "incast":
+        # The flows of a query start together.
+        more = more[flows["start_s"].rank("dense").to_numpy() - 1]
+    columns = {"src": "src", "dst": "dst", "size_bytes": "size_bytes", "class": "traffic_class"}
+    rows = flows.select(
+        pl.col("flow"),
+        (pl.col("start_s") + pl.Series(more)).alias("start_s"),
+        *(pl.col(old).alias(new) for new, old in columns.items()),
+    )
+    order = rows.sort("start_s", maintain_order=True)
     with tempfile.TemporaryDirectory() as folder:
-        for name, starts in (("as they are", 0 * more), ("shifted", more)):
-            file = Path(folder, f"{name}.csv")
-            columns = {
-                "src": "src",
-                "dst": "dst",
-                "size_bytes": "size_bytes",
-                "class": "traffic_class",
-            }
-            rows = flows.select(
-                pl.col("flow"),
-                (pl.col("start_s") + pl.Series(starts)).alias("start_s"),
-                *(pl.col(old).alias(new) for new, old in columns.items()),
-            )
-            order = rows.sort("start_s", maintain_order=True)
-            order.drop("flow").write_csv(file, float_precision=12)
-            played = run({**result.scenario, "traffic": {"trace": str(file)}}).flows
-            at = pl.Series("flow", order["flow"])
-            found.append(played.with_columns(at).sort("flow"))
-    return found
+        file = Path(folder, "shifted.csv")
+        order.drop("flow").write_csv(file, float_precision=12)
+        played = run({**result.scenario, "traffic": {"trace": str(file)}}).flows
+    return played.with_columns(pl.Series("flow", order["flow"])).sort("flow")
 
 
 def _errors(truth: pl.DataFrame, other: pl.DataFrame) -> dict[str, Any]:
-    """By size: the ratio of means and of tails, and the median error of a flow."""
-    size = truth["size_bytes"].to_numpy()
+    """By size and by class the ratios of means and of tails; the median error of a flow."""
+    size, classes = truth["size_bytes"].to_numpy(), truth["traffic_class"].to_numpy()
     a, b = (flows["slowdown"].to_numpy() for flows in (truth, other))
     found: dict[str, Any] = {"median": float(np.median(np.abs(b / a - 1)))}
-    for name, (above, most) in SIZES.items():
-        chosen = (size > above) & (size <= most)
+    groups = {name: (size > above) & (size <= most) for name, (above, most) in SIZES.items()}
+    groups |= {name: classes == name for name in sorted(set(classes))}
+    for name, chosen in groups.items():
         if chosen.sum() > 2 * BEYOND:
             tails = [_tail(each[chosen]) for each in (b, a)]
             found[f"mean {name}"] = float(b[chosen].mean() / a[chosen].mean())
@@ -166,22 +198,29 @@ class Lab(lab.Lab[Settings]):
             yield name, self.cells.cell(name, scenario, 1.0, beside_packets)
 
 
-def _parts(lab: Lab, statistic: str, sizes: tuple[str, ...], most: float) -> Iterator[Part]:
+def _parts(lab: Lab, statistic: str, groups: tuple[str, ...], most: float) -> Iterator[Part]:
+    """A statistic of groups of flows in every case, as `_parts_of`."""
+    for name, cell in lab.cases():
+        yield from _parts_of(name, cell, statistic, groups, most)
+
+
+def _parts_of(
+    name: str, cell: Cell, statistic: str, groups: tuple[str, ...], most: float
+) -> Iterator[Part]:
     """A statistic of the fluid's over that of packets, and beside it the floor."""
 
-    def part(name: str, cell: Cell, size: str, of: str) -> Part:
+    def part(group: str, of: str) -> Part:
         def measure(run: Run) -> float:
-            return float(run.kept[of].get(f"{statistic} {size}", math.nan))
+            return float(run.kept[of].get(f"{statistic} {group}", math.nan))
 
         words = "packets, shifted / packets" if of == "floor" else "fluid / packets"
         bar = Band.within(most)
         text = f"equal (band {most:.0%})"
-        return Part(f"{name}, {size}, {words}", text, bar, (cell,), measure, percent=True)
+        return Part(f"{name}, {group}, {words}", text, bar, (cell,), measure, percent=True)
 
-    for name, cell in lab.cases():
-        for size in sizes:
-            yield part(name, cell, size, "fluid")
-            yield from beside([part(name, cell, size, "floor")])
+    for group in groups:
+        yield part(group, "fluid")
+        yield from beside([part(group, "floor")])
 
 
 @claim("fabric-1", "Mean slowdown of all flows", "equal (band 5%)")
@@ -218,14 +257,33 @@ def single_flows(lab: Lab) -> Iterator[Part]:
             yield from [part] if of == "fluid" else beside([part])
 
 
-CLAIMS = (means, tails, tails_by_size, single_flows)
+@claim("fabric-5", "p99 slowdown of each class", "equal (band 10%)")
+def tails_by_class(lab: Lab) -> Iterator[Part]:
+    """Under weighted fair queueing and strict priority."""
+    for name, cell in lab.cases():
+        classes = [each["class"] for each in cell.scenario["traffic"].get("classes", [])]
+        yield from _parts_of(name, cell, "tail", tuple(classes), 0.10)
+
+
+@claim("fabric-6", "CPU time of packets over the fluid's", "at least 10")
+def costs(lab: Lab) -> Iterator[Part]:
+    """On the same machine, one after the other."""
+    for name, cell in lab.cases():
+
+        def measure(run: Run) -> float:
+            return float(run.kept["fluid"]["cost"])
+
+        yield Part(name, "at least 10", Within(10.0, math.inf), (cell,), measure)
+
+
+CLAIMS = (means, tails, tails_by_size, single_flows, tails_by_class, costs)
 
 
 def plan(mode: Mode) -> Plan:
     """Claims in a mode."""
     made = Lab(mode, Settings())
     return Plan(
-        claims=[each.of(made) for each in CLAIMS],
+        claims=[claim for each in CLAIMS if (claim := each.of(made)).parts],
         notes=[
             "Packets are the truth; the fluid has the same flows on the same paths.",
             "A tail is the 99th percentile, or the largest percentile with ten flows beyond it.",

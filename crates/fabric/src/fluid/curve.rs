@@ -1,53 +1,75 @@
 //! What a flow has sent, at the end of every step that somebody may still ask for.
 
-use std::collections::VecDeque;
-
 /// Bytes sent by time, evenly within each step. Times are in steps.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
-    /// The step at whose end the first value holds.
+    /// What is sent at the end of the last steps, as many as a power of two.
+    ring: Box<[f64]>,
+    /// The step at whose end the first value holds, and the last one.
     first: u64,
-    values: VecDeque<f64>,
+    last: u64,
+    /// What is sent after the last step.
+    sent: f64,
 }
+
+/// Steps that are kept at first; most flows' round trips are shorter.
+const KEPT: usize = 16;
 
 impl Curve {
     /// Nothing is sent until step `now` is over.
     pub(super) fn new(now: u64) -> Self {
         Curve {
+            ring: vec![0.0; KEPT].into(),
             first: now,
-            values: VecDeque::from([0.0]),
+            last: now,
+            sent: 0.0,
         }
     }
 
-    /// The next step is over, with so much sent in all.
-    pub(super) fn push(&mut self, sent: f64) {
-        self.values.push_back(sent);
+    /// The next step is over, with so much sent in all; nobody asks for what was before `oldest` any more.
+    #[inline]
+    pub(super) fn push(&mut self, sent: f64, oldest: f64) {
+        self.last += 1;
+        if (self.last as f64 - oldest) as usize + 1 >= self.ring.len() {
+            self.grow();
+        }
+        let place = self.last as usize & (self.ring.len() - 1);
+        self.ring[place] = sent;
+        self.sent = sent;
+    }
+
+    /// Keeps twice as many steps.
+    #[cold]
+    fn grow(&mut self) {
+        let old = self.ring.len() as u64;
+        let mut ring = vec![0.0; 2 * old as usize];
+        for step in (self.last.saturating_sub(old)).max(self.first)..self.last {
+            ring[(step & (2 * old - 1)) as usize] = self.value(step);
+        }
+        self.ring = ring.into();
+    }
+
+    fn value(&self, step: u64) -> f64 {
+        self.ring[step as usize & (self.ring.len() - 1)]
     }
 
     /// What is sent after the last step.
     pub(super) fn last(&self) -> f64 {
-        self.values.back().copied().unwrap_or_default()
+        self.sent
     }
 
     /// What was sent until `time`.
+    #[inline]
     pub(super) fn at(&self, time: f64) -> f64 {
-        let into = time - self.first as f64;
-        if into <= 0.0 {
-            return self.values.front().copied().unwrap_or_default();
+        let step = time as i64 as u64;
+        if step >= self.last {
+            return self.sent;
         }
-        let step = into as usize;
-        match (self.values.get(step), self.values.get(step + 1)) {
-            (Some(before), Some(after)) => before + (into - step as f64) * (after - before),
-            _ => self.last(),
+        if step < self.first {
+            return 0.0;
         }
-    }
-
-    /// Nobody asks for what was before `time` any more.
-    pub(super) fn forget(&mut self, time: f64) {
-        while self.values.len() > 1 && (self.first + 1) as f64 <= time {
-            self.values.pop_front();
-            self.first += 1;
-        }
+        let before = self.value(step);
+        before + (time - step as f64) * (self.value(step + 1) - before)
     }
 }
 
@@ -58,13 +80,23 @@ mod tests {
     #[test]
     fn values_lie_between_those_of_steps() {
         let mut curve = Curve::new(10);
-        curve.push(100.0);
-        curve.push(140.0);
+        curve.push(100.0, 10.0);
+        curve.push(140.0, 10.0);
         let at = |curve: &Curve, times: [f64; 5]| times.map(|time| curve.at(time));
         let times = [9.0, 10.25, 11.0, 11.5, 13.0];
         assert_eq!(at(&curve, times), [0.0, 25.0, 100.0, 120.0, 140.0]);
-        curve.forget(11.2);
-        assert_eq!(curve.at(11.5), 120.0);
-        assert_eq!(curve.last(), 140.0);
+    }
+
+    #[test]
+    fn as_much_is_kept_as_is_asked_for() {
+        let mut curve = Curve::new(3);
+        for step in 4..200u64 {
+            curve.push(step as f64, (step as f64 / 2.0).max(3.0));
+            for asked in [step / 2, step / 2 + 1, step - 1] {
+                if asked > 3 {
+                    assert_eq!(curve.at(asked as f64 + 0.25), asked as f64 + 0.25);
+                }
+            }
+        }
     }
 }

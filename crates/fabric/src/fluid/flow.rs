@@ -1,16 +1,15 @@
 //! A flow under way: what it hears, what it sends, where its bytes are.
 
-use fctlab_link::{Line, Paced, Told};
+use fctlab_link::{Allowed, Line, Paced, Told};
 
 use super::curve::Curve;
 use super::lanes::{Lanes, LastByte};
-use super::links::Links;
 
 /// A link of a flow's path, and the queue there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hop {
-    pub link: u32,
     pub lane: u32,
+    pub link: u32,
     /// The link's place.
     pub place: u32,
     /// Bytes that have come to it, and those of the last step.
@@ -66,11 +65,10 @@ pub(super) struct Active {
     pub size: f64,
     pub start: f64,
     pub paced: Paced,
-    pub line: Line,
     way: Way,
     curve: Curve,
-    /// The hop that the next arrivals are for.
-    next: usize,
+    /// When that was sent of which ACKs are back.
+    heard: f64,
     /// Bytes that have left the last hop.
     delivered: f64,
     /// Once all is sent: where the last byte is, how many hops it has left, and the rate at which the last bytes were
@@ -86,7 +84,6 @@ impl Active {
         (index, class): (usize, u16),
         (size, start): (f64, f64),
         paced: Paced,
-        line: Line,
         mut way: Way,
         now: u64,
     ) -> Self {
@@ -97,15 +94,19 @@ impl Active {
             size,
             start,
             paced,
-            line,
             way,
             curve: Curve::new(now),
-            next: 0,
+            heard: now as f64,
             delivered: 0.0,
             last_byte: None,
             left: 0,
             pace: 0.0,
         }
+    }
+
+    /// The links that it and its ACKs pass.
+    pub(super) fn way(&self) -> &Way {
+        &self.way
     }
 
     /// What sending all of it takes alone.
@@ -116,11 +117,6 @@ impl Active {
     /// Whether it has more to send.
     pub(super) fn sends(&self) -> bool {
         self.last_byte.is_none()
-    }
-
-    /// The rate at which it is paced.
-    pub(super) fn rate(&self) -> f64 {
-        self.paced.share() * self.line.capacity
     }
 
     /// Bytes that it has yet to send.
@@ -143,31 +139,42 @@ impl Active {
         // Back along the path, to when that was sent of which the ACK comes now; of this step nothing is known yet.
         let mut time = (end - half).min(end - 1.0);
         for hop in self.way.back.iter().rev() {
-            time = lanes.came(hop.lane, time);
+            if lanes.quiet(hop.lane) > time {
+                time = lanes.came(hop.lane, time);
+            }
         }
         time -= half;
-        let (mut first, mut last) = (1.0f64, 0.0f64);
+        let (mut first, mut last) = (1.0, 0.0);
         for hop in self.way.there.iter_mut().rev() {
             let from = hop.acked;
-            time = time.max(from);
-            if let Some((begin, stop)) = lanes.marked(hop.lane, from, time) {
-                first = first.min((begin - from) / (time - from));
-                last = last.max((stop - from) / (time - from));
+            if time < from {
+                time = from;
             }
             hop.acked = time;
+            if lanes.quiet(hop.lane) <= from {
+                continue; // nothing has waited there since, or been marked
+            }
+            if let Some((begin, stop)) = lanes.marked(hop.lane, from, time) {
+                first = ((begin - from) / (time - from)).min(first);
+                last = ((stop - from) / (time - from)).max(last);
+            }
             time = lanes.came(hop.lane, time);
         }
         if first < last {
             hearing.marked = (first, last);
         }
+        self.heard = time;
         hearing.acked = self.curve.at(time).max(hearing.acked);
-        self.curve.forget(time);
         hearing
     }
 
     /// Hears that, and sends at most at rate `most` meanwhile; returns the bytes, as if it always had more. Before, while
     /// and after marks are heard are steps of their own.
-    pub(super) fn react(&mut self, hearing: &Hearing, most: f64) -> f64 {
+    pub(super) fn react(&mut self, hearing: &Hearing, line: &Line, most: f64) -> f64 {
+        if let Some(allowed) = self.listen(hearing, line) {
+            let portions = self.paced.could(&allowed, hearing.span, most);
+            return self.paced.send(&allowed, portions, line);
+        }
         let before = self.paced.acked();
         let (first, last) = hearing.marked;
         let parts = [(0.0, first, false), (first, last, true), (last, 1.0, false)];
@@ -180,42 +187,64 @@ impl Active {
                     marked,
                     most,
                 };
-                sent += self.paced.hear(&told, &self.line);
+                sent += self.paced.hear(&told, line);
             }
         }
         sent
     }
 
-    /// It has nothing to send in the step.
-    pub(super) fn pause(&mut self) {
-        self.curve.push(self.size);
+    /// Hears that, if all ACKs of the step are marked or none is: what its window allows then.
+    pub(super) fn listen(&mut self, hearing: &Hearing, line: &Line) -> Option<Allowed> {
+        let marked = match hearing.marked {
+            (1.0, _) => false,
+            (0.0, 1.0) => true,
+            _ => return None,
+        };
+        Some(self.paced.listen(hearing.acked, marked, line))
     }
 
-    /// It has sent so many bytes in the step, at a rate of `pace` until `end` if these were its last.
-    pub(super) fn send(&mut self, bytes: f64, pace: f64, end: f64) {
-        let sent = self.curve.last() + bytes;
+    /// It sends so many bytes in the step that ends at `now`, of `could` that it could have sent in the last `span` of it.
+    pub(super) fn send(&mut self, bytes: f64, could: f64, span: f64, now: u64) {
+        let mut sent = self.curve.last() + bytes;
         if self.size - sent <= SENT_BYTES {
-            self.curve.push(self.size);
-            self.last_byte = Some(LastByte::At(end));
-            self.pace = pace;
-        } else {
-            self.curve.push(sent);
+            sent = self.size;
+            let part = if could > 0.0 {
+                (bytes / could).min(1.0)
+            } else {
+                1.0
+            };
+            self.pace = bytes / (span * part);
+            self.last_byte = Some(LastByte::At(now as f64 - span * (1.0 - part)));
+        }
+        self.curve.push(sent, self.heard);
+    }
+
+    /// Adds what it has sent to the queues on its path, as if nothing waited in any of them.
+    pub(super) fn arrive(&mut self, lanes: &mut Lanes) {
+        let sent = self.curve.last();
+        for hop in &mut self.way.there {
+            hop.came = sent - hop.passed;
+            hop.passed = sent;
+            lanes.add(hop.lane, hop.came);
         }
     }
 
-    /// Adds what comes to its queue at `place`, if it has one there, in the step that ends at `now`.
-    pub(super) fn arrive(&mut self, place: u32, links: &mut Links, lanes: &mut Lanes, now: u64) {
-        let Some(hop) = self.way.there.get(self.next) else {
+    /// Where something waits at the place `layer` in the step that ends at `now`, less comes to the queues behind it.
+    pub(super) fn wait(&mut self, layer: u32, lanes: &mut Lanes, now: u64) {
+        let ahead = self.way.there.iter();
+        let Some(number) = ahead
+            .take(self.way.there.len() - 1)
+            .position(|hop| lanes.is_waiting(hop.lane) && hop.place == layer)
+        else {
             return;
         };
-        if hop.place != place {
-            return;
+        let arrived = self.passed(number + 1, lanes, now);
+        for hop in &mut self.way.there[number + 1..] {
+            let less = arrived - hop.passed;
+            hop.came += less;
+            hop.passed = arrived;
+            lanes.add(hop.lane, less);
         }
-        let arrived = self.passed(self.next, lanes, now);
-        links.add(hop.link, hop.lane, arrived - hop.passed, lanes);
-        let hop = &mut self.way.there[self.next];
-        (hop.passed, hop.came) = (arrived, arrived - hop.passed);
-        self.next += 1;
     }
 
     /// All that has left the first `hops` hops at `now`.
@@ -224,23 +253,31 @@ impl Active {
         for hop in self.way.there[..hops].iter().rev() {
             time = lanes.came(hop.lane, time);
         }
-        if time >= now as f64 {
-            return self.curve.last();
-        }
         self.curve.at(time)
     }
 
-    /// The step that ends at `now` is over: the bytes that it has delivered, and the ways of their ACKs.
-    pub(super) fn deliver(&mut self, lanes: &Lanes, now: u64) -> (f64, &Way) {
-        self.next = 0;
-        let delivered = self.passed(self.way.there.len(), lanes, now);
+    /// The bytes that it has delivered in the step that ended at `now`.
+    #[inline]
+    pub(super) fn deliver(&mut self, lanes: &Lanes, now: u64) -> f64 {
+        let delivered = match self.way.there.last() {
+            Some(hop) if !lanes.is_waiting(hop.lane) => hop.passed,
+            _ => self.passed(self.way.there.len(), lanes, now),
+        };
         let bytes = delivered - self.delivered;
         self.delivered = delivered;
-        (bytes, &self.way)
+        bytes
     }
 
     /// Follows its last byte, and with `ack` that of its ACK, until `now`; when it is where it ends, if it is.
+    #[inline]
     pub(super) fn ends(&mut self, ack: bool, lanes: &Lanes, now: u64) -> Option<f64> {
+        if self.last_byte.is_none() {
+            return None;
+        }
+        self.follow(ack, lanes, now)
+    }
+
+    fn follow(&mut self, ack: bool, lanes: &Lanes, now: u64) -> Option<f64> {
         let byte = self.last_byte.as_mut()?;
         let back: &[Hop] = if ack { &self.way.back } else { &[] };
         for hop in self.way.there.iter().chain(back).skip(self.left) {

@@ -10,10 +10,9 @@ use fctlab_link::Backlog;
 /// A queue. Times are in steps.
 #[derive(Clone, Debug)]
 struct Lane {
-    /// Bytes that have come and that have left since the beginning, and those that come in this step.
+    /// Bytes that have come and that have left since it was empty.
     arrived: f64,
     left: f64,
-    inflow: f64,
     /// The last step in which anything came or waited. What had left and had come before it, and what the queue could
     /// have had of its link.
     step: u64,
@@ -27,11 +26,23 @@ struct Lane {
 }
 
 impl Lane {
+    /// So many bytes come in the step that ends at `now`, and all of them leave, of an empty queue that could have sent
+    /// so much more.
+    #[inline]
+    fn pass(&mut self, now: u64, bytes: f64, rest: f64) {
+        (self.step, self.rate) = (now, bytes + rest);
+        (self.left_before, self.arrived_before) = (0.0, 0.0);
+        (self.arrived, self.left) = (bytes, bytes);
+    }
+
     /// Takes in what has come in the step that ends at `now`, and lets go what is served.
-    fn take(&mut self, now: u64, service: &Service) {
+    fn take(&mut self, now: u64, bytes: f64, service: &Service) {
+        if self.left >= self.arrived {
+            (self.arrived, self.left) = (0.0, 0.0);
+        }
         (self.step, self.rate) = (now, service.rate);
         (self.left_before, self.arrived_before) = (self.left, self.arrived);
-        self.arrived += std::mem::take(&mut self.inflow);
+        self.arrived += bytes;
         let left = self.left + service.served;
         // All of it, to the last digit, but where something waits.
         self.left = if left < self.arrived - ROUNDING {
@@ -40,6 +51,11 @@ impl Lane {
             self.arrived
         };
     }
+}
+
+/// The step that is over at `time`, which is not negative.
+fn step_of(time: f64) -> u64 {
+    time as i64 as u64
 }
 
 /// Bytes that are as good as none.
@@ -79,8 +95,11 @@ pub(super) enum LastByte {
 #[derive(Debug)]
 pub(super) struct Lanes {
     lanes: Vec<Lane>,
-    /// For each lane: what comes at that time or later has not waited; infinite while something waits. Nothing that left
-    /// later than the second was marked. These are looked at most.
+    /// For each lane: bytes that come in this step; since when nothing has waited nor been marked, infinite while something
+    /// waits. These are looked at most.
+    inflow: Vec<f64>,
+    quiet: Vec<f64>,
+    /// What comes at the first time or later has not waited, likewise, and nothing that left later than the second was marked.
     clear: Vec<f64>,
     marked_until: Vec<f64>,
     /// For each lane the last steps, as many as the next power of two.
@@ -97,7 +116,6 @@ impl Lanes {
         let lane = |&threshold| Lane {
             arrived: 0.0,
             left: 0.0,
-            inflow: 0.0,
             step: 0,
             left_before: 0.0,
             arrived_before: 0.0,
@@ -108,6 +126,8 @@ impl Lanes {
         Lanes {
             past: vec![Past::default(); thresholds.len() << bits],
             lanes: thresholds.iter().map(lane).collect(),
+            inflow: vec![0.0; thresholds.len()],
+            quiet: vec![0.0; thresholds.len()],
             clear: vec![0.0; thresholds.len()],
             marked_until: vec![0.0; thresholds.len()],
             bits,
@@ -116,8 +136,21 @@ impl Lanes {
     }
 
     /// So many bytes come to `lane` in this step.
+    #[inline]
     pub(super) fn add(&mut self, lane: u32, bytes: f64) {
-        self.lanes[lane as usize].inflow += bytes;
+        self.inflow[lane as usize] += bytes;
+    }
+
+    /// Since when nothing has waited in `lane` nor been marked; infinite while something waits.
+    #[inline]
+    pub(super) fn quiet(&self, lane: u32) -> f64 {
+        self.quiet[lane as usize]
+    }
+
+    /// Whether something waits in `lane` at the end of the last step that it was served in.
+    #[inline]
+    pub(super) fn is_waiting(&self, lane: u32) -> bool {
+        self.quiet[lane as usize] == f64::INFINITY
     }
 
     /// What waited in `lane` before this step.
@@ -126,16 +159,41 @@ impl Lanes {
         lane.arrived - lane.left
     }
 
+    /// What comes to `lane` in this step.
+    #[inline]
+    pub(super) fn comes(&self, lane: u32) -> f64 {
+        self.inflow[lane as usize]
+    }
+
     /// What waits in `lane` or comes to it in this step.
     pub(super) fn offered(&self, lane: u32) -> f64 {
-        let lane = &self.lanes[lane as usize];
-        lane.arrived - lane.left + lane.inflow
+        self.waits(lane) + self.inflow[lane as usize]
     }
 
     /// Nothing waits and nobody sends until step `now` is over.
     pub(super) fn skip(&mut self, now: u64) {
         self.begin = now as f64;
         self.clear.fill(now as f64);
+        self.quiet.fill(now as f64);
+    }
+
+    /// In the step that ends at `now` all leaves that comes to `lane`, if nothing waits and `capacity` suffices.
+    #[inline]
+    pub(super) fn passes(&mut self, lane: u32, now: u64, capacity: f64) -> bool {
+        let lane = lane as usize;
+        let bytes = self.inflow[lane];
+        if bytes > capacity || self.quiet[lane] == f64::INFINITY {
+            return false;
+        }
+        self.inflow[lane] = 0.0;
+        self.lanes[lane].pass(now, bytes, capacity - bytes);
+        true
+    }
+
+    /// The same where other queues of the link leave `rest` beside it.
+    pub(super) fn pass(&mut self, lane: u32, now: u64, rest: f64) {
+        let bytes = std::mem::take(&mut self.inflow[lane as usize]);
+        self.lanes[lane as usize].pass(now, bytes, rest);
     }
 
     fn place(&self, lane: u32, step: u64) -> usize {
@@ -154,7 +212,11 @@ impl Lanes {
         let start = (now - 1) as f64;
         let known = &mut self.lanes[lane as usize];
         let before = known.arrived - known.left;
-        known.take(now, service);
+        known.take(
+            now,
+            std::mem::take(&mut self.inflow[lane as usize]),
+            service,
+        );
         let after = known.arrived - known.left;
         let backlog = service.port.unwrap_or(Backlog { before, after });
         let marked = backlog.above(known.threshold);
@@ -169,6 +231,7 @@ impl Lanes {
         } else if waited {
             *clear = now as f64;
         }
+        self.quiet[lane as usize] = clear.max(self.marked_until[lane as usize]);
         if waits || waited || marked.is_some() {
             if waits && !waited {
                 self.begin_waiting(lane, now - 1);
@@ -197,10 +260,10 @@ impl Lanes {
             *past = Past {
                 step,
                 came: step as f64,
-                arrived: known.arrived_before,
-                marked: (0.0, 0.0),
+                ..Past::default()
             };
         }
+        past.arrived = known.arrived_before;
     }
 
     /// When that had come which has left of `lane` at the end of step `now`.
@@ -225,7 +288,7 @@ impl Lanes {
         if time >= self.clear[lane as usize] || time <= self.begin {
             return time;
         }
-        let step = time as u64;
+        let step = step_of(time);
         let at = |step| self.past(lane, step).map_or(step as f64, |past| past.came);
         let (before, into) = (at(step), time - step as f64);
         if into == 0.0 {
@@ -278,12 +341,23 @@ impl Lanes {
         if from >= self.marked_until[lane as usize] || from < self.begin {
             return None;
         }
-        let steps = from as u64 + 1..=to as u64 + 1;
-        let parts = steps.filter_map(|step| Some(self.past(lane, step)?.marked));
-        let inside = parts.map(|(first, last)| (first.max(from), last.min(to)));
-        inside
-            .filter(|(first, last)| first < last)
-            .reduce(|all, part| (all.0, part.1))
+        let mut all: Option<(f64, f64)> = None;
+        for step in step_of(from) + 1..=step_of(to) + 1 {
+            let Some(past) = self.past(lane, step) else {
+                continue;
+            };
+            let (mut first, mut last) = past.marked;
+            if first < from {
+                first = from;
+            }
+            if last > to {
+                last = to;
+            }
+            if first < last {
+                all = Some((all.map_or(first, |all| all.0), last));
+            }
+        }
+        all
     }
 
     /// Keeps at least the last `steps` steps, the last of which is `now`.

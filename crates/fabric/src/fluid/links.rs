@@ -15,18 +15,25 @@ use crate::network::Fabric;
 struct Link {
     /// Its queues.
     lanes: Range<u32>,
-    /// Bytes that it sends in a step, and those of them that are ACKs in this one.
+    /// Bytes that it sends in a step.
     capacity: f64,
-    acks: f64,
-    /// The step in which these were counted.
-    acked_in: u64,
-    /// Whether something waits or has come.
-    is_busy: bool,
+    /// Flows under way that pass it, and whether it is among those that are served.
+    flows: u32,
+    is_listed: bool,
     /// Bytes that may wait.
     buffer: f64,
     /// Its discipline, and whether marks go by all that waits or by the queue of a class.
     discipline: u32,
     marks_by_port: bool,
+}
+
+/// What serving a layer tells.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Layer {
+    /// Whether something waits.
+    pub waits: bool,
+    /// The longest wait, in steps, about.
+    pub longest: f64,
 }
 
 /// All links, by number; NICs have no queues.
@@ -36,9 +43,14 @@ pub(super) struct Links {
     disciplines: Vec<Discipline>,
     /// The place of the class of each flow in a discipline with classes.
     classes: Vec<Vec<u16>>,
-    /// The places of links, and at each place those at which something waits or has come.
+    /// The places of links, and at each place those that flows under way pass.
     places: Vec<u32>,
-    busy: Vec<Vec<u32>>,
+    listed: Vec<Vec<u32>>,
+    /// Bytes of ACKs that each link sends in this step, and in the next one.
+    acks: Vec<f64>,
+    next_acks: Vec<f64>,
+    /// Bytes of a full packet.
+    packet: f64,
     demands: Vec<f64>,
     served: Vec<f64>,
 }
@@ -49,7 +61,7 @@ impl Links {
         fabric: &Fabric,
         ports: Ports,
         places: Vec<u32>,
-        step_s: f64,
+        (packet, step_s): (f64, f64),
     ) -> (Self, Lanes) {
         let deepest = places.iter().copied().max().unwrap_or(0);
         let mut thresholds = Vec::new();
@@ -66,9 +78,8 @@ impl Links {
             links.push(Link {
                 lanes: first as u32..(first + lanes) as u32,
                 capacity: fabric.links[id].rate.bytes_per_s() * step_s,
-                acks: 0.0,
-                acked_in: 0,
-                is_busy: false,
+                flows: 0,
+                is_listed: false,
                 buffer: port.buffer,
                 discipline: port.discipline,
                 marks_by_port: port.marks_by_port,
@@ -78,8 +89,11 @@ impl Links {
             links,
             disciplines: ports.disciplines,
             classes: ports.classes,
+            acks: vec![0.0; places.len()],
+            next_acks: vec![0.0; places.len()],
             places,
-            busy: vec![Vec::new(); deepest as usize + 1],
+            listed: vec![Vec::new(); deepest as usize + 1],
+            packet,
             demands: Vec::new(),
             served: Vec::new(),
         };
@@ -88,7 +102,7 @@ impl Links {
 
     /// How many layers of links there are, NICs included.
     pub(super) fn layers(&self) -> usize {
-        self.busy.len()
+        self.listed.len()
     }
 
     /// The place of a link.
@@ -117,35 +131,44 @@ impl Links {
         (&self.disciplines[number], &self.classes[number])
     }
 
-    /// So many bytes come to a queue of `link` in this step.
-    pub(super) fn add(&mut self, link: u32, lane: u32, bytes: f64, lanes: &mut Lanes) {
-        if bytes > 0.0 {
-            lanes.add(lane, bytes);
-            let known = &mut self.links[link as usize];
-            if !std::mem::replace(&mut known.is_busy, true) {
-                self.busy[self.places[link as usize] as usize].push(link);
-            }
+    /// A flow that passes `link` starts.
+    pub(super) fn join(&mut self, link: u32) {
+        let known = &mut self.links[link as usize];
+        known.flows += 1;
+        if !std::mem::replace(&mut known.is_listed, true) {
+            self.listed[self.places[link as usize] as usize].push(link);
         }
     }
 
-    /// ACKs that were sent in step `now` take so many bytes of what `link` sends in the next one.
-    pub(super) fn add_acks(&mut self, link: u32, bytes: f64, now: u64) {
-        let link = &mut self.links[link as usize];
-        if link.acked_in != now {
-            (link.acks, link.acked_in) = (0.0, now);
-        }
-        link.acks += bytes;
+    /// A flow that passed `link` has ended.
+    pub(super) fn leave(&mut self, link: u32) {
+        self.links[link as usize].flows -= 1;
     }
 
-    /// What `link` sends in the step that ends at `now`, beside ACKs.
-    pub(super) fn capacity(&self, link: u32, now: u64) -> f64 {
-        let link = &self.links[link as usize];
-        let is_fresh = link.acked_in + 1 == now;
-        let acks = if is_fresh { link.acks } else { 0.0 };
-        (link.capacity - acks).max(0.0)
+    /// ACKs take so many bytes of what `link` sends in the next step.
+    #[inline]
+    pub(super) fn add_acks(&mut self, link: u32, bytes: f64) {
+        self.next_acks[link as usize] += bytes;
     }
 
-    /// Serves the links of a layer in the step that ends at `now`; returns the longest wait, in steps, about.
+    /// Nobody sends for a while.
+    pub(super) fn skip(&mut self) {
+        self.next_acks.fill(0.0);
+    }
+
+    /// The next step begins.
+    pub(super) fn begin(&mut self) {
+        std::mem::swap(&mut self.acks, &mut self.next_acks);
+        self.next_acks.fill(0.0);
+    }
+
+    /// What `link` sends in this step, beside ACKs.
+    #[inline]
+    pub(super) fn capacity(&self, link: u32) -> f64 {
+        (self.links[link as usize].capacity - self.acks[link as usize]).max(0.0)
+    }
+
+    /// Serves the links of a layer in the step that ends at `now`.
     ///
     /// # Errors
     /// More waits than a buffer holds.
@@ -154,35 +177,40 @@ impl Links {
         layer: usize,
         lanes: &mut Lanes,
         now: u64,
-    ) -> Result<f64, Overflow> {
-        let mut longest = 0.0f64;
-        let mut busy = std::mem::take(&mut self.busy[layer]);
+    ) -> Result<Layer, Overflow> {
+        let mut told = Layer::default();
+        let mut listed = std::mem::take(&mut self.listed[layer]);
         let mut overflow = None;
-        busy.retain(|&id| {
-            let capacity = self.capacity(id, now);
+        listed.retain(|&id| {
+            let capacity = self.capacity(id);
+            let link = &mut self.links[id as usize];
+            if link.lanes.len() == 1 && lanes.passes(link.lanes.start, now, capacity) {
+                link.is_listed = link.flows > 0;
+                return link.is_listed;
+            }
             let waits = self.serve_link(id, capacity, lanes, now);
             let link = &mut self.links[id as usize];
-            link.is_busy = waits > 0.0;
-            if waits > link.buffer {
-                overflow = Some(Overflow { link: id, now });
-            }
-            if link.is_busy {
+            if waits > 0.0 {
+                told.waits = true;
+                if waits > link.buffer {
+                    overflow = Some(Overflow { link: id, now });
+                }
                 let oldest = |lane| now as f64 - lanes.came(lane, now as f64);
-                longest = link.lanes.clone().map(oldest).fold(longest, f64::max);
+                told.longest = link.lanes.clone().map(oldest).fold(told.longest, f64::max);
             }
-            link.is_busy
+            link.is_listed = link.flows > 0 || waits > 0.0;
+            link.is_listed
         });
-        self.busy[layer] = busy;
-        overflow.map_or(Ok(longest), Err)
+        self.listed[layer] = listed;
+        overflow.map_or(Ok(told), Err)
     }
-}
 
-impl Links {
     /// Serves a link; returns what waits in the end.
     fn serve_link(&mut self, id: u32, capacity: f64, lanes: &mut Lanes, now: u64) -> f64 {
         let link = &self.links[id as usize];
-        if link.lanes.len() == 1 {
-            let lane = link.lanes.start;
+        let all = link.lanes.clone();
+        if all.len() == 1 {
+            let lane = all.start;
             let service = Service {
                 served: lanes.offered(lane).min(capacity),
                 rate: capacity,
@@ -190,14 +218,21 @@ impl Links {
             };
             return lanes.serve(lane, now, &service);
         }
-        let all = link.lanes.clone();
+        let rest = capacity - all.clone().map(|lane| lanes.comes(lane)).sum::<f64>();
+        if rest >= 0.0 && !all.clone().any(|lane| lanes.is_waiting(lane)) {
+            all.for_each(|lane| lanes.pass(lane, now, rest));
+            return 0.0;
+        }
         self.demands.clear();
         self.demands
             .extend(all.clone().map(|lane| lanes.offered(lane)));
         self.served.clear();
         self.served.resize(self.demands.len(), 0.0);
         let discipline = &self.disciplines[link.discipline as usize];
-        discipline.share(capacity, &self.demands, &mut self.served);
+        match discipline.sharing {
+            Sharing::Priority => first_come(capacity, self.packet, &self.demands, &mut self.served),
+            _ => discipline.share(capacity, &self.demands, &mut self.served),
+        }
         let served: f64 = self.served.iter().sum();
         let port = link.marks_by_port.then(|| Backlog {
             before: all.clone().map(|lane| lanes.waits(lane)).sum(),
@@ -214,6 +249,27 @@ impl Links {
         each.sum()
     }
 }
+
+/// Strict priority. A packet on its way is not taken back, and one that comes a moment later than the last of its class
+/// has left finds another class's there: so up to a packet waits before a class holds back those below it.
+fn first_come(capacity: f64, packet: f64, demands: &[f64], served: &mut [f64]) {
+    let mut rest = capacity;
+    let mut below: f64 = demands.iter().sum();
+    for (served, demand) in served.iter_mut().zip(demands) {
+        below -= demand;
+        let ahead = if below > ROUNDING { packet } else { 0.0 };
+        *served = (demand - ahead).max(0.0).min(rest);
+        rest -= *served;
+    }
+    for (served, demand) in served.iter_mut().zip(demands) {
+        let more = (demand - *served).min(rest);
+        *served += more;
+        rest -= more;
+    }
+}
+
+/// Bytes that are as good as none.
+const ROUNDING: f64 = 1e-6;
 
 /// More waits at a link than its buffer holds.
 #[derive(Clone, Copy, Debug)]
@@ -232,5 +288,27 @@ impl Overflow {
             self.now as f64 * step_s
         );
         SpecError::new("scheme.port.buffer", message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_waits_for_a_packet_of_those_below_it() {
+        let served = |demands: [f64; 3]| {
+            let mut served = [0.0; 3];
+            first_come(10.0, 1.0, &demands, &mut served);
+            served
+        };
+        assert_eq!(served([10.0, 0.0, 0.0]), [10.0, 0.0, 0.0]);
+        // The first class has as much as the link sends: one packet of the others goes before its last one.
+        assert_eq!(served([10.0, 0.0, 4.0]), [9.0, 0.0, 1.0]);
+        assert_eq!(served([10.0, 0.5, 4.0]), [9.0, 0.0, 1.0]);
+        // Once it waits nothing more does.
+        assert_eq!(served([11.0, 0.0, 3.0]), [10.0, 0.0, 0.0]);
+        // With room for all nobody waits.
+        assert_eq!(served([5.0, 2.0, 3.0]), [5.0, 2.0, 3.0]);
     }
 }

@@ -102,8 +102,10 @@ struct Network<'a> {
     links: Links,
     lanes: Lanes,
     nic: Nic,
-    /// The flows of each host.
+    /// The flows of each host, those that have any, and what they send over.
     hosts: Vec<Vec<Active>>,
+    busy: Vec<u32>,
+    lines: Vec<Line>,
     active: usize,
     /// The longest round trip of a flow, and the longest wait in each layer, in steps.
     round_trip: f64,
@@ -123,7 +125,14 @@ impl<'a> Network<'a> {
         let step_s = spec.step.resolve(&settings.scale).as_secs_f64();
         let ports = ports::ports(scenario, settings, fabric)?;
         let places = ports::places(fabric)?;
-        let (links, lanes) = Links::new(fabric, ports, places, step_s);
+        let packet = settings.wire.full() as f64;
+        let (links, lanes) = Links::new(fabric, ports, places, (packet, step_s));
+        let line = |&nic: &u32| Line {
+            capacity: fabric.links[nic as usize].rate.bytes_per_s() * step_s,
+            round_trip: fabric.base_rtt.as_secs_f64() / step_s,
+            packet,
+            counted: packet,
+        };
         Ok(Network {
             fabric,
             settings,
@@ -135,6 +144,8 @@ impl<'a> Network<'a> {
             lanes,
             nic: Nic::default(),
             hosts: (0..fabric.hosts).map(|_| Vec::new()).collect(),
+            busy: Vec::new(),
+            lines: fabric.nics.iter().map(line).collect(),
             active: 0,
             round_trip: 0.0,
             events: 0,
@@ -153,6 +164,7 @@ impl<'a> Network<'a> {
     fn skip_to(&mut self, time: Time) {
         self.now = self.now.max(self.steps(time) as u64);
         self.lanes.skip(self.now);
+        self.links.skip();
     }
 
     fn starts_now(&self, flow: &Flow) -> bool {
@@ -160,30 +172,21 @@ impl<'a> Network<'a> {
     }
 
     fn start(&mut self, index: usize, flow: &Flow) {
-        let nic = self.fabric.nics[flow.src as usize];
-        let packet = self.settings.wire.full() as f64;
-        let line = Line {
-            capacity: self.fabric.links[nic as usize].rate.bytes_per_s() * self.step_s,
-            round_trip: self.fabric.base_rtt.as_secs_f64() / self.step_s,
-            packet,
-            counted: packet,
-        };
-        let Some(paced) = Paced::new(&self.law, &line) else {
+        let Some(paced) = Paced::new(&self.law, &self.lines[flow.src as usize]) else {
             return; // no law without windows is let in
         };
         let way = self.way(flow);
         self.round_trip = self.round_trip.max(way.round_trip);
         let size = self.settings.wire.wire_bytes(flow.size) as f64;
         let start = self.steps(flow.start).max(self.now as f64);
-        let active = Active::new(
-            (index, flow.class),
-            (size, start),
-            paced,
-            line,
-            way,
-            self.now,
-        );
-        self.hosts[flow.src as usize].push(active);
+        let active = Active::new((index, flow.class), (size, start), paced, way, self.now);
+        let hops = active.way().there.iter();
+        hops.for_each(|hop| self.links.join(hop.link));
+        let flows = &mut self.hosts[flow.src as usize];
+        if flows.is_empty() {
+            self.busy.push(flow.src);
+        }
+        flows.push(active);
         self.active += 1;
     }
 
@@ -214,65 +217,83 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// Takes a step. Flows that end in it are added to `ended`, with what they took on top of what they take alone.
+    /// Takes a step. Flows that have ended before it are added to `ended`, with what they took on top of what they take
+    /// alone.
     fn step(&mut self, ended: &mut Vec<(usize, f64)>) -> Result<(), Overflow> {
         self.now += 1;
         self.events += self.active as u64;
-        self.send();
-        for layer in 1..self.links.layers() {
-            for flow in self.hosts.iter_mut().flatten() {
-                flow.arrive(layer as u32, &mut self.links, &mut self.lanes, self.now);
+        self.links.begin();
+        self.send(ended);
+        let layers = self.links.layers();
+        for layer in 1..layers {
+            let told = self.links.serve(layer, &mut self.lanes, self.now)?;
+            self.waits[layer] = self.waits[layer].max(told.longest);
+            if told.waits && layer + 1 < layers {
+                for &host in &self.busy {
+                    for flow in &mut self.hosts[host as usize] {
+                        flow.wait(layer as u32, &mut self.lanes, self.now);
+                    }
+                }
             }
-            let longest = self.links.serve(layer, &mut self.lanes, self.now)?;
-            self.waits[layer] = self.waits[layer].max(longest);
         }
-        self.deliver(ended);
         // What is acked may have waited in each layer, there and back.
         let back = self.round_trip + 2.0 * self.waits.iter().sum::<f64>();
         self.lanes.keep(back as u64 + 4, self.now);
         Ok(())
     }
 
-    /// Hosts hear and send.
-    fn send(&mut self) {
-        let hosts = (0u32..).zip(&mut self.hosts);
-        for (host, flows) in hosts.filter(|(_, flows)| !flows.is_empty()) {
+    /// Flows end, hosts hear and send.
+    fn send(&mut self, ended: &mut Vec<(usize, f64)>) {
+        let mut busy = std::mem::take(&mut self.busy);
+        busy.retain(|&host| {
+            self.deliver(host, ended);
+            let flows = &mut self.hosts[host as usize];
+            if flows.is_empty() {
+                return false;
+            }
             let nic = self.fabric.nics[host as usize];
-            let capacity = self.links.capacity(nic, self.now);
+            let sends = (&self.lines[host as usize], self.links.capacity(nic));
             let (discipline, places) = self.links.discipline(nic);
             let place = |class: u16| match discipline.sharing {
                 Sharing::One => 0,
                 _ => usize::from(places.get(usize::from(class)).copied().unwrap_or(class)),
             };
-            let discipline = (discipline, place);
             self.nic
-                .send(flows, capacity, discipline, &self.lanes, self.now);
-        }
+                .send(flows, sends, (discipline, place), &self.lanes, self.now);
+            let each = flows.iter_mut();
+            each.for_each(|flow| flow.arrive(&mut self.lanes));
+            true
+        });
+        self.busy = busy;
     }
 
-    /// What has left the last links is acked, and flows end.
-    fn deliver(&mut self, ended: &mut Vec<(usize, f64)>) {
+    /// What has left the last links is acked: ACKs are on the links of the way back half a round trip, two steps, later.
+    /// Flows of `host` end.
+    fn deliver(&mut self, host: u32, ended: &mut Vec<(usize, f64)>) {
+        let over = self.now - 1;
         let ack = self.settings.format.ack.get() as f64 / self.settings.wire.full() as f64;
         let to_ack = self.settings.fct_ends == FctEnds::Ack;
-        for flows in &mut self.hosts {
-            let mut number = 0;
-            while let Some(flow) = flows.get_mut(number) {
-                let (bytes, way) = flow.deliver(&self.lanes, self.now);
-                if bytes > 0.0 {
-                    self.links.add_acks(way.nic, bytes * ack, self.now);
-                    for hop in &way.back {
-                        self.links.add_acks(hop.link, bytes * ack, self.now);
-                    }
-                }
-                let Some(end) = flow.ends(to_ack, &self.lanes, self.now) else {
-                    number += 1;
-                    continue;
-                };
-                let more = (end - flow.start - flow.alone()).max(0.0);
-                ended.push((flow.index, more * self.step_s));
-                flows.swap_remove(number);
-                self.active -= 1;
+        let flows = &mut self.hosts[host as usize];
+        let mut number = 0;
+        while let Some(flow) = flows.get_mut(number) {
+            let bytes = flow.deliver(&self.lanes, over) * ack;
+            if bytes > 0.0 {
+                let way = flow.way();
+                self.links.add_acks(way.nic, bytes);
+                way.back
+                    .iter()
+                    .for_each(|hop| self.links.add_acks(hop.link, bytes));
             }
+            let Some(end) = flow.ends(to_ack, &self.lanes, over) else {
+                number += 1;
+                continue;
+            };
+            let more = (end - flow.start - flow.alone()).max(0.0);
+            ended.push((flow.index, more * self.step_s));
+            let hops = flow.way().there.iter();
+            hops.for_each(|hop| self.links.leave(hop.link));
+            flows.swap_remove(number);
+            self.active -= 1;
         }
     }
 }
