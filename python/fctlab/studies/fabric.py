@@ -19,7 +19,7 @@ from fctlab.studies.framework import lab
 from fctlab.studies.framework.cells import Cell, Source
 from fctlab.studies.framework.lab import beside, claim
 from fctlab.studies.framework.runs import Run
-from fctlab.studies.framework.study import Mode, Part, Plan, Study
+from fctlab.studies.framework.study import Mode, Part, Plan, Study, Table
 from fctlab.studies.framework.verdict import Band, Within
 
 if TYPE_CHECKING:
@@ -114,10 +114,10 @@ CASES: dict[str, dict[str, Any]] = {
 }
 """Fabrics and traffic, by name."""
 SCALES: dict[Mode, tuple[tuple[str, ...], int]] = {
-    "quick": (("10G, load 0.5",), 2_000),
-    "full": (tuple(CASES), 7_000),
+    "quick": (tuple(CASES), 3_000),
+    "full": (tuple(CASES), 20_000),
 }
-"""Cases and flows: a thousand of each size of web search, at least."""
+"""Cases and flows; full, there are at least a thousand of every size."""
 
 
 def beside_packets(result: Result) -> dict[str, Any]:
@@ -279,11 +279,58 @@ def costs(lab: Lab) -> Iterator[Part]:
 CLAIMS = (means, tails, tails_by_size, single_flows, tails_by_class, costs)
 
 
+def _kept(runs: list[Run], of: str, key: str) -> float:
+    return float(np.mean([run.kept[of].get(key, math.nan) for run in runs]))
+
+
+def _off(runs: list[Run], key: str) -> str:
+    """By how much the fluid is off, and packets with shifted starts."""
+    return "{:+.1%} ({:+.1%})".format(*(_kept(runs, of, key) - 1 for of in ("fluid", "floor")))
+
+
+def _row(name: str, cell: Cell, runs: list[Run]) -> tuple[str, ...]:
+    errors = {size: abs(_kept(runs, "fluid", f"tail {size}") - 1) for size in SIZES}
+    sizes = [size for size, error in errors.items() if size != "all" and not math.isnan(error)]
+    worst = max(sizes, key=errors.__getitem__)
+    classes = [each["class"] for each in cell.scenario["traffic"].get("classes", [])]
+    return (
+        name,
+        f"{_kept(runs, 'fluid', 'cost'):.1f}",
+        _off(runs, "mean all"),
+        _off(runs, "tail all"),
+        f"{worst}: {_off(runs, f'tail {worst}')}",
+        "; ".join(f"{each}: {_off(runs, f'tail {each}')}" for each in classes) or "-",
+        "{:.1%} ({:.1%})".format(*(_kept(runs, of, "median") for of in ("fluid", "floor"))),
+    )
+
+
+def _overview(lab: Lab) -> Table:
+    cases = dict(lab.cases())
+    return Table(
+        "cases",
+        "Errors of the fluid, and in brackets the floor",
+        "Sizes: up to 10 KB, 100 KB, 1 MB, and more.",
+        tuple(cases.values()),
+        (
+            "case",
+            "CPU time of packets / fluid",
+            "mean",
+            "p99",
+            "p99 of the worst size",
+            "p99 of classes",
+            "median of a flow",
+        ),
+        lambda results: [_row(name, cell, results.of(cell)) for name, cell in cases.items()],
+        tuple(f"fabric-{i}" for i in range(1, 5)),
+    )
+
+
 def plan(mode: Mode) -> Plan:
     """Claims in a mode."""
     made = Lab(mode, Settings())
     return Plan(
         claims=[claim for each in CLAIMS if (claim := each.of(made)).parts],
+        tables=[_overview(made)],
         notes=[
             "Packets are the truth; the fluid has the same flows on the same paths.",
             "A tail is the 99th percentile, or the largest percentile with ten flows beyond it.",

@@ -271,9 +271,7 @@ impl Active {
     /// Follows its last byte, and with `ack` that of its ACK, until `now`; when it is where it ends, if it is.
     #[inline]
     pub(super) fn ends(&mut self, ack: bool, lanes: &Lanes, now: u64) -> Option<f64> {
-        if self.last_byte.is_none() {
-            return None;
-        }
+        self.last_byte?;
         self.follow(ack, lanes, now)
     }
 

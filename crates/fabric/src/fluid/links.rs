@@ -229,9 +229,14 @@ impl Links {
         self.served.clear();
         self.served.resize(self.demands.len(), 0.0);
         let discipline = &self.disciplines[link.discipline as usize];
-        match discipline.sharing {
-            Sharing::Priority => first_come(capacity, self.packet, &self.demands, &mut self.served),
-            _ => discipline.share(capacity, &self.demands, &mut self.served),
+        if discipline.sharing == Sharing::Priority {
+            let known = all
+                .clone()
+                .map(|lane| (lanes.waits(lane), lanes.comes(lane)));
+            let known: Vec<(f64, f64)> = known.collect();
+            by_priority(capacity, self.packet, &known, &mut self.served);
+        } else {
+            discipline.share(capacity, &self.demands, &mut self.served);
         }
         let served: f64 = self.served.iter().sum();
         let port = link.marks_by_port.then(|| Backlog {
@@ -250,19 +255,25 @@ impl Links {
     }
 }
 
-/// Strict priority. A packet on its way is not taken back, and one that comes a moment later than the last of its class
-/// has left finds another class's there: so up to a packet waits before a class holds back those below it.
-fn first_come(capacity: f64, packet: f64, demands: &[f64], served: &mut [f64]) {
+/// Divides `capacity` by strict priority among classes of which so much waits and comes in the step.
+///
+/// A packet on its way is not taken back, and one that comes a moment after the last of its class has left finds another
+/// class's on its way: a class that fills the link lets a packet of those below it through before its own wait.
+fn by_priority(capacity: f64, packet: f64, known: &[(f64, f64)], served: &mut [f64]) {
     let mut rest = capacity;
-    let mut below: f64 = demands.iter().sum();
-    for (served, demand) in served.iter_mut().zip(demands) {
-        below -= demand;
-        let ahead = if below > ROUNDING { packet } else { 0.0 };
-        *served = (demand - ahead).max(0.0).min(rest);
+    let mut below: f64 = known.iter().map(|(waits, comes)| waits + comes).sum();
+    for (served, (waits, comes)) in served.iter_mut().zip(known) {
+        below -= waits + comes;
+        let through = if below > ROUNDING {
+            (comes + packet - rest).clamp(0.0, packet)
+        } else {
+            0.0
+        };
+        *served = (waits + comes - through).max(*waits).min(rest);
         rest -= *served;
     }
-    for (served, demand) in served.iter_mut().zip(demands) {
-        let more = (demand - *served).min(rest);
+    for (served, (waits, comes)) in served.iter_mut().zip(known) {
+        let more = (waits + comes - *served).min(rest);
         *served += more;
         rest -= more;
     }
@@ -297,18 +308,24 @@ mod tests {
 
     #[test]
     fn a_class_waits_for_a_packet_of_those_below_it() {
-        let served = |demands: [f64; 3]| {
+        let served = |known: [(f64, f64); 3]| {
             let mut served = [0.0; 3];
-            first_come(10.0, 1.0, &demands, &mut served);
+            by_priority(10.0, 1.0, &known, &mut served);
             served
         };
-        assert_eq!(served([10.0, 0.0, 0.0]), [10.0, 0.0, 0.0]);
+        let (none, lots) = ((0.0, 0.0), (2.0, 2.0));
+        assert_eq!(served([(0.0, 10.0), none, none]), [10.0, 0.0, 0.0]);
         // The first class has as much as the link sends: one packet of the others goes before its last one.
-        assert_eq!(served([10.0, 0.0, 4.0]), [9.0, 0.0, 1.0]);
-        assert_eq!(served([10.0, 0.5, 4.0]), [9.0, 0.0, 1.0]);
-        // Once it waits nothing more does.
-        assert_eq!(served([11.0, 0.0, 3.0]), [10.0, 0.0, 0.0]);
-        // With room for all nobody waits.
-        assert_eq!(served([5.0, 2.0, 3.0]), [5.0, 2.0, 3.0]);
+        assert_eq!(served([(0.0, 10.0), none, lots]), [9.0, 0.0, 1.0]);
+        assert_eq!(served([(0.0, 10.0), (0.0, 0.25), none]), [9.75, 0.25, 0.0]);
+        // Once that waits nothing more goes before it.
+        assert_eq!(served([(1.0, 10.0), none, lots]), [10.0, 0.0, 0.0]);
+        assert_eq!(served([(1.0, 0.0), none, lots]), [1.0, 0.0, 4.0]);
+        // A class that leaves room waits for nobody.
+        assert_eq!(served([(0.0, 8.0), none, lots]), [8.0, 0.0, 2.0]);
+        assert_eq!(
+            served([(0.0, 5.0), (0.0, 2.0), (0.0, 3.0)]),
+            [5.0, 2.0, 3.0]
+        );
     }
 }
