@@ -13,17 +13,32 @@ use arrow::util::display::array_value_to_string;
 use fctlab_core::Duration;
 use fctlab_core::units::{PS_PER_S, grouped};
 
+/// Characters of a stranger's text that an error repeats.
+const SHOWN: usize = 60;
+
+/// What a file says, in quotes, and no more of it than a person reads.
+fn shown(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{:?}...", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}
+
 /// What is wrong with seconds that cannot be read.
 pub(crate) fn not_seconds(column: &str, text: &str) -> String {
     format!(
-        "{column} {text:?} is not a number of seconds from 0 to {}",
+        "{column} {} is not a number of seconds from 0 to {}",
+        shown(text),
         grouped(u64::MAX / PS_PER_S)
     )
 }
 
 /// What is wrong with a host, a size or a number that cannot be read.
 pub(crate) fn not_whole(column: &str, text: &str) -> String {
-    format!("{column} {text:?} is not a whole number of at least 0")
+    format!(
+        "{column} {} is not a whole number of at least 0",
+        shown(text)
+    )
 }
 
 /// A column as it was written.

@@ -134,3 +134,25 @@ fn a_flow_of_too_many_packets() {
     ]);
     assert!(message.starts_with("traffic."), "{message}");
 }
+
+/// A few packed bytes unpack to any length: a line is a megabyte at most, and an error repeats little of it.
+#[test]
+fn a_line_of_a_trace_that_is_long() {
+    let folder = Folder::new();
+    let mut scenario = good();
+    scenario["traffic"] = json!({"trace": "in.csv"});
+    let message = |length: usize| {
+        let text = format!("start_s,src,dst,size_bytes\n{},0,1,9\n", "x".repeat(length));
+        folder.write("in.csv", &text);
+        try_run(scenario.clone(), folder.path()).err().unwrap()
+    };
+    let long = message(3 << 20);
+    assert!(
+        long.contains("a line has more than 1048576 bytes"),
+        "{}",
+        long.len()
+    );
+    let repeated = message(9_000);
+    assert!(repeated.contains("\"xxxx") && repeated.contains("\"... is not a number of seconds"));
+    assert!(repeated.len() < 300, "{}", repeated.len());
+}

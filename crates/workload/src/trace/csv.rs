@@ -101,9 +101,19 @@ impl Reader {
     }
 }
 
+/// The longest line in bytes: a line is held in memory, and a few packed bytes unpack to any length.
+const MOST_LINE: usize = 1 << 20;
+
 /// What a file says, which is packed where its name ends in `.gz`.
 #[derive(Debug)]
-enum Text {
+struct Text {
+    file: Bytes,
+    /// Bytes of the line that is being read.
+    line: usize,
+}
+
+#[derive(Debug)]
+enum Bytes {
     Plain(File),
     Packed(MultiGzDecoder<File>),
 }
@@ -111,19 +121,29 @@ enum Text {
 impl Text {
     fn open(file: &Path) -> io::Result<Self> {
         let open = File::open(file)?;
-        Ok(match file.extension() {
-            Some(e) if e.eq_ignore_ascii_case("gz") => Text::Packed(MultiGzDecoder::new(open)),
-            _ => Text::Plain(open),
-        })
+        let file = match file.extension() {
+            Some(e) if e.eq_ignore_ascii_case("gz") => Bytes::Packed(MultiGzDecoder::new(open)),
+            _ => Bytes::Plain(open),
+        };
+        Ok(Text { file, line: 0 })
     }
 }
 
 impl Read for Text {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Text::Plain(file) => file.read(into),
-            Text::Packed(file) => file.read(into),
+        let count = match &mut self.file {
+            Bytes::Plain(file) => file.read(into),
+            Bytes::Packed(file) => file.read(into),
+        }?;
+        self.line = match into[..count].iter().rposition(|&byte| byte == b'\n') {
+            Some(end) => count - 1 - end,
+            None => self.line + count,
+        };
+        if self.line > MOST_LINE {
+            let message = format!("a line has more than {MOST_LINE} bytes");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
+        Ok(count)
     }
 }
 

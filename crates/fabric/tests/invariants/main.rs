@@ -1,0 +1,20 @@
+//! Tiny scenarios of every scheme through every engine, drawn from bytes, with what must hold of any run checked
+//! inside. A fuzzer may give `checked::check` bytes that coverage guides.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod checked;
+mod draw;
+mod seen;
+
+use arbitrary::Unstructured;
+use proptest::prelude::*;
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, max_shrink_iters: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn of_any_run(bytes in prop::collection::vec(any::<u8>(), 40..260)) {
+        let _ = checked::check(&mut Unstructured::new(&bytes));
+    }
+}
