@@ -27,11 +27,14 @@ fn table() -> Value {
     serde_json::from_str(&std::fs::read_to_string(file()).unwrap()).unwrap()
 }
 
+/// A column as bytes.
+type Bytes = fn(&dyn Array) -> Vec<u8>;
+
 /// What a run found: columns of flows in their order, each as bytes (little endian), then counters of packets.
 fn digest(scenario: Value, threads: u32) -> String {
     let outcome = on_threads(threads, scenario, Path::new("/")).unwrap();
     let mut hash = Sha256::new();
-    let columns: [(&str, fn(&dyn Array) -> Vec<u8>); 9] = [
+    let columns: [(&str, Bytes); 9] = [
         ("flow", u64s),
         ("src", u32s),
         ("dst", u32s),
