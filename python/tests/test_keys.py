@@ -461,6 +461,17 @@ LINKS = [
 CASES = [*transports(), *schemes(), *mapped(), *traffic(), *settings()]
 
 EXCEPTIONS = {
+    **{
+        f"ClassSpec.{key}": "what is asked of a class, not what it does; see test_fabric"
+        for key in ("dscp", "slis", "slo")
+    },
+    **{
+        key: "of SLIs; see those of specifications"
+        for key in (
+            *(f"SliSpec.{key}" for key in ("name", "metric", "attr", "from", "below")),
+            "Metric.percentile",
+        )
+    },
     "version": "what resolved a scenario; another one is refused or replaced",
     "base_rtt_s": "computed; where it is written it is refused",
     "presets": "directories of presets of one's own, which schemes name (test_own_schemes.py)",

@@ -146,5 +146,6 @@ fn ended(end: End, counters: Counters, now: Time) -> Ended {
         counters,
         now,
         others_cpu: Duration::ZERO,
+        waited: Vec::new(),
     }
 }

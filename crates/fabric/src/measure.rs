@@ -56,6 +56,8 @@ pub enum Extra {
     Starvation,
     /// Completion times of queries (incast): the last of a query's flows.
     Queries,
+    /// How much has waited at the ports of switches, for how long; of the engine `fluid`.
+    Waits,
 }
 
 impl MeasureSpec {

@@ -58,6 +58,8 @@ pub struct Ended {
     pub now: Time,
     /// CPU time of threads other than the caller's.
     pub others_cpu: Duration,
+    /// Bytes that waited at the tail of each link times the seconds for which they did; empty where nobody counted.
+    pub waited: Vec<f64>,
 }
 
 /// How a run ended.

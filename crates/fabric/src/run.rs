@@ -15,6 +15,7 @@ use crate::engine::probe::Blind;
 use crate::fluid;
 use crate::measure::Extra;
 use crate::model;
+use crate::network::Fabric;
 use crate::outcome::{Counters, Outcome, Perf, Progress, RunError};
 use crate::prepared::{End, Ended, Observer, Prepared};
 use crate::recorders::Recorders;
@@ -108,6 +109,7 @@ pub fn run(prepared: &Prepared, mut options: RunOptions<'_>) -> Result<Outcome, 
         counters,
         now,
         others_cpu,
+        waited,
     } = ended?;
     match end {
         End::Complete => {}
@@ -134,6 +136,9 @@ pub fn run(prepared: &Prepared, mut options: RunOptions<'_>) -> Result<Outcome, 
     extras.extend(found.extras);
     if let Some(queries) = queries {
         extras.insert("queries".into(), queries);
+    }
+    if scenario.measure.extras.contains(&Extra::Waits) {
+        extras.insert("waits".into(), waits(fabric, &waited));
     }
     Ok(Outcome {
         summary,
@@ -167,6 +172,19 @@ fn cut(now: Time, expected: u64, counters: &Counters) -> Option<Value> {
             "flows_unfinished": unfinished,
         })
     })
+}
+
+/// Where bytes have waited, for how long: a row for each link at which some have, by number.
+fn waits(fabric: &Fabric, waited: &[f64]) -> Value {
+    let links = (0u32..).zip(waited).filter(|(_, waited)| **waited > 0.0);
+    let rows = links.map(|(id, waited)| {
+        json!({
+            "link": fabric.port_name(id),
+            "tier": fabric.tier(id),
+            "byte_seconds": waited,
+        })
+    });
+    rows.collect()
 }
 
 /// Peak resident memory of the process as the kernel tells it; 0 where it does not.

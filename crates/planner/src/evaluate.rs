@@ -11,8 +11,8 @@ use fctlab_link::{Control, Done, Inside, Link, Setup, simulate};
 use rayon::prelude::*;
 
 use crate::flows::Flows;
-use crate::sli::{Attr, BATCHES, Estimate, Sample};
 use crate::spec::{Class, Spec};
+use fctlab_workload::sli::{Attr, BATCHES, Estimate, Sample};
 
 /// Flows that run by themselves, on average, where the queue is empty often enough.
 const PART: usize = 250_000;
@@ -373,7 +373,11 @@ mod tests {
         let flows = Flows::generate(&classes, spec.seed, span(&classes, flows)).unwrap();
         let whole = candidate.flows(&flows, &meter).into_iter();
         let until_s = flows.until().as_secs_f64();
-        let estimates = |mut found: Found| found.estimates(&classes, crate::sli::ONCE).remove(0);
+        let estimates = |mut found: Found| {
+            found
+                .estimates(&classes, fctlab_workload::sli::ONCE)
+                .remove(0)
+        };
         [
             estimates(candidate.run_in_parts(&flows, part, &meter)),
             estimates(candidate.collect(until_s, whole)),

@@ -153,7 +153,7 @@ fn cut_short(classes: &[Class], list: &FlowList, until: Duration) -> Option<Stri
 }
 
 /// The time over which every SLI has at least `flows` flows for each that it
-/// takes at least ([`crate::sli::SliSpec::least_flows`]).
+/// takes at least ([`fctlab_workload::sli::SliSpec::least_flows`]).
 ///
 /// # Errors
 /// A time beyond [`LONGEST_S`].

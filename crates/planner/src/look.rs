@@ -9,7 +9,7 @@ use crate::evaluate::{Candidate, Found, Meter};
 use crate::flows::{Flows, MOST_FLOWS, seconds};
 use crate::optimize::{BALANCED, Balance, GAIN, Trial, fits_device, least_worst, on_grid, spread};
 use crate::predict::{ClassFound, Verdict, judge};
-use crate::sli::{ONCE, spent};
+use fctlab_workload::sli::{ONCE, spent};
 
 /// Times as many flows as the search had, on which weights are chosen: first, and again where others do not
 /// decide what becomes of them.

@@ -24,8 +24,8 @@ use serde_json::{Value, json};
 use crate::evaluate::{Candidate, Meter};
 use crate::flows::Flows;
 use crate::predict::{ClassFound, judge};
-use crate::sli::ONCE;
 use crate::spec::Spec;
+use fctlab_workload::sli::ONCE;
 
 /// The more, the less often two flows share a sender's link.
 const SENDERS: u32 = 128;

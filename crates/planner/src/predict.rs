@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use crate::evaluate::{Candidate, Meter};
 use crate::flows::{Flows, LONGEST_S, MOST_FLOWS, horizon, seconds};
-use crate::sli::{COUNT_KNOWN, Estimate, ONCE, spent};
-use crate::slo::Target;
 use crate::spec::Class;
+use fctlab_workload::sli::{COUNT_KNOWN, Estimate, ONCE, SliSpec, spent};
+use fctlab_workload::slo::{Slo, Target};
 
 /// `predict` goes on until 95% intervals are as narrow, to either side and as a share of the value. Verdicts
 /// do not ask for it.
@@ -36,7 +36,7 @@ pub struct SliFound {
     /// Its name.
     pub name: String,
     /// What is measured: slowdown, fct (seconds), throughput (bits per second).
-    pub attr: crate::sli::Attr,
+    pub attr: fctlab_workload::sli::Attr,
     /// The value.
     pub value: f64,
     /// Its 95% interval; from 0 to null (no end) where flows are too few.
@@ -244,20 +244,25 @@ impl ClassFound {
 /// Verdicts from estimates.
 pub fn judge(classes: &[Class], estimates: &[Vec<Estimate>]) -> Vec<ClassFound> {
     let each = classes.iter().zip(estimates);
-    each.map(|(class, estimates)| judge_class(class, estimates))
-        .collect()
+    each.map(|(class, estimates)| {
+        judge_class(&class.name, &class.slis, class.slo.as_ref(), estimates)
+    })
+    .collect()
 }
 
-fn judge_class(class: &Class, estimates: &[Estimate]) -> ClassFound {
-    let compared = class
-        .slo
-        .as_ref()
-        .map_or_else(Vec::new, |slo| slo.targets());
+/// The verdict on a class from estimates of its SLIs.
+pub(crate) fn judge_class(
+    name: &str,
+    slis: &[SliSpec],
+    slo: Option<&Slo>,
+    estimates: &[Estimate],
+) -> ClassFound {
+    let compared = slo.map_or_else(Vec::new, Slo::targets);
     let of = |i: usize| {
         let named = compared.iter().filter(|(sli, _)| *sli == i);
         named.map(|(_, target)| *target).collect()
     };
-    let pairs = class.slis.iter().zip(estimates).enumerate();
+    let pairs = slis.iter().zip(estimates).enumerate();
     let slis: Vec<SliFound> = pairs
         .map(|(i, (sli, e))| {
             let finite = |x: f64| x.is_finite().then_some(x);
@@ -288,9 +293,9 @@ fn judge_class(class: &Class, estimates: &[Estimate]) -> ClassFound {
             found
         })
         .collect();
-    let Some(slo) = &class.slo else {
+    let Some(slo) = slo else {
         return ClassFound {
-            name: class.name.clone(),
+            name: name.to_owned(),
             verdict: None,
             why: "no SLO".into(),
             loss: None,
@@ -320,7 +325,7 @@ fn judge_class(class: &Class, estimates: &[Estimate]) -> ClassFound {
         }
     };
     ClassFound {
-        name: class.name.clone(),
+        name: name.to_owned(),
         verdict: Some(verdict),
         why,
         loss: Some(slo.loss(&values)).filter(|l| l.is_finite()),

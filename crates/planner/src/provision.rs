@@ -13,9 +13,9 @@ use crate::capacity::{Range, Search};
 use crate::evaluate::{Candidate, Meter};
 use crate::flows::{Flows, horizon};
 use crate::optimize::normalized;
-use crate::sli::ONCE;
 use crate::spec::load::Load;
 use crate::spec::{Class, Spec};
+use fctlab_workload::sli::ONCE;
 
 /// How far a capacity may be above the least, as a share of it.
 pub const TOLERANCE: f64 = 0.01;

@@ -20,8 +20,8 @@ use crate::evaluate::{Candidate, Meter};
 use crate::flows::{Flows, MOST_FLOWS, span};
 use crate::packets;
 use crate::predict;
-use crate::sli::ONCE;
 use crate::spec::Spec;
+use fctlab_workload::sli::ONCE;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -122,7 +122,7 @@ pub fn judge(question: Value, runs: impl Read) -> Result<Value, SpecError> {
     )))
 }
 
-fn batches(table: impl Read) -> Result<Vec<RecordBatch>, SpecError> {
+pub(crate) fn batches(table: impl Read) -> Result<Vec<RecordBatch>, SpecError> {
     let reader = StreamReader::try_new(table, None);
     let batches = reader.and_then(Iterator::collect);
     batches.map_err(|e| unreadable(&e))
@@ -140,7 +140,7 @@ fn arrivals(batch: &RecordBatch) -> Result<Vec<Arrival>, SpecError> {
     Ok(rows.collect())
 }
 
-fn column<'a, T: ArrowPrimitiveType>(
+pub(crate) fn column<'a, T: ArrowPrimitiveType>(
     batch: &'a RecordBatch,
     name: &str,
 ) -> Result<&'a PrimitiveArray<T>, SpecError> {

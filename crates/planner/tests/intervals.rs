@@ -6,8 +6,8 @@ use std::path::Path;
 use fctlab_planner::evaluate::{Candidate, Meter};
 use fctlab_planner::flows::{Flows, span};
 use fctlab_planner::predict::{ClassFound, Length, Verdict, predict};
-use fctlab_planner::sli::ONCE;
 use fctlab_planner::spec::Spec;
+use fctlab_workload::sli::ONCE;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 

@@ -36,7 +36,7 @@ mod _native {
         size_classes, size_distribution, sources, student_t, version, with_scheme,
     };
     #[pymodule_export]
-    use crate::planning::{judge, model_flows, packets, planning};
+    use crate::planning::{judge, judge_fabric, model_flows, packets, planning};
     #[pymodule_export]
     use crate::run::{Prepared, Progress, RunOutcome, prepare, run_scenario, told};
     #[pymodule_export]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fctlab_planner::evaluate::Meter;
-use fctlab_planner::{api, tables};
+use fctlab_planner::{api, fabric, tables};
 use pyo3::prelude::*;
 
 use crate::calls::{Stop, call, call_with};
@@ -69,6 +69,21 @@ pub(crate) fn judge(py: Python<'_>, question_json: &str, flows: Vec<u8>) -> PyRe
     let question = value(question_json)?;
     call(py, move |_| {
         let found = tables::judge(question, &flows[..]).map_err(spec_error)?;
+        Ok(found.to_string())
+    })
+}
+
+/// SLIs and verdicts, as JSON, of flows of a whole fabric: `{"classes", "until", "look"}`, and an Arrow IPC
+/// stream of `class`, `start`, `size_bytes`, `fct_s` and `slowdown`.
+#[pyfunction]
+pub(crate) fn judge_fabric(
+    py: Python<'_>,
+    question_json: &str,
+    flows: Vec<u8>,
+) -> PyResult<String> {
+    let question = value(question_json)?;
+    call(py, move |_| {
+        let found = fabric::judge(question, &flows[..]).map_err(spec_error)?;
         Ok(found.to_string())
     })
 }

@@ -1,5 +1,6 @@
 //! One run: started, listened to while it goes on, and what it found.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -159,6 +160,34 @@ impl Prepared {
     /// What to say about it before it is simulated: a line each.
     fn warnings(&self) -> Vec<String> {
         self.0.warnings.clone()
+    }
+
+    /// What ports and racks are called, as JSON: `{"racks", "rack_of", "sides", "offered"}`: names; the rack of each
+    /// host; by tier what its ports are called (`nic`, `leaf-up`); the busiest link of each tier, with its rate and load.
+    fn places(&self) -> String {
+        let fabric = &self.0.fabric;
+        let layout = fabric.layout();
+        let own = !fabric.racks.is_empty();
+        let racks = layout.rack_of.iter().max().map_or(0, |&last| last + 1);
+        let name = |rack: u32| match fabric.switches.get(rack as usize) {
+            Some(switch) if !own => switch.clone(),
+            _ => format!("rack {rack}"),
+        };
+        let sides = (0u32..).zip(fabric.sides());
+        let sides: BTreeMap<String, String> =
+            sides.map(|(id, side)| (fabric.tier(id), side)).collect();
+        let offered = self.0.offered.iter().map(|tier| {
+            let link = fabric.port_named(&tier.link).ok();
+            let rate = link.map(|id| fabric.links[id as usize].rate.bps());
+            json!({"tier": tier.tier, "link": tier.link, "load": tier.load, "data": tier.data, "rate_bps": rate})
+        });
+        let places = json!({
+            "racks": (0..racks).map(name).collect::<Vec<String>>(),
+            "rack_of": layout.rack_of,
+            "sides": sides,
+            "offered": offered.collect::<Vec<_>>(),
+        });
+        places.to_string()
     }
 
     /// A length of data such as `"10pkt + 0.143rtt"` in bytes, at a port that sends `rate_bps`.

@@ -11,12 +11,16 @@
 //! Shares by flows hold for arrivals per second, so a class whose flows are ten
 //! times as long takes ten times the load. Classes that are active one after
 //! another do not share: they state their loads.
+//!
+//! **SLOs.** A class may say what is measured of it and what must hold, in the words of a specification of one
+//! link, and which code points switches know it by.
 
 use fctlab_core::{Duration, SpecError, spec};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::sli::SliSpec;
 use crate::spec::{DEFAULT_CLASS, TrafficSpec};
-use crate::{ArrivalsSpec, PatternSpec, Per, SizesSpec};
+use crate::{ArrivalsSpec, PatternSpec, Per, SizesSpec, asked};
 
 /// One class of a mix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -58,6 +62,15 @@ pub struct ClassSpec {
     /// Its flows start before this time. Default: no end of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Duration>,
+    /// The code points (DSCP, 0 to 63) that its packets have, for people and switches. Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dscp: Vec<u8>,
+    /// What is measured of it, for `fctlab fabric`. Default: nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slis: Vec<SliSpec>,
+    /// What must hold: a logical expression over its SLIs. Default: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slo: Option<String>,
 }
 
 /// What `share` is a share of.
@@ -99,6 +112,9 @@ impl ClassSpec {
             pattern: spec.pattern.clone(),
             from: Duration::ZERO,
             until: None,
+            dscp: Vec::new(),
+            slis: Vec::new(),
+            slo: None,
         }
     }
 
@@ -152,6 +168,9 @@ pub(crate) fn check(traffic: &TrafficSpec) -> Result<(), SpecError> {
                 format!("{name:?} is also the name of classes[{other}]"),
             );
         }
+        let at = |e: SpecError| e.under(&format!("classes[{i}]"));
+        asked::read(&class.slis, class.slo.as_deref()).map_err(at)?;
+        asked::check_dscp(&class.dscp, classes[..i].iter().map(|c| &c.dscp)).map_err(at)?;
         if let Some(until) = class.until.filter(|until| *until <= class.from) {
             return wrong(
                 "until",
@@ -322,6 +341,33 @@ mod tests {
         }
         assert_eq!(seen.len(), 100);
         assert!(seen.values().all(|(_, _, flows)| *flows == 3));
+    }
+
+    #[test]
+    fn what_is_asked_of_a_class() {
+        let error = |a: Value, b: Value| {
+            let (a, b) = (fixed("a", "1460B", a), fixed("b", "1460B", b));
+            let spec = json!({"load": 0.5, "flows": 10, "classes": [a, b]});
+            build(spec).err().map(|e| e.to_string())
+        };
+        let tail = json!([{"name": "tail", "metric": "p99"}]);
+        let fine = json!({"dscp": [10], "slis": tail, "slo": "tail < 4"});
+        assert_eq!(error(fine.clone(), json!({"dscp": [11, 12]})), None);
+        let of_two = error(fine, json!({"dscp": [12, 10]}));
+        assert_eq!(
+            of_two.unwrap(),
+            "classes[1].dscp: 10 is that of two classes"
+        );
+        let unknown = error(json!({"slis": tail, "slo": "tial < 4"}), json!({}));
+        assert_eq!(
+            unknown.unwrap(),
+            "classes[0].slo: \"tial\" is not an SLI of the class; did you mean \"tail\"? known: tail"
+        );
+        let twice = json!([{"name": "x", "metric": "p99"}, {"name": "x", "metric": "mean"}]);
+        assert_eq!(
+            error(json!({}), json!({"slis": twice})).unwrap(),
+            "classes[1].slis[1].name: \"x\" is the name of two SLIs"
+        );
     }
 
     #[test]

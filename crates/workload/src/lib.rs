@@ -25,6 +25,8 @@
 //! its rate, headers included unless `load_counts = "payload"`. Each pattern
 //! says over which links its load is spread; where rates differ they add up.
 //!
+//! What is asked of a class, its SLIs and SLO, is in [`sli`], [`slo`] and [`asked`].
+//!
 //! [`trace`] replays flows from a CSV or Parquet file, or from memory, instead.
 
 use std::path::{Path, PathBuf};
@@ -32,6 +34,7 @@ use std::path::{Path, PathBuf};
 use fctlab_core::{Bytes, Rate, Time};
 
 pub mod arrivals;
+pub mod asked;
 pub mod classes;
 pub mod columns;
 pub mod demand;
@@ -42,6 +45,8 @@ mod mix;
 pub mod patterns;
 pub mod places;
 pub mod sizes;
+pub mod sli;
+pub mod slo;
 pub mod spacing;
 pub mod spec;
 pub mod trace;

@@ -97,6 +97,7 @@ pub fn run<P: Probe>(
         counters,
         now,
         others_cpu: Duration::ZERO,
+        waited: Vec::new(),
     })
 }
 

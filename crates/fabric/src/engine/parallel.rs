@@ -143,6 +143,7 @@ fn together(found: Vec<Found>, sink: &mut Sink<'_>) -> Ended {
         counters: Counters::default(),
         now: Time::ZERO,
         others_cpu: Duration::ZERO,
+        waited: Vec::new(),
     };
     let mut abandoned = Vec::new();
     for (number, part) in found.into_iter().enumerate() {

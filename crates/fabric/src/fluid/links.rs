@@ -53,6 +53,8 @@ pub(super) struct Links {
     packet: f64,
     demands: Vec<f64>,
     served: Vec<f64>,
+    /// Bytes that waited at each link when a step ended, all steps together.
+    waited: Vec<f64>,
 }
 
 impl Links {
@@ -86,6 +88,7 @@ impl Links {
             });
         }
         let links = Links {
+            waited: vec![0.0; links.len()],
             links,
             disciplines: ports.disciplines,
             classes: ports.classes,
@@ -103,6 +106,11 @@ impl Links {
     /// How many layers of links there are, NICs included.
     pub(super) fn layers(&self) -> usize {
         self.listed.len()
+    }
+
+    /// Bytes that waited at each link when a step ended, all steps together.
+    pub(super) fn waited(&self) -> &[f64] {
+        &self.waited
     }
 
     /// The place of a link.
@@ -189,6 +197,7 @@ impl Links {
                 return link.is_listed;
             }
             let waits = self.serve_link(id, capacity, lanes, now);
+            self.waited[id as usize] += waits;
             let link = &mut self.links[id as usize];
             if waits > 0.0 {
                 told.waits = true;

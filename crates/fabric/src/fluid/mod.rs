@@ -88,7 +88,10 @@ pub(crate) fn run(
             return Ok(completions.interrupted(network.events));
         }
     }
-    Ok(completions.tell(network.events, sink))
+    let waited = network.links.waited().iter();
+    let waited = waited.map(|bytes| bytes * network.step_s).collect();
+    let ended = completions.tell(network.events, sink);
+    Ok(Ended { waited, ..ended })
 }
 
 /// The fabric and the flows in it. Times are in steps.

@@ -121,10 +121,11 @@ fn check_records(scenario: &Scenario) -> Result<(), SpecError> {
         ));
     }
     let extras = &scenario.measure.extras;
-    if extras.iter().any(|&extra| extra != Extra::Queries) {
+    let known = [Extra::Queries, Extra::Waits];
+    if extras.iter().any(|extra| !known.contains(extra)) {
         return Err(refuse(
             "measure.extras",
-            "the fluid knows of \"queries\" only; remove the others",
+            "the fluid knows of \"queries\" and \"waits\" only; remove the others",
         ));
     }
     Ok(())

@@ -52,7 +52,7 @@ pub struct Fabric {
     /// Names of the hosts, where they have any of their own.
     pub host_names: Vec<String>,
     /// The rack of each host, where that is not its switch.
-    racks: Vec<u32>,
+    pub racks: Vec<u32>,
     /// Names of the switches: nodes `hosts..`, and their layers.
     pub switches: Vec<String>,
     layers: Vec<String>,

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::disciplines::{QueueSpec, Surroundings};
 use crate::engine::port;
+use crate::measure::Extra;
 use crate::network::Fabric;
 use crate::prepared::Prepared;
 use crate::scenario::{EngineSpec, Scenario, not_a_table, version};
@@ -103,6 +104,10 @@ fn complete(
         .map_err(|e| e.under("record"))?;
     let settings = settings(&scenario, &fabric)?;
     match &scenario.engine {
+        EngineSpec::Packet(_) if scenario.measure.extras.contains(&Extra::Waits) => {
+            let message = "\"waits\" is counted by engine = \"fluid\" alone; of packets record.waits has the longest";
+            return Err(SpecError::new("measure.extras", message));
+        }
         EngineSpec::Packet(_) => {}
         EngineSpec::Model(_) => {
             let resolved = model::resolve(cc, &scenario, &settings, &fabric)?;

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use fctlab_core::{Duration, Rate, SpecError, spec};
 use fctlab_link::flows::Source;
 use fctlab_link::{ClassTraffic, Control, Link};
-use fctlab_workload::{ArrivalsSpec, SizeDistribution, SizesSpec};
+use fctlab_workload::{ArrivalsSpec, SizeDistribution, SizesSpec, asked};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::load::Wire;
-use crate::sli::SliSpec;
-use crate::slo::Slo;
+use fctlab_workload::sli::SliSpec;
+use fctlab_workload::slo::Slo;
 
 /// A traffic class: its flows, its SLIs and its SLO.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -186,9 +186,12 @@ fn known(sli: usize, share: f64) -> Result<f64, SpecError> {
 impl ClassSpec {
     /// The class as it is simulated, of a bottleneck `link` and flows that send as `control` says.
     pub(super) fn check(&self, link: &Link, control: &Control) -> Result<Class, SpecError> {
-        self.check_names()?;
-        let slo = self.slo.as_ref().map(|text| Slo::parse(text, &self.slis));
-        let slo = slo.transpose().map_err(|e| SpecError::new("slo", e))?;
+        let word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+        if self.name.is_empty() || !self.name.chars().all(word) {
+            let message = format!("{:?} is not a name: letters, digits, _ and -", self.name);
+            return Err(SpecError::new("name", message));
+        }
+        let slo = asked::read(&self.slis, self.slo.as_deref())?;
         let class = |source, rate_bps, wire, shares, (flows_per_s, mean_square)| Class {
             name: self.name.clone(),
             traffic: ClassTraffic {
@@ -203,9 +206,6 @@ impl ClassSpec {
             slis: self.slis.clone(),
             slo,
         };
-        if let Some(code) = self.dscp.iter().find(|code| **code > 63) {
-            return Err(SpecError::new("dscp", format!("{code} is not in [0, 63]")));
-        }
         if let Some(file) = &self.trace {
             self.nothing_beside_the_trace()?;
             let shares = vec![1.0; self.slis.len()];
@@ -244,23 +244,6 @@ impl ClassSpec {
         };
         let flows = (rate_bps / 8.0 / mean, distribution.mean_square());
         Ok(class(source, rate_bps, wire, shares, flows))
-    }
-
-    /// Names of the class and its SLIs, and the SLIs themselves.
-    fn check_names(&self) -> Result<(), SpecError> {
-        let word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-        if self.name.is_empty() || !self.name.chars().all(word) {
-            let message = format!("{:?} is not a name: letters, digits, _ and -", self.name);
-            return Err(SpecError::new("name", message));
-        }
-        for (i, sli) in self.slis.iter().enumerate() {
-            sli.check().map_err(|e| e.under(&format!("slis[{i}]")))?;
-            if self.slis[..i].iter().any(|s| s.name == sli.name) {
-                let message = format!("{:?} is the name of two SLIs", sli.name);
-                return Err(SpecError::new(format!("slis[{i}].name"), message));
-            }
-        }
-        Ok(())
     }
 
     fn nothing_beside_the_trace(&self) -> Result<(), SpecError> {

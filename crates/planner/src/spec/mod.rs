@@ -7,6 +7,7 @@ use std::path::Path;
 
 use fctlab_core::{Duration, FctEnds, Rate, SpecError, spec};
 use fctlab_link::{Control, Link, QueueSpec};
+use fctlab_workload::asked;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -120,12 +121,9 @@ impl Spec {
         for (i, class) in self.classes.iter().enumerate() {
             let checked = class.check(&self.link(), &self.cc);
             let checked = checked.map_err(|e| e.under(&format!("classes[{i}]")))?;
-            let before = &self.classes[..i];
-            let mut taken = class.dscp.iter();
-            if let Some(code) = taken.find(|code| before.iter().any(|c| c.dscp.contains(code))) {
-                let message = format!("{code} is that of two classes");
-                return Err(SpecError::new(format!("classes[{i}].dscp"), message));
-            }
+            let before = self.classes[..i].iter().map(|c| &c.dscp);
+            let dscp = asked::check_dscp(&class.dscp, before);
+            dscp.map_err(|e| e.under(&format!("classes[{i}]")))?;
             if classes.iter().any(|c| c.name == checked.name) {
                 let message = format!("{:?} is the name of two classes", checked.name);
                 return Err(SpecError::new(format!("classes[{i}].name"), message));
