@@ -24,6 +24,7 @@ from tests.conftest import SCENARIOS, Program
 SLOW = (
     *("testbed build", "testbed run", "host attach", "host set-thresholds"),
     *("plan", "provision", "whatif", "calibrate", "study", "bench", "compare", "export"),
+    *("fabric verify", "fabric plan", "fabric whatif", "fabric accuracy"),
 )
 """Commands whose examples take more than a few seconds: they are parsed."""
 

@@ -29,6 +29,7 @@ PARTS = {
     "trace": ("trace",),
     "testbed": ("testbed",),
     "slo": ("predict", "plan", "provision", "whatif", "calibrate"),
+    "fabric": ("fabric",),
     "fit": ("fit",),
     "export": ("export",),
     "host": ("host",),

@@ -12,6 +12,8 @@ from fctlab.export.types import DSCPS, Advice, Form, Queue, Share, Taken
 
 HOST = "host"
 """Name of the role of sending hosts."""
+NIC = "nic"
+"""What a plan for a fabric calls their ports."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +63,14 @@ def of(advice: Advice, site: sites.Site, limits: Limits) -> list[Form]:
     led = steps_of(advice, site)
     for role, table in site.roles.items():
         rate = sites.rate_bps(f"roles.{role}.rate", table.rate)
-        own = led.queues(role, queues) if led else queues
+        own = led.queues(role, queues) if led else _of_tier(advice, site, role, queues)
         forms.append(Form(role, table.ports, rate, own, taken, table.queue_kind))
     if site.host is not None:
         rate = sites.rate_bps("host.rate", site.host.rate)
         host = site.host
         own = led.queues(HOST, queues) if led and HOST in led.asked else queues
+        if advice.tiers and NIC in advice.tiers:
+            own = _of_tier(advice, site, NIC, queues)
         made = Form(HOST, host.ports, rate, own, taken)
         forms.append(replace(made, host=host.scheduler, nodrop=host.nodrop))
     return forms
@@ -83,6 +87,27 @@ def steps_of(advice: Advice, site: sites.Site) -> steps.Steps | None:
     hosts = site.host is not None and HOST in steps.tiers(advice.places)
     codes = [code for share in advice.shares for code in site.classes[share.name].dscp or ()]
     return steps.of(advice.places, [*site.roles, *([HOST] if hosts else [])], codes)
+
+
+def _of_tier(
+    advice: Advice, site: sites.Site, role: str, queues: tuple[Queue, ...]
+) -> tuple[Queue, ...]:
+    """The queues with a tier's weights, and marks at its length where the site names none."""
+    if advice.tiers is None:
+        return queues
+    if role not in advice.tiers:
+        known = ", ".join(name for name in advice.tiers if name != NIC)
+        raise SpecError(f"roles.{role}", f"is no tier of {advice.source}; it has {known}")
+    tier = advice.tiers[role]
+    marks = tier.mark_bytes if site.marking is None else None
+    return tuple(
+        replace(
+            each,
+            weight=weight,
+            mark_bytes=each.mark_bytes if each.mark_bytes is None or marks is None else marks,
+        )
+        for each, weight in zip(queues, tier.weights, strict=True)
+    )
 
 
 def _check_classes(advice: Advice, site: sites.Site) -> None:

@@ -26,6 +26,9 @@ ABOUT_ROLES = """
 ABOUT_TIERS = """
 # One output per role: a tier, which has the medians of its switches, or a switch ([roles.leaf-0]).
 # Ports as the device names them."""
+ABOUT_FABRIC = """
+# One output per tier of the fabric, which is the role: its ports as the devices name them (leaf-up
+# are those of leaves toward spines). A switch that has ports in two tiers takes both outputs."""
 ROLE = """
 [roles.{role}]
 ports = [{port}]
@@ -76,11 +79,15 @@ def text(target: str, result: Path) -> str:
     taken, rate = kind.limits.taken, advice.link or RATE
     parts = [HEAD.format(target=target, source=advice.source.replace("\n", " "))]
     if not kind.hosts:
-        parts.append(ABOUT_ROLES if advice.places is None else ABOUT_TIERS)
+        about = ABOUT_ROLES if advice.places is None else ABOUT_TIERS
+        parts.append(ABOUT_FABRIC if advice.tiers else about)
         for role in _roles(advice):
-            parts.append(ROLE.format(role=role, port=f'"{kind.port}"', rate=rate))
+            own = advice.tiers[role].rate if advice.tiers else rate
+            parts.append(ROLE.format(role=role, port=f'"{kind.port}"', rate=own))
             parts.append(kind.role_lines)
     scheduler = "ets" if any(share.weight for share in advice.shares) else "prio"
+    if advice.tiers and form.NIC in advice.tiers:
+        rate = advice.tiers[form.NIC].rate
     parts.append(HOST.format(rate=rate, scheduler=scheduler))
     if not kind.hosts:
         lists = {key: list(getattr(taken, key)) for key in ("queues", "tcs", "dscps")}
@@ -97,7 +104,7 @@ def _classes(advice: Advice, kind: Target[Any]) -> list[str]:
     free = [number for number in range(limits.queues) if number not in (*taken.queues, common)]
     if common not in taken.queues:
         free.append(common)
-    strict = advice.spec is None
+    strict = not any(share.weight for share in advice.shares)
     # Strict queues are served by number, the highest first.
     numbers = sorted(free[: len(advice.shares)], reverse=strict)
     known = {code for share in advice.shares for code in share.dscps}
@@ -132,6 +139,8 @@ def _classes(advice: Advice, kind: Target[Any]) -> list[str]:
 
 def _roles(advice: Advice) -> list[str]:
     """Names of roles to begin with."""
+    if advice.tiers:
+        return [tier for tier in advice.tiers if tier != form.NIC]
     if advice.places is None:
         return ["leaf"]
     return [tier for tier in steps.tiers(advice.places) if tier != form.HOST] or ["leaf"]

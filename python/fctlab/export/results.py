@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from fctlab.errors import SpecError
-from fctlab.export.types import Advice, Cuts, Share, Unit
+from fctlab.export.form import NIC
+from fctlab.export.types import Advice, Cuts, Share, Tier, Unit
+from fctlab.fabric import saved as fabric
+from fctlab.fabric.asked import Asked
+from fctlab.fabric.types import FabricPlan
 from fctlab.results import kinds
+from fctlab.scenario import Scenario
 from fctlab.slo import planning, saved
 from fctlab.slo.types import Plan
 from fctlab.tuning.types import Mapping, Thresholds
 
 KNOWN = (
-    "a directory of `fctlab plan --out`, of a run with thresholds, or a file of "
-    "`fctlab thresholds --json` or `fctlab mapping --out`"
+    "a directory of `fctlab plan --out` or `fctlab fabric plan --out`, of a run with thresholds, "
+    "or a file of `fctlab thresholds --json` or `fctlab mapping --out`"
 )
 BAND = "band-%d"
 """A class of thresholds: ``band-0`` is served first."""
@@ -42,6 +47,8 @@ def read(place: Path) -> Advice:
         kind = kinds.kind_of(place)
         if kind is kinds.PLAN:
             return _plan(place)
+        if kind is kinds.FABRIC_PLAN:
+            return _fabric(place)
         if kind is kinds.RUN:
             return _run(place)
         held = f"holds a {kind.name}" if kind else "holds no result of fctlab's"
@@ -77,6 +84,35 @@ def _plan(place: Path) -> Advice:
         mark_bytes=round(planning.thresh_bytes(spec)) if marks else None,
         link=spec["network"]["link"],
     )
+
+
+def _fabric(place: Path) -> Advice:
+    found = fabric.read(FabricPlan, place)
+    if not found.advice:
+        raise SpecError(str(place), f"advises nothing: {found.why}")
+    tiers = dict(_tiers(found))
+    shares = zip(found.names, found.weights, found.dscp, strict=True)
+    lengths = [tier.mark_bytes for tier in tiers.values() if tier.mark_bytes is not None]
+    return Advice(
+        source=str(place),
+        shares=tuple(Share(name, weight, codes) for name, weight, codes in shares),
+        mark_bytes=min(lengths, default=None),
+        tiers=tiers,
+    )
+
+
+def _tiers(found: FabricPlan) -> Iterator[tuple[str, Tier]]:
+    """What each tier is told, marks at the length that they have at the rate of its ports."""
+    asked = Asked(Scenario(found.scenario).resolve())
+    scheme = asked.tables["scheme"]
+    for tier in asked.offered:
+        side, bps = asked.sides[tier["tier"]], tier["rate_bps"]
+        if side in found.tiers:
+            own = scheme.get("ports", {})
+            port = own.get(side, own.get(tier["tier"], scheme["port"]))
+            length = (scheme["nic"] if side == NIC else port).get("ecn_threshold", "none")
+            marks = None if length == "none" else asked.prepared.bytes_at(length, bps)
+            yield side, Tier(found.tiers[side], marks, f"{bps / 1e9:g}Gbps")
 
 
 def _run(place: Path) -> Advice:

@@ -42,6 +42,21 @@ class Cuts:
 
 
 @dataclass(frozen=True)
+class Tier:
+    """What the ports of a tier of a fabric are told.
+
+    Attributes:
+        weights: of each class.
+        mark_bytes: where its queues mark.
+        rate: of its ports, as a specification writes it.
+    """
+
+    weights: tuple[int, ...]
+    mark_bytes: int | None
+    rate: str
+
+
+@dataclass(frozen=True)
 class Advice:
     """What was found.
 
@@ -53,6 +68,7 @@ class Advice:
         places: of a mapping with thresholds for each switch, these: by its name.
         mark_bytes: where queues mark, as the specification says; ``None`` where it does not.
         link: rate of the link as the specification writes it.
+        tiers: of a plan for a whole fabric, by what a tier's ports are called; roles are tiers.
     """
 
     source: str
@@ -62,6 +78,7 @@ class Advice:
     places: dict[str, tuple[int, ...]] | None = None
     mark_bytes: int | None = None
     link: str | None = None
+    tiers: dict[str, Tier] | None = None
 
 
 @dataclass(frozen=True)

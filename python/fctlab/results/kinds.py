@@ -38,6 +38,11 @@ WHATIF_FILE = "whatif.json"
 PREDICTION_FILE = "prediction.json"
 PLAN_FILE = "plan.json"
 PROVISION_FILE = "provision.json"
+FABRIC_PREDICTION_FILE = "fabric-prediction.json"
+FABRIC_PLAN_FILE = "fabric-plan.json"
+FABRIC_WHATIF_FILE = "fabric-whatif.json"
+FABRIC_VERIFICATION_FILE = "fabric-verification.json"
+WAITS = "waits.png"
 SPECIFICATION = "specification.json"
 """Resolved, beside what was asked about it."""
 SWEEP_FILE = "sweep.json"
@@ -161,11 +166,24 @@ def _answer(name: str, file: str) -> Kind:
 PREDICTION = _answer("prediction", PREDICTION_FILE)
 PLAN = _answer("plan", PLAN_FILE)
 PROVISION = _answer("provision", PROVISION_FILE)
+
+
+def _of_fabric(name: str, file: str, *more: str) -> Kind:
+    """An answer about a whole fabric, beside its scenario."""
+    entries = (file, SCENARIO, *more)
+    return Kind(name, entries, lambda directory: (directory / file).is_file())
+
+
+FABRIC_PREDICTION = _of_fabric("fabric prediction", FABRIC_PREDICTION_FILE, WAITS)
+FABRIC_PLAN = _of_fabric("fabric plan", FABRIC_PLAN_FILE)
+FABRIC_WHATIF = _of_fabric("fabric what-if", FABRIC_WHATIF_FILE)
+FABRIC_VERIFICATION = _of_fabric("fabric verification", FABRIC_VERIFICATION_FILE)
+FABRIC = (FABRIC_PREDICTION, FABRIC_PLAN, FABRIC_WHATIF, FABRIC_VERIFICATION)
 FIT = Kind("fit", (FITTED_SPEC, "sizes-*.csv", "flows-*.csv"), _is_fit, index=FITTED_SPEC)
 EXPORT = Kind(
     "export", ("*",), lambda directory: (directory / EXPORT_FILE).is_file(), index=EXPORT_FILE
 )
-KINDS = (RUN, COMPARISON, KEPT, STUDIES, WHAT_IF, PREDICTION, PLAN, PROVISION, FIT, EXPORT)
+KINDS = (RUN, COMPARISON, KEPT, STUDIES, WHAT_IF, PREDICTION, PLAN, PROVISION, *FABRIC, FIT, EXPORT)
 """Results that the next one in their place replaces."""
 SWEEP = Kind("sweep", (), lambda directory: (directory / SWEEP_FILE).is_file())
 POINTS = Kind("store of points", (), _is_store)

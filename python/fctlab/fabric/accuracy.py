@@ -1,0 +1,226 @@
+"""How far the fluid is from packets, as ``fctlab study fabric`` measured it.
+
+``accuracy.json`` has, for each case of the study, how loaded its busiest link is, what stands at
+its ports, and by size of flow the fluid's mean and tail of slowdowns over those of packets. Of a
+scenario those cases count whose loads are next to its own, and those with its discipline. An SLI's
+factor is the widest of all sizes that it includes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import msgspec
+
+from fctlab.answers import Answer
+from fctlab.fabric.asked import Asked, Class
+from fctlab.fabric.types import Error
+from fctlab.formats import rate, rate_bps
+from fctlab.results.points import PointStore
+from fctlab.scenario import Scenario
+from fctlab.slo import planning
+
+FILE = "accuracy.json"
+NEAR = 0.02
+"""Loads that are no farther apart are the same one."""
+PERCENTILES = (0.5, 0.99)
+"""Between a median and the tail, a percentile is off by no more than mean and tail are."""
+
+
+class Size(Answer, frozen=True, kw_only=True):
+    """Flows of some sizes: the fluid's slowdowns over those of packets.
+
+    Attributes:
+        above: bytes that they have more than.
+        up_to: bytes that they have at most; ``None`` for no end.
+        mean: ratio of means.
+        tail: ratio of 99th percentiles, or of the largest with ten flows beyond it.
+    """
+
+    above: float
+    up_to: float | None
+    mean: float
+    tail: float
+
+
+class Measured(Answer, frozen=True, kw_only=True):
+    """A run of the study.
+
+    Attributes:
+        load: of its busiest link, as expected.
+        rate_bps: of its hosts' links.
+        disciplines: kinds at ports of switches.
+        patterns: who sends to whom.
+        sizes: all flows, then by size.
+    """
+
+    load: float
+    rate_bps: float
+    disciplines: tuple[str, ...]
+    patterns: tuple[str, ...]
+    sizes: tuple[Size, ...]
+
+
+class Accuracy(Answer, frozen=True, kw_only=True):
+    """What the file holds.
+
+    Attributes:
+        engines: that measured.
+        cases: runs of the study, by load.
+    """
+
+    engines: tuple[str, ...]
+    cases: tuple[Measured, ...]
+
+
+@cache
+def known() -> Accuracy:
+    """What was measured."""
+    text = resources.files("fctlab.fabric").joinpath(FILE).read_text(encoding="utf-8")
+    return msgspec.json.decode(text, type=Accuracy)
+
+
+def of_study(store: PointStore, sizes: Mapping[str, tuple[float, float]]) -> Accuracy:
+    """The file's contents, from what runs of the study found.
+
+    Args:
+        store: of the study; points that do not compare the fluid are left out.
+        sizes: by name, above how many bytes and up to how many.
+    """
+    measured, engines = [], set()
+    for point in map(store.get, sorted(store.names())):
+        ratios = point.found.get("kept", {}).get("fluid")
+        if ratios is None:
+            continue
+        rows = [
+            Size(
+                above=above,
+                up_to=up_to if math.isfinite(up_to) else None,
+                mean=round(ratios[f"mean {size}"], 4),
+                tail=round(ratios[f"tail {size}"], 4),
+            )
+            for size, (above, up_to) in sizes.items()
+            if f"tail {size}" in ratios
+        ]
+        asked = Asked(Scenario(point.input["scenario"]).resolve())
+        measured.append(_measured(asked, rows))
+        engines.add(store.times(point.key)["engine"])
+    measured.sort(key=lambda case: (case.load, case.rate_bps))
+    return Accuracy(engines=tuple(sorted(engines)), cases=tuple(measured))
+
+
+def _measured(asked: Asked, rows: Sequence[Size]) -> Measured:
+    return Measured(
+        load=round(asked.busiest, 3),
+        rate_bps=min(rates(asked)),
+        disciplines=tuple(sorted(disciplines(asked))),
+        patterns=tuple(sorted(patterns(asked))),
+        sizes=tuple(rows),
+    )
+
+
+def disciplines(asked: Asked) -> set[str]:
+    """Kinds of disciplines at ports of switches."""
+    return {each["kind"] for place, each in asked.disciplines().items() if place != "nic"}
+
+
+def patterns(asked: Asked) -> set[str]:
+    """Kinds of patterns."""
+    traffic = asked.tables["traffic"]
+    return {each["pattern"]["kind"] for each in traffic.get("classes") or [traffic]}
+
+
+def rates(asked: Asked) -> set[float]:
+    """Rates of hosts' links, in bits per second."""
+    topology = asked.tables["topology"]
+    if "host_rate" in topology:
+        return {rate_bps(topology["host_rate"])}
+    hosts = {each["name"] if isinstance(each, Mapping) else each for each in topology["hosts"]}
+    links = topology["links"]
+    return {rate_bps(each["rate"]) for each in links if {each["a"], each["b"]} & hosts}
+
+
+def outside(asked: Asked, accuracy: Accuracy) -> str:
+    """What of a scenario the study says nothing of; empty if it says something of all."""
+    cases = accuracy.cases
+    if not cases:
+        return "nothing was measured"
+    loads = [case.load for case in cases]
+    if not min(loads) - NEAR <= asked.busiest <= max(loads) + NEAR:
+        span = f"{min(loads):.2f} to {max(loads):.2f}"
+        return f"the busiest link has a load of {asked.busiest:.2f}, measured were {span}"
+    slowest, fastest = (end(case.rate_bps for case in cases) for end in (min, max))
+    for each in rates(asked):
+        if not slowest <= each <= fastest:
+            span = f"{rate(slowest)} to {rate(fastest)}"
+            return f"hosts have {rate(each)}, measured were {span}"
+    for what, used, measured in (
+        ("ports are", disciplines(asked), {kind for case in cases for kind in case.disciplines}),
+        ("traffic is", patterns(asked), {kind for case in cases for kind in case.patterns}),
+    ):
+        if more := sorted(used - measured):
+            return f"{what} {', '.join(more)}, measured were {', '.join(sorted(measured))}"
+    return ""
+
+
+def near(asked: Asked, accuracy: Accuracy) -> list[Measured]:
+    """The cases that count."""
+    loads = [case.load for case in accuracy.cases]
+    low = max((load for load in loads if load <= asked.busiest + NEAR), default=min(loads))
+    high = min((load for load in loads if load >= asked.busiest - NEAR), default=max(loads))
+    special = disciplines(asked) - {"fifo"}
+    return [
+        case
+        for case in accuracy.cases
+        if low - NEAR <= case.load <= high + NEAR or special & set(case.disciplines)
+    ]
+
+
+def errors(asked: Asked, accuracy: Accuracy | None = None) -> tuple[Error, ...]:
+    """Of every SLI of every class, how far the fluid may be off; nothing of packets."""
+    if asked.tables["engine"]["kind"] != "fluid":
+        return ()
+    accuracy = accuracy or known()
+    if not (left_out := outside(asked, accuracy)):
+        cases = near(asked, accuracy)
+        return tuple(_error(each, sli, cases) for each in asked.classes for sli in each.slis)
+    return tuple(
+        Error(traffic_class=each.name, sli=sli["name"], low=1.0, high=1.0, open=left_out)
+        for each in asked.classes
+        for sli in each.slis
+    )
+
+
+def _error(each: Class, sli: Mapping[str, Any], cases: Sequence[Measured]) -> Error:
+    ratios, left_out = [1.0], ""
+    for case in cases:
+        for size in case.sizes:
+            if _meets(sli, size):
+                ratios += _ratios(str(sli["metric"]), size)
+    if len(ratios) == 1:
+        least, most = PERCENTILES
+        left_out = f"{sli['name']} is no mean and no p{100 * least:.0f} to p{100 * most:.0f}"
+    low, high = min(ratios), max(ratios)
+    if sli.get("attr", "slowdown") == "throughput":
+        low, high = 1 / high, 1 / low
+    return Error(traffic_class=each.name, sli=sli["name"], low=low, high=high, open=left_out)
+
+
+def _meets(sli: Mapping[str, Any], size: Size) -> bool:
+    start = planning.size_bytes(sli.get("from", "0B"))
+    end = planning.size_bytes(sli["below"]) if "below" in sli else math.inf
+    everything = size.above == 0 and size.up_to is None
+    if everything:
+        return start == 0 and math.isinf(end)
+    return start <= (math.inf if size.up_to is None else size.up_to) and end > size.above + 1
+
+
+def _ratios(metric: str, size: Size) -> Iterator[float]:
+    if metric == "mean":
+        yield size.mean
+    elif PERCENTILES[0] <= float(metric.removeprefix("p")) / 100 <= PERCENTILES[1] + 1e-9:
+        yield from (size.mean, size.tail)

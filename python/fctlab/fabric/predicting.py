@@ -1,0 +1,100 @@
+"""`predict`: every SLI of every class, every SLO's verdict, and which links carry the delay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import structs
+
+from fctlab.errors import SpecError
+from fctlab.fabric import accuracy, judging, windows
+from fctlab.fabric.asked import Asked, load
+from fctlab.fabric.types import FabricPrediction, LinkWait, Tier
+from fctlab.fabric.verifying import verify as verified
+from fctlab.fabric.windows import Windows
+from fctlab.jobs import Told
+from fctlab.scenario import ScenarioLike
+
+WINDOWS = 2
+MOST_WINDOWS = 8
+LINKS = 20
+"""At which most waits, as they are told."""
+
+
+def predict(
+    spec: ScenarioLike,
+    *,
+    sets: Iterable[str] = (),
+    engine: str = "fluid",
+    most_windows: int = MOST_WINDOWS,
+    verify: bool = False,
+    told: Told | None = None,
+) -> FabricPrediction:
+    """Predict every SLI with its interval, and whether every SLO is met.
+
+    Windows are the scenario under seeds of their own: two, then twice as many while an SLO is
+    undecided and more flows could decide it.
+
+    Args:
+        spec: a scenario whose classes have SLIs.
+        sets: changes ``path=value``.
+        engine: ``"fluid"`` or ``"packet"``.
+        most_windows: at most so many.
+        verify: run packets where something is undecided, see `verifying.verify`.
+        told: called with (windows that are over, their flows).
+
+    Raises:
+        SpecError: a mistake, with its path, the value and what is allowed.
+    """
+    if most_windows < 1:
+        raise SpecError("most_windows", f"{most_windows} is not at least 1")
+    asked = load(spec, sets, engine=engine)
+    errors = accuracy.errors(asked)
+    known = any(not each.open for each in errors) or not errors
+    run, look = _first(asked, min(WINDOWS, most_windows), told), 1
+    classes = judging.judge(asked, run, errors)
+    while (
+        known
+        and any(each.verdict == "undecided" for each in classes)
+        and 2 * len(run.seeds) <= most_windows
+    ):
+        seeds = windows.seeds(asked, "predict", 2 * len(run.seeds))[len(run.seeds) :]
+        run, look = run.with_more(windows.run(asked, seeds, told)), look + 1
+        classes = judging.judge(asked, run, errors, look=look)
+    found = FabricPrediction(
+        warnings=tuple(asked.prepared.warnings),
+        name=asked.name,
+        classes=classes,
+        racks=judging.racks(asked, run, errors, look),
+        pairs=judging.pairs(asked, run),
+        tiers=tuple(_tiers(asked, run)),
+        links=tuple(_links(run)),
+        errors=errors,
+        runs=run.runs(),
+    )
+    if verify and engine != "packet" and any(each.verdict == "undecided" for each in classes):
+        return structs.replace(found, verified=verified(spec, sets=sets, told=told))
+    return found
+
+
+def _first(asked: Asked, count: int, told: Told | None) -> Windows:
+    return windows.run(asked, windows.seeds(asked, "predict", count), told)
+
+
+def _tiers(asked: Asked, run: Windows) -> Iterable[Tier]:
+    total = sum(run.waits.values())
+    for tier in asked.offered:
+        waited = sum(value for (name, _), value in run.waits.items() if name == tier["tier"])
+        yield Tier(
+            name=tier["tier"],
+            ports=asked.sides[tier["tier"]],
+            link=tier["link"],
+            load=tier["load"],
+            share=waited / total if total else None,
+        )
+
+
+def _links(run: Windows) -> Iterable[LinkWait]:
+    total = sum(run.waits.values())
+    most = sorted(run.waits.items(), key=lambda each: -each[1])[:LINKS]
+    return [LinkWait(link=link, tier=tier, share=value / total) for (tier, link), value in most]

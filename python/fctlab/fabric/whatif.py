@@ -1,0 +1,146 @@
+"""`whatif`: what breaks first when a link or a switch is down, a class louder, a tenant more."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from fctlab.errors import SpecError
+from fctlab.fabric import accuracy, judging, windows
+from fctlab.fabric.asked import Asked, load
+from fctlab.fabric.types import Case, ClassFound, FabricWhatIf, Runs
+from fctlab.jobs import Told
+from fctlab.scenario import Scenario, ScenarioLike
+from fctlab.slo.words import VERDICTS, worst
+
+LOUDER = 0.2
+HOST = "host"
+
+
+def whatif(
+    spec: ScenarioLike,
+    *,
+    sets: Iterable[str] = (),
+    down: Sequence[str] = (),
+    louder: float = LOUDER,
+    told: Told | None = None,
+) -> FabricWhatIf:
+    """Judge the scenario as it is and with one thing changed, all on the same flows.
+
+    Changed are: the busiest link of each tier between switches, and the switch above it, down; each
+    class louder; a tenant more, which brings what one rack brings.
+
+    Args:
+        spec: a scenario whose classes have SLIs.
+        sets: changes ``path=value``.
+        down: links and switches to try, as ``topology.down`` names them; default: the above.
+        louder: by so much a class's load rises.
+        told: called with (windows that are over, their flows).
+
+    Raises:
+        SpecError: a mistake, with its path, the value and what is allowed.
+    """
+    if not louder > 0:
+        raise SpecError("louder", f"{louder:g} is not above 0")
+    asked = load(spec, sets)
+    numbers = windows.seeds(asked, "predict", 1)
+    today = windows.run(asked, numbers, told)
+    cases: list[Case] = []
+    made: list[tuple[str, tuple[str, ...], Asked]] = []
+    for what, changes, tables in _cases(asked, down, louder):
+        try:
+            made.append((what, changes, Asked(Scenario(tables).resolve())))
+        except SpecError as error:
+            if error.path.startswith("topology.down["):  # it names nothing that there is
+                raise
+            cases.append(_refused(what, changes, str(error)))
+    found = windows.run_all([each for _, _, each in made], numbers, told)
+    for (what, changes, other), run in zip(made, found, strict=True):
+        cases.append(_case(what, changes, judging.judge(other, run, accuracy.errors(other))))
+    runs = [today, *found]
+    return FabricWhatIf(
+        warnings=tuple(asked.prepared.warnings),
+        name=asked.name,
+        today=_case("as it is", (), judging.judge(asked, today, accuracy.errors(asked))),
+        cases=tuple(sorted(cases, key=_order)),
+        runs=Runs(
+            engine="fluid",
+            seeds=tuple(numbers),
+            flows=sum(len(run.flows) for run in runs),
+            cpu_s=sum(run.cpu_s for run in runs),
+        ),
+    )
+
+
+def _cases(
+    asked: Asked, down: Sequence[str], louder: float
+) -> Iterator[tuple[str, tuple[str, ...], dict[str, Any]]]:
+    """In words, as changes, and as tables."""
+    topology = asked.tables["topology"]
+    already = list(topology.get("down", ()))
+    for name in down or _to_try(asked):
+        everything = [*already, name]
+        changes = (f"topology.down={json.dumps(everything)}",)
+        yield (
+            f"{name} down",
+            changes,
+            {
+                **asked.tables,
+                "topology": {**topology, "down": everything},
+            },
+        )
+    for number, each in enumerate(asked.classes):
+        loads = [load * (1 + louder * (i == number)) for i, load in enumerate(asked.loads)]
+        yield f"{each.name} +{louder:.0%}", *_louder(asked, loads)
+    more = 1 / len(asked.racks)
+    if len(asked.racks) > 1:
+        loads = [load * (1 + more) for load in asked.loads]
+        yield f"a tenant more, of what a rack brings (+{more:.0%})", *_louder(asked, loads)
+
+
+def _to_try(asked: Asked) -> Iterator[str]:
+    """The busiest link of each tier that goes up between switches, and the switch at its end."""
+    for tier in asked.offered:
+        if asked.sides[tier["tier"]].endswith("-up"):
+            yield tier["link"]
+            yield tier["link"].split(" -> ")[1]
+
+
+def _louder(asked: Asked, loads: Sequence[float]) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Each class with a load of its own."""
+    traffic = dict(asked.tables["traffic"])
+    for key in ("load", "share_of"):
+        traffic.pop(key, None)
+    rounded = [round(load, 6) for load in loads]
+    traffic["classes"] = [
+        {key: value for key, value in each.items() if key != "share"} | {"load": load}
+        for each, load in zip(traffic["classes"], rounded, strict=True)
+    ]
+    names = [each.name for each in asked.classes]
+    changes = tuple(f"load of {name}: {load:g}" for name, load in zip(names, rounded, strict=True))
+    return changes, {**asked.tables, "traffic": traffic}
+
+
+def _case(what: str, sets: tuple[str, ...], classes: tuple[ClassFound, ...]) -> Case:
+    return Case(
+        what=what,
+        sets=sets,
+        verdict=worst(each.verdict for each in classes),
+        loss=judging.worst_loss(classes),
+        broken=tuple(each.name for each in classes if each.verdict == "violated"),
+        classes=classes,
+        refused="",
+    )
+
+
+def _refused(what: str, sets: tuple[str, ...], why: str) -> Case:
+    return Case(what=what, sets=sets, verdict=None, loss=None, broken=(), classes=(), refused=why)
+
+
+def _order(case: Case) -> tuple[int, float]:
+    """What cannot be run first, then by verdict, then by loss."""
+    if case.refused:
+        return -3, 0.0
+    place = 0 if case.verdict is None else VERDICTS.index(case.verdict)
+    return -place, -(case.loss or 0.0)

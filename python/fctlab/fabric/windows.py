@@ -1,0 +1,166 @@
+"""Windows: the scenario as it is, under seeds of their own.
+
+Nothing that is chosen on some flows is judged on them: each purpose has its own seeds, from the
+scenario's on. Window k of a purpose is what ``fctlab run SPEC --set seed=N`` runs, N as below.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from fctlab.fabric.asked import Asked
+from fctlab.fabric.types import Engine, Runs
+from fctlab.jobs import Job, Told, cores, run_jobs
+from fctlab.results.result import Result, simulate
+from fctlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Purpose: TypeAlias = Literal["predict", "search", "judge", "verify"]
+FIRST: dict[Purpose, int] = {"predict": 0, "search": 1000, "judge": 2000, "verify": 3000}
+"""The seed of the first window, counted from the scenario's."""
+
+
+def seeds(asked: Asked, purpose: Purpose, count: int) -> list[int]:
+    """Of the first windows of a purpose."""
+    return [asked.seed + FIRST[purpose] + number for number in range(count)]
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The measured flows of several windows.
+
+    Attributes:
+        flows: ``window``, ``class`` (its place), ``start`` (in windows, all one after the other),
+            ``size_bytes``, ``fct_s``, ``slowdown``, ``src`` and ``dst`` of each that finished.
+        engine: that ran them.
+        seeds: of each window.
+        unfinished: measured flows that had not finished when a run ended.
+        waits: bytes times seconds of waiting, by tier and link; empty of packets.
+        cpu_s: of all runs.
+    """
+
+    flows: pl.DataFrame
+    engine: Engine
+    seeds: tuple[int, ...]
+    unfinished: int
+    waits: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    cpu_s: float = 0.0
+
+    def runs(self) -> Runs:
+        """What was simulated."""
+        return Runs(engine=self.engine, seeds=self.seeds, flows=len(self.flows), cpu_s=self.cpu_s)
+
+    def with_more(self, other: Windows) -> Windows:
+        """These windows, and `other` after them."""
+        import polars as pl
+
+        later = [pl.col(name) + len(self.seeds) for name in ("window", "start")]
+        flows = pl.concat([self.flows, other.flows.with_columns(later)])
+        places = {**self.waits, **other.waits}
+        waits = {at: self.waits.get(at, 0.0) + other.waits.get(at, 0.0) for at in places}
+        return Windows(
+            flows,
+            self.engine,
+            (*self.seeds, *other.seeds),
+            self.unfinished + other.unfinished,
+            waits,
+            self.cpu_s + other.cpu_s,
+        )
+
+    def only(self, window: int) -> Windows:
+        """One of them."""
+        import polars as pl
+
+        flows = self.flows.filter(pl.col("window") == window)
+        flows = flows.with_columns(pl.col("start") - window)
+        return Windows(flows, self.engine, self.seeds[window : window + 1], self.unfinished)
+
+    def table(self, chosen: pl.DataFrame | None = None) -> bytes:
+        """Flows as the engine takes them."""
+        import polars as pl
+
+        table = io.BytesIO()
+        numbers = pl.col("start", "size_bytes", "fct_s", "slowdown").cast(pl.Float64)
+        flows = self.flows if chosen is None else chosen
+        flows.select(pl.col("class").cast(pl.UInt16), numbers).write_ipc_stream(table)
+        return table.getvalue()
+
+
+def run(asked: Asked, numbers: Sequence[int], told: Told | None = None) -> Windows:
+    """Run a scenario under seeds, on all cores.
+
+    Args:
+        asked: the scenario, with its engine.
+        numbers: the seeds.
+        told: called with (windows that are over, their flows).
+    """
+    return run_all([asked], numbers, told)[0]
+
+
+def run_all(
+    scenarios: Sequence[Asked], numbers: Sequence[int], told: Told | None = None
+) -> list[Windows]:
+    """The same of several scenarios, all on the same seeds."""
+    jobs = [
+        Job(f"{place}, seed {seed}", _simulated, (of.tables | {"seed": seed}))
+        for place, of in enumerate(scenarios)
+        for seed in numbers
+    ]
+    order = {id(job): number for number, job in enumerate(jobs)}
+    found: dict[int, Result] = {}
+
+    def tick() -> None:
+        if told is not None:
+            flows = sum(result.counters["flows_started"] for result in found.values())
+            told((len(found), flows))
+
+    for job, result in run_jobs(jobs, cores(), tick=tick):
+        found[order[id(job)]] = result
+    count = len(numbers)
+    return [
+        _windows(of, numbers, [found[place * count + k] for k in range(count)])
+        for place, of in enumerate(scenarios)
+    ]
+
+
+def _simulated(tables: Mapping[str, Any], told: Told) -> Result:
+    if tables["engine"]["kind"] == "fluid":
+        measure = tables["measure"]
+        extras = [*(each for each in measure["extras"] if each != "waits"), "waits"]
+        tables = {**tables, "measure": {**measure, "extras": extras}}
+    return simulate(Scenario(tables).resolve(), None, told)
+
+
+def _windows(asked: Asked, numbers: Sequence[int], results: Sequence[Result]) -> Windows:
+    import polars as pl
+
+    names = [each.name for each in asked.classes]
+    frames, unfinished, waits = [], 0, dict[tuple[str, str], float]()
+    for number, result in enumerate(results):
+        measured = result.flows.filter(pl.col("measured"))
+        unfinished += int((~measured["finished"]).sum())
+        flows = measured.filter(pl.col("finished"))
+        first, last = measured["start_s"].min(), measured["start_s"].max()
+        # The last flow is in the window, not behind it.
+        span = (pl.col("start_s") - first) / (last - first) * (1 - 1e-9)  # type: ignore[operator]
+        place = pl.col("traffic_class").cast(pl.String)
+        place = place.replace_strict(names, range(len(names)), return_dtype=pl.UInt16)
+        frames.append(
+            flows.select(
+                pl.lit(number).alias("window"),
+                place.alias("class"),
+                (number + span.fill_nan(0.0)).alias("start"),
+                *("size_bytes", "fct_s", "slowdown", "src", "dst"),
+            )
+        )
+        for row in result.extras.get("waits", ()):
+            at = row["tier"], row["link"]
+            waits[at] = waits.get(at, 0.0) + row["byte_seconds"]
+    cpu_s = sum(result.perf["cpu_s"] for result in results)
+    engine = asked.tables["engine"]["kind"]
+    return Windows(pl.concat(frames), engine, tuple(numbers), unfinished, waits, cpu_s)
