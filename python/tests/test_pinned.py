@@ -61,7 +61,7 @@ CASES: dict[str, tuple[str | Path, ...]] = {
     "sweep": ("sweep", "sweep.toml"),
     "fabric-predict": ("fabric", "predict", FABRIC, *SHORT, "--most-windows", "1"),
     "fabric-verify": ("fabric", "verify", FABRIC, *SHORT, "--windows", "1", "--flows", "20"),
-    "fabric-plan": ("fabric", "plan", FABRIC, *SHORT, "--budget", "4", "--no-verify"),
+    "fabric-plan": ("fabric", "plan", FABRIC, *SHORT, "--budget", "1", "--no-verify"),
     "fabric-whatif": ("fabric", "whatif", FABRIC, *SHORT, "--down", "spine 0"),
     "predict": ("predict", TWO, "--most-flows", "20000"),
     "predict-packet": ("predict", TWO, "--engine", "packet", "--most-flows", "3000"),

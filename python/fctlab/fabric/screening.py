@@ -13,7 +13,7 @@ from fctlab.fabric.weights import Weights
 from fctlab.jobs import Told
 from fctlab.slo import planning
 
-FLOWS = 50_000
+FLOWS = 10_000
 """For one choice or verdict: these are candidates, which the fluid judges."""
 ALIKE = 0.02
 """Links of one rate whose loads are closer have the same weights."""
