@@ -190,7 +190,7 @@ def whatif(
 ) -> None:
     """Find out what breaks first: a link or a switch down, a class louder, a tenant more."""
     from fctlab.fabric import words
-    from fctlab.fabric.whatif import whatif as asked
+    from fctlab.fabric.whatifs import whatif as asked
 
     loaded = _read(spec, sets, "fluid")
     with (

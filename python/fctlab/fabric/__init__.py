@@ -2,7 +2,7 @@
 
 * `asked` reads it; `windows` runs it, on the fluid or on packets, under seeds of their own.
 * `accuracy` knows how far the fluid is from packets; `judging` gives SLIs and verdicts.
-* `predicting`, `verifying`, `planning` and `whatif` are the questions.
+* `predicting`, `verifying`, `planning` and `whatifs` are the questions.
 * `words` and `pictures` show answers, `saved` keeps them.
 
 >>> from fctlab import fabric
@@ -13,7 +13,7 @@ from fctlab.fabric.planning import plan
 from fctlab.fabric.predicting import predict
 from fctlab.fabric.types import FabricPlan, FabricPrediction, FabricWhatIf, Verification
 from fctlab.fabric.verifying import verify
-from fctlab.fabric.whatif import whatif
+from fctlab.fabric.whatifs import whatif
 
 __all__ = [
     "FabricPlan",
