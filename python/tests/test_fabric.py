@@ -17,6 +17,7 @@ from fctlab.fabric import accuracy, asked, judging, saved, verifying, weights, w
 from fctlab.fabric.accuracy import Accuracy, Measured, Size
 from fctlab.fabric.types import Error, FabricPlan
 from fctlab.jobs import Job
+from fctlab.results.points import PointStore
 from fctlab.scenario import toml
 
 pytestmark = pytest.mark.filterwarnings("ignore::fctlab.SpecWarning")
@@ -264,6 +265,10 @@ def test_an_own_vector_is_exported_for_its_tier_alone(tmp_path: Path) -> None:
         schedulers = json.loads(files[f"{role}.json"])["SCHEDULER"].values()
         of[role] = {int(row["weight"]) for row in schedulers if "weight" in row}
     assert of == {"leaf-up": {9, 1}, "spine-down": {2, 1}}
+    text = site.read_text().replace("[roles.leaf-up]", "[roles.leaf]")
+    (tmp_path / "other.toml").write_text(text)
+    with pytest.raises(SpecError, match=r"roles\.leaf: is no tier of"):
+        exporting.export("sonic", tmp_path / "plan", tmp_path / "other.toml")
     withheld = structs.replace(found, advice=False, why="it was not verified")
     with saved.writing(FabricPlan, tmp_path / "other") as draft:
         saved.write(withheld, {}, draft.folder)
@@ -314,7 +319,7 @@ def _tight() -> list[dict[str, Any]]:
 
 
 def test_a_study_becomes_the_file_of_errors(tmp_path: Path) -> None:
-    from fctlab.results.points import Found, PointStore, Wanted
+    from fctlab.results.points import Found, Wanted
     from fctlab.results.simulation import simulated
 
     store = PointStore(tmp_path / "store", create=True)
@@ -341,3 +346,29 @@ def test_an_sli_without_an_error_is_open() -> None:
     found = judging.judge(read, run, [left_out])
     assert found[0].verdict == "undecided" and found[0].why.startswith("nobody measured it")
     assert found[1].verdict != "undecided" or "measured" not in found[1].why
+
+
+def test_what_is_wrong_at_the_edges(tmp_path: Path) -> None:
+    extras = spec(measure={"extras": ["waits"]})
+    said = error(extras, engine="packet")
+    assert 'is counted by engine = "fluid" alone; of packets record.waits has the longest' in said
+    classes = spec()["traffic"]["classes"]
+
+    def of(sli: dict[str, Any]) -> str:
+        changed = [{**classes[0], "slis": [{**TAIL[0], **sli}]}, classes[1]]
+        return error(spec(traffic={"load": 0.5, "flows": 3000, "classes": changed}))
+
+    assert 'is not "mean", "p99" or {percentile = 0.99}' in of({"metric": "often"})
+    assert "is not a name: letters, digits and _" in of({"name": "1 st"})
+    assert "is not above `from` (10KB)" in of({"from": "10KB", "below": "1KB"})
+    free = [{k: v for k, v in each.items() if k != "slo"} for each in classes]
+    traffic = {**spec()["traffic"], "classes": free, "flows": 200}
+    with pytest.raises(SpecError, match="no class has an SLO to plan for; write slo"):
+        fabric.plan(spec(traffic=traffic))
+    file = tmp_path / "free.json"
+    file.write_text(json.dumps(spec(traffic=traffic)))
+    checked = CliRunner().invoke(app, ["fabric", "predict", str(file), "--check"])
+    assert "no class has an SLO" in str(checked.exception)
+    PointStore(tmp_path / "store", create=True)
+    empty = CliRunner().invoke(app, ["fabric", "accuracy", str(tmp_path)])
+    assert "holds no run of `fctlab study fabric`" in str(empty.exception)
