@@ -320,6 +320,8 @@ impl Lanes {
         // Others' bytes come evenly; the flow's own all come before its last one.
         let others = lane.arrived - lane.arrived_before - own;
         let bytes = lane.arrived_before + own + others * (time - start);
+        // No more than has come, to the last digit: counting begins anew when all of it has left.
+        let bytes = bytes.min(lane.arrived);
         if bytes > lane.left {
             *byte = LastByte::Behind(bytes);
             return None;
