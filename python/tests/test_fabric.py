@@ -128,17 +128,17 @@ def test_the_error_of_the_fluid_is_that_of_its_load_and_sizes() -> None:
 
 @pytest.mark.usefixtures("known")
 def test_predict_judges_classes_racks_pairs_and_links() -> None:
-    found = fabric.predict(spec(), most_windows=2)
+    found = fabric.predict(spec(traffic={**spec()["traffic"], "flows": 24_000}), most_windows=2)
     assert [each.name for each in found.classes] == ["rpc", "bulk"]
     assert [rack.name for rack in found.racks] == ["leaf 0", "leaf 1"]
     assert {(pair.source, pair.destination) for pair in found.pairs} == {
         (a, b) for a in ("leaf 0", "leaf 1") for b in ("leaf 0", "leaf 1")
     }
     # Every flow is in one pair, and in a rack at each of its ends.
-    assert sum(pair.flows for pair in found.pairs) == found.runs.flows == 16_000
+    assert sum(pair.flows for pair in found.pairs) == found.runs.flows == 48_000
     apart = sum(pair.flows for pair in found.pairs if pair.source != pair.destination)
     in_racks = sum(sli.flows for rack in found.racks for c in rack.classes for sli in c.slis)
-    assert in_racks == 16_000 + apart
+    assert in_racks == 48_000 + apart
     shares = [tier.share for tier in found.tiers if tier.share is not None]
     assert sum(shares) == pytest.approx(1.0)
     assert sum(link.share for link in found.links) == pytest.approx(1.0)
