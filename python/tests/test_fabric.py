@@ -278,7 +278,7 @@ def test_an_own_vector_is_exported_for_its_tier_alone(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("known")
 def test_whatif_says_what_breaks_first() -> None:
-    found = fabric.whatif(spec(traffic={**spec()["traffic"], "flows": 2000}))
+    found = fabric.whatif(spec(traffic={**spec()["traffic"], "flows": 20000}))
     cases = {each.what: each for each in found.cases}
     link = next(name for name in cases if name.startswith("leaf") and name.endswith("down"))
     assert {"rpc +20%", "bulk +20%", "spine 0 down", link} <= set(cases)

@@ -119,16 +119,15 @@ impl<P: Probe> Engine<'_, P> {
             return self.on_pacer(slot);
         }
         let now = self.now();
+        if P::FULL && self.ack_due(slot) == now {
+            self.send_delayed_ack(slot);
+        }
         let state = at_mut(&mut self.flows, slot);
         if !state.active || state.timer != now {
             return; // overtaken by an earlier one, or the slot has a new flow
         }
         state.timer = Time::NEVER;
         let (expired, fed) = (state.sender.deadline() == now, state.wake == now);
-        if P::FULL && self.ack_due(slot) == now {
-            self.send_delayed_ack(slot);
-        }
-        let state = at_mut(&mut self.flows, slot);
         if expired {
             state.sender.on_timer(now, &self.settings.sender);
         }
@@ -182,8 +181,10 @@ impl<P: Probe> Engine<'_, P> {
             }
             return self.after_ack(slot);
         }
-        let expected = state.receiver.expects(packet.seq);
-        let prompt = !expected || packet.flags.has(Flags::PROBE) || packet.flags.has(Flags::END);
+        let prompt = P::FULL
+            && (!state.receiver.expects(packet.seq)
+                || packet.flags.has(Flags::PROBE)
+                || packet.flags.has(Flags::END));
         let heard = if packet.flags.has(Flags::PROBE) {
             state.receiver.on_probe()
         } else {

@@ -167,7 +167,6 @@ mod tests {
             now: Time::from_ps((sent_us + 50) * 1_000_000),
             acknowledged: 1,
             delivered: 1,
-            counted: 1,
             marked: true,
             una,
             next: una + 10,

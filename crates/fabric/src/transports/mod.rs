@@ -37,8 +37,6 @@ pub struct AckEvent {
     pub now: Time,
     /// Packets newly acknowledged cumulatively.
     pub acknowledged: u32,
-    /// Those of them that a growing window counts: no more than an ACK usually speaks for (RFC 3465).
-    pub counted: u32,
     /// Packets newly known to have arrived, cumulatively or selectively.
     pub delivered: u32,
     /// Whether the acknowledged packet was marked with CE.
@@ -62,7 +60,6 @@ pub(crate) fn test_ack() -> AckEvent {
     AckEvent {
         now: Time::ZERO,
         acknowledged: 1,
-        counted: 1,
         delivered: 1,
         marked: false,
         una: 1,

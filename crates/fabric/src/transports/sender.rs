@@ -365,7 +365,6 @@ impl Sender {
         self.rule.on_ack(&AckEvent {
             now,
             acknowledged,
-            counted: acknowledged.min(config.ack_every),
             delivered,
             marked,
             una: self.una,

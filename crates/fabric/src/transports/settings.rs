@@ -53,8 +53,8 @@ pub struct SenderSpec {
     pub probe_after: Option<u32>,
     /// Packets that come in order for which a receiver sends one ACK: `1`, or `2` for delayed ACKs
     /// (RFC 5681, section 4.2). The last packet of a flow, one out of order, and one whose mark
-    /// differs from the last one's (RFC 8257, section 3.2) are not waited with. Windows grow by the
-    /// packets that an ACK speaks for (RFC 3465).
+    /// differs from the last one's (RFC 8257, section 3.2) are not waited with. A window grows once
+    /// for each ACK (RFC 5681, section 3.1; Linux counts packets, RFC 3465).
     #[schemars(range(min = 1))]
     pub ack_every: u32,
     /// How long a delayed ACK waits at most (Linux: 40 ms and more).
@@ -192,7 +192,6 @@ pub struct SenderConfig {
     pub(super) dupack_threshold: u32,
     pub(super) fills_holes_after_cut: bool,
     pub(super) probe_after: u32,
-    pub(super) ack_every: u32,
 }
 
 impl SenderSpec {
@@ -276,7 +275,6 @@ impl SenderSpec {
             dupack_threshold: self.dupack_threshold,
             fills_holes_after_cut: self.holes == Holes::AfterCut,
             probe_after: self.probe_after.unwrap_or(u32::MAX),
-            ack_every: self.ack_every,
         })
     }
 }

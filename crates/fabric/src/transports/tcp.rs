@@ -44,13 +44,12 @@ impl Aimd {
         if ack.acknowledged == 0 || ack.recovering {
             return;
         }
-        let counted = f64::from(ack.counted);
         if self.window < self.threshold {
             if self.window < f64::from(ack.in_flight) * 2.0 {
-                self.window += counted;
+                self.window += 1.0;
             }
         } else if ack.in_flight >= self.window as u32 {
-            self.window += packets * counted / self.window;
+            self.window += packets / self.window;
         }
     }
     /// The window times `factor`, but two packets at least, as in RFC 5681 (RFC
