@@ -73,9 +73,9 @@ fn an_ack_says_one_thing_about_marks() {
 
 #[test]
 fn what_comes_out_of_order_is_answered_at_once() {
-    // Four packets fit behind the one on the wire: of eight at once from each of two hosts some are lost.
+    // Of sixteen packets at once from each of two hosts some find no room among nine.
     // Recovery without a timeout needs the ACKs of all that follow a hole.
-    let mut scheme = scheme("8pkt", &json!({"ack_every": 2, "ack_delay": "40ms"}));
+    let mut scheme = scheme("16pkt", &json!({"ack_every": 2, "ack_delay": "40ms"}));
     scheme["port"]["buffer"] = json!("9pkt");
     let flows = [(0, 0, 2, 40 * 1460), (0, 1, 2, 40 * 1460)];
     let played = play(star(2, scheme), &flows);
