@@ -12,6 +12,7 @@ import typer
 
 from fctlab.answers import Answer
 from fctlab.cli import progress as showing
+from fctlab.cli import telemetry
 from fctlab.cli.options import Out, ShowProgress, examples
 from fctlab.cli.slo import EXITS
 from fctlab.cli.terminal import AsJson, Force, output, say, show, show_json
@@ -39,6 +40,7 @@ group = typer.Typer(
 
 def register(app: typer.Typer) -> None:
     """Adds the commands to the program, as a group of its own."""
+    telemetry.register(group)
     app.add_typer(group, name="fabric", rich_help_panel="Keep SLOs")
 
 
