@@ -119,6 +119,7 @@ def verify(
     """Judge every class on packets, in windows that planning never saw."""
     from fctlab.fabric import words
     from fctlab.fabric.verifying import verify as verified
+    from fctlab.fabric.watching import confirm
 
     loaded = _read(spec, sets, "packet")
     with (
@@ -126,6 +127,8 @@ def verify(
         showing.of_answer(progress) as told,
     ):
         found = save(verified(spec, sets=sets or [], count=count, flows=flows, told=told))
+    if (of_watch := confirm(spec, found)) is not None:
+        say(f"{of_watch.outcome}: {of_watch.why} (confirmation.json beside {spec})")
     _finish(found, out, as_json, words.verification)
     _exit(check, found.classes)
 

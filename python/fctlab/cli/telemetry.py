@@ -1,4 +1,4 @@
-"""``fctlab fabric import`` and ``sampling``: flow logs as traffic of a fabric."""
+"""``fctlab fabric import``, ``sampling`` and ``watch``: flow logs as traffic of a fabric."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from fctlab.cli import logs as of_logs
 from fctlab.cli import progress as showing
 from fctlab.cli.options import Sets, ShowProgress, examples, items
 from fctlab.cli.terminal import AsJson, Force, output, say, show, show_json
+from fctlab.errors import SpecError
 
 
 def register(group: typer.Typer) -> None:
@@ -32,6 +33,13 @@ def register(group: typer.Typer) -> None:
             " --sampled 1MB=1,10KB=0.25,0B=0.03",
         ),
     )(sampling)
+    group.command(
+        epilog=examples(
+            "fctlab run scenarios/fabric-slos.toml --set traffic.duration=20ms --out results/log",
+            "fctlab fabric watch results/log --topology scenarios/fabric-slos.toml --once"
+            " --out results/watched",
+        ),
+    )(watch)
 
 
 SpecFile = Annotated[
@@ -141,3 +149,67 @@ def sampling(
     if as_json:
         return show_json(found.to_dict())
     show(shown(words.sampling(found)))
+
+
+def watch(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Where a new flow log appears now and then.")
+    ],
+    topology: Topology,
+    out: Annotated[Path, typer.Option(parser=output, help="Gets a directory per log.")],
+    once: Annotated[bool, typer.Option("--once", help="End when all logs are judged.")] = False,
+    every: Annotated[float, typer.Option(metavar="SECONDS", help="Look so often.")] = 5.0,
+    hosts: Hosts = None,
+    sampled: Sampled = None,
+    weight: Weight = None,
+    windows: Picks = "busiest",
+    window: Window = None,
+    seed: Seed = 1,
+    sets: Sets = None,
+    time: of_logs.Time = None,
+    end: of_logs.End = None,
+    duration: of_logs.Lasts = None,
+    size: of_logs.Size = None,
+    traffic_class: of_logs.Classes = None,
+    names: of_logs.Names = None,
+    as_json: AsJson = False,
+) -> None:
+    """Judge each new log, and write weights where an SLO is at risk; no device is told anything."""
+    import time as clock
+
+    from fctlab.cli.layout import shown
+    from fctlab.fabric import words
+    from fctlab.fabric.importing import Wanted
+    from fctlab.fabric.watching import Watch
+    from fctlab.slo import flowlog
+
+    if not every > 0:
+        raise SpecError("every", f"{every:g} is not above 0 seconds")
+    columns = flowlog.Columns(time, end, duration, size, traffic_class, weight)
+    picks = items("--windows", windows, str)
+    wanted = Wanted(columns, of_logs.names_of(names), hosts, sampled, picks, window, seed)
+    watched = Watch(folder, topology, out, wanted, tuple(sets or ()))
+    wrong: dict[Path, float] = {}
+    while True:
+        for log in watched.fresh():
+            written = log.stat().st_mtime
+            still = not once and clock.time() - written < every
+            if still or wrong.get(log) == written:
+                continue
+            try:
+                found = watched.judge(log)
+            except SpecError as error:
+                if once:
+                    raise
+                wrong[log] = written
+                say(f"error: {error}")
+                continue
+            if as_json:
+                show_json(found.to_dict())
+            else:
+                show(shown(words.epoch(found)))
+            if found.specification:
+                say(f"next: fctlab fabric verify {found.specification}")
+        if once:
+            return
+        clock.sleep(every)

@@ -12,6 +12,7 @@ import msgspec
 from fctlab.answers import Answer
 from fctlab.errors import SpecError
 from fctlab.fabric.types import (
+    FabricEpoch,
     FabricImport,
     FabricPlan,
     FabricPrediction,
@@ -28,6 +29,7 @@ KINDS: dict[type[Answer], tuple[kinds.Kind, str]] = {
     FabricWhatIf: (kinds.FABRIC_WHATIF, kinds.FABRIC_WHATIF_FILE),
     Verification: (kinds.FABRIC_VERIFICATION, kinds.FABRIC_VERIFICATION_FILE),
     FabricImport: (kinds.FABRIC_IMPORT, kinds.FABRIC_IMPORT_FILE),
+    FabricEpoch: (kinds.FABRIC_EPOCH, kinds.FABRIC_EPOCH_FILE),
 }
 """By type of answer, the kind of its directory and the file that has it."""
 

@@ -385,3 +385,47 @@ class FabricSampling(Answer, frozen=True, kw_only=True):
     records: float
     slis: tuple[SampledSli, ...]
     runs: Runs
+
+
+class FabricEpoch(Answer, frozen=True, kw_only=True):
+    """A log that was judged while a fabric is watched.
+
+    Attributes:
+        warnings: lines.
+        name: of the log.
+        number: of logs that were judged before.
+        at_risk: whether an SLO is, under the weights in force.
+        names: of the classes.
+        weights: in force, by table of ports (``port``, ``nic``, ``ports.TIER``).
+        classes: under them, on the fluid.
+        proposed: other weights; ``None`` where none are needed, or none are better.
+        proposed_classes: under those, on the fluid.
+        specification: the file that has them; empty without.
+    """
+
+    shown_by: ClassVar[str] = "fctlab.fabric.words:epoch"
+
+    warnings: tuple[str, ...]
+    name: str
+    number: int
+    at_risk: bool
+    names: tuple[str, ...]
+    weights: dict[str, tuple[int, ...]]
+    classes: tuple[ClassFound, ...]
+    proposed: tuple[int, ...] | None
+    proposed_classes: tuple[ClassFound, ...]
+    specification: str
+
+
+class Confirmation(Answer, frozen=True, kw_only=True):
+    """What packets say of weights that a watch proposed.
+
+    Attributes:
+        outcome: ``confirmed``, ``withdrawn`` or ``open``.
+        why: in words.
+        verification: on packets.
+    """
+
+    outcome: str
+    why: str
+    verification: Verification

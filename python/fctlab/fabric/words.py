@@ -8,6 +8,7 @@ from fctlab.fabric.types import (
     Case,
     ClassFound,
     Error,
+    FabricEpoch,
     FabricImport,
     FabricPlan,
     FabricPrediction,
@@ -116,6 +117,22 @@ def imported(found: FabricImport) -> list[Part]:
         share = f"{each.share_of_bytes:.1%}"
         classes.add(each.name, count(each.records), count(each.flows), share)
     return [taken, classes, *(Line(note, soft=True) for note in found.notes)]
+
+
+def epoch(found: FabricEpoch) -> list[Part]:
+    """A line about a log, and one about the weights that answer it."""
+    judged = [each for each in found.classes if each.loss is not None]
+    each = "; ".join(f"{one.name} {slo.outcome(one)}" for one in judged)
+    parts: list[Part] = [
+        Line(f"{found.name}: {'at risk' if found.at_risk else 'no SLO at risk'}: {each}")
+    ]
+    if found.proposed is not None:
+        then = [one for one in found.proposed_classes if one.loss is not None]
+        told = "; ".join(f"{one.name} {slo.outcome(one)}" for one in then)
+        parts.append(Line(f"weights {_ratio(found.proposed)} on the fluid: {told}"))
+    elif found.at_risk:
+        parts.append(Line("no weights do better than those in force by more than chance"))
+    return parts
 
 
 def sampling(found: FabricSampling) -> list[Part]:

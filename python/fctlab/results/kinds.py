@@ -43,6 +43,9 @@ FABRIC_PLAN_FILE = "fabric-plan.json"
 FABRIC_WHATIF_FILE = "fabric-whatif.json"
 FABRIC_VERIFICATION_FILE = "fabric-verification.json"
 FABRIC_IMPORT_FILE = "fabric-import.json"
+FABRIC_EPOCH_FILE = "fabric-epoch.json"
+FABRIC_SPECIFICATION = "specification.json"
+FABRIC_CONFIRMATION = "confirmation.json"
 FABRIC_WINDOWS = "window-*.parquet"
 """Traces beside the scenario whose flows they are."""
 WAITS = "waits.png"
@@ -182,7 +185,17 @@ FABRIC_PLAN = _of_fabric("fabric plan", FABRIC_PLAN_FILE)
 FABRIC_WHATIF = _of_fabric("fabric what-if", FABRIC_WHATIF_FILE)
 FABRIC_VERIFICATION = _of_fabric("fabric verification", FABRIC_VERIFICATION_FILE)
 FABRIC_IMPORT = _of_fabric("fabric import", FABRIC_IMPORT_FILE, FABRIC_WINDOWS)
-FABRIC = (FABRIC_PREDICTION, FABRIC_PLAN, FABRIC_WHATIF, FABRIC_VERIFICATION, FABRIC_IMPORT)
+FABRIC_EPOCH = _of_fabric(
+    "fabric epoch", FABRIC_EPOCH_FILE, FABRIC_WINDOWS, FABRIC_SPECIFICATION, FABRIC_CONFIRMATION
+)
+FABRIC = (
+    FABRIC_PREDICTION,
+    FABRIC_PLAN,
+    FABRIC_WHATIF,
+    FABRIC_VERIFICATION,
+    FABRIC_IMPORT,
+    FABRIC_EPOCH,
+)
 FIT = Kind("fit", (FITTED_SPEC, "sizes-*.csv", "flows-*.csv"), _is_fit, index=FITTED_SPEC)
 EXPORT = Kind(
     "export", ("*",), lambda directory: (directory / EXPORT_FILE).is_file(), index=EXPORT_FILE
