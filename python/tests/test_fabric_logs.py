@@ -32,7 +32,7 @@ TAIL = [{"name": "tail", "metric": "p99"}]
 def spec(**changes: Any) -> dict[str, Any]:
     """Eight hosts in two racks; small flows and large ones."""
     sizes = {"kind": "uniform", "sizes": ["2KB", "20KB"]}
-    classes = [
+    classes: list[dict[str, Any]] = [
         {"class": "rpc", "workload": sizes, "share": 1, "dscp": [34], "slo": "tail < 6"},
         {"class": "bulk", "workload": {"kind": "fixed", "size": "60KB"}, "dscp": [10]},
     ]
@@ -132,7 +132,8 @@ def imported(rows: pl.DataFrame, folder: Path, **given: Any) -> FabricImport:
 def test_windows_are_the_busiest_the_median_and_a_random_one(
     rows: pl.DataFrame, hosts: Path, tmp_path: Path
 ) -> None:
-    span: float = rows["start_s"].max() - rows["start_s"].min()  # type: ignore[operator]
+    start = rows["start_s"].to_numpy()
+    span = float(start[-1] - start[0])
     made = imported(rows, tmp_path, hosts=hosts, window=f"{round(span / 5.5 * 1e6)}us")
     picked = [each.pick for each in made.windows]
     assert picked == ["busiest", "median", "random"]
@@ -189,13 +190,18 @@ def test_what_is_wrong_with_a_log_is_one_line(
         start_s=pl.col("start_s") + 180 * (pl.int_range(pl.len()) > 4000),
         end_s=pl.col("end_s") + 180 * (pl.int_range(pl.len()) > 4000),
     )
-    assert "no flow starts between" in wrong(ahead, tmp_path, hosts=hosts)
+    said = wrong(ahead, tmp_path, hosts=hosts)
+    assert "no flow starts between" in said and said.endswith(
+        "from its first: its clock was set forward, or it is two logs; cut it there"
+    )
     other = rows.with_columns(dscp=pl.lit(12))
     said = wrong(other, tmp_path, hosts=hosts)
     assert "class dscp-12 (8,000 flows) is none of the scenario's, rpc (DSCP 34)" in said
     said = wrong(rows.drop("dscp"), tmp_path, hosts=hosts)
     assert "does not say of which class a flow is; the scenario's are rpc (DSCP 34)" in said
-    assert "has no column of sources, such as src" in wrong(rows.drop("src"), tmp_path, hosts=hosts)
+    assert "has no column of sources, such as src and dst: no flow has a way" in wrong(
+        rows.drop("src"), tmp_path, hosts=hosts
+    )
     said = wrong(rows, tmp_path, hosts=hosts, window="1s")
     assert "is longer than the log, whose flows start within" in said
     assert "'soon' is not a time above 0" in wrong(rows, tmp_path, hosts=hosts, window="soon")
@@ -255,7 +261,10 @@ def test_hosts_have_addresses_in_their_topology() -> None:
     ("text", "said"),
     [
         ("1MB=1,10KB=2", "'10KB=2' is not SIZE=SHARE with a share in (0, 1]"),
-        ("big=1", "'big=1' is not SIZE=SHARE"),
+        (
+            "big=1",
+            "'big=1' is not SIZE=SHARE with a share in (0, 1], such as 1MB=1,10KB=0.25,0B=0.03",
+        ),
         ("1MB=1", "says nothing of the smallest flows: add 0B=0.03"),
     ],
 )
@@ -381,7 +390,7 @@ def test_packets_confirm_or_withdraw_weights(
     # What is withdrawn is in force no more.
     kept = json.loads((out / "one" / "confirmation.json").read_text())
     (out / "one" / "confirmation.json").write_text(json.dumps(kept | {"outcome": "withdrawn"}))
-    watch = watching.Watch(logs, file, out, Wanted(hosts=hosts))
+    watch = watching.Watch(logs, file, out, wanted=Wanted(hosts=hosts))
     assert watch.fresh() == []
     ports = watch._in_force().value["scheme"]["port"]
     assert ports["discipline"]["weights"] == [1, 40]
@@ -389,3 +398,19 @@ def test_packets_confirm_or_withdraw_weights(
         watching.Watch(tmp_path / "none", file, out).fresh()
     never = run(app, [*given, "--every", "0"])
     assert "0 is not above 0 seconds" in str(never.exception)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("10", "'10' is not VALUE=NAME, such as 0=rpc,10=storage"),
+        ("0=rpc,0=web", "0 is named twice"),
+    ],
+)
+def test_names_say_what_is_wrong(text: str, said: str) -> None:
+    from fctlab.cli import logs
+
+    with pytest.raises(SpecError, match="--names") as error:
+        logs.names_of(text)
+    assert said in str(error.value)
+    assert logs.names_of("0=rpc, 10=storage") == {"0": "rpc", "10": "storage"}

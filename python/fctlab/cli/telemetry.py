@@ -36,8 +36,8 @@ def register(group: typer.Typer) -> None:
     group.command(
         epilog=examples(
             "fctlab run scenarios/fabric-slos.toml --set traffic.duration=20ms --out results/log",
-            "fctlab fabric watch results/log --topology scenarios/fabric-slos.toml --once"
-            " --out results/watched",
+            "fctlab fabric watch results/log --match flows.parquet --once"
+            " --topology scenarios/fabric-slos.toml --out results/watched",
         ),
     )(watch)
 
@@ -157,6 +157,9 @@ def watch(
     ],
     topology: Topology,
     out: Annotated[Path, typer.Option(parser=output, help="Gets a directory per log.")],
+    match: Annotated[
+        str, typer.Option(metavar="PATTERN", help="Names of logs, such as 'flows-*.csv'.")
+    ] = "*",
     once: Annotated[bool, typer.Option("--once", help="End when all logs are judged.")] = False,
     every: Annotated[float, typer.Option(metavar="SECONDS", help="Look so often.")] = 5.0,
     hosts: Hosts = None,
@@ -188,7 +191,7 @@ def watch(
     columns = flowlog.Columns(time, end, duration, size, traffic_class, weight)
     picks = items("--windows", windows, str)
     wanted = Wanted(columns, of_logs.names_of(names), hosts, sampled, picks, window, seed)
-    watched = Watch(folder, topology, out, wanted, tuple(sets or ()))
+    watched = Watch(folder, topology, out, match, wanted, tuple(sets or ()))
     wrong: dict[Path, float] = {}
     while True:
         for log in watched.fresh():

@@ -34,6 +34,7 @@ class Watch:
         folder: of the logs.
         topology: a scenario, see `importing.imported`.
         out: gets a folder per log.
+        match: names of logs, such as ``nfcapd.*``.
         wanted: of logs.
         sets: changes ``path=value`` of the scenario.
     """
@@ -41,6 +42,7 @@ class Watch:
     folder: Path
     topology: ScenarioLike
     out: Path
+    match: str = "*"
     wanted: importing.Wanted = field(default_factory=importing.Wanted)
     sets: tuple[str, ...] = ()
 
@@ -52,7 +54,7 @@ class Watch:
         """
         if not self.folder.is_dir():
             raise SpecError(str(self.folder), "is no directory of flow logs")
-        logs = [each for each in self.folder.iterdir() if each.is_file() and _is_log(each)]
+        logs = [each for each in self.folder.glob(self.match) if each.is_file() and _is_log(each)]
         return sorted(log for log in logs if not self._place(log).is_dir())
 
     def judge(self, log: Path, told: Told | None = None) -> FabricEpoch:
