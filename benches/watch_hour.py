@@ -36,7 +36,7 @@ CLASSES: tuple[tuple[str, object, int, str, str], ...] = (
 )
 BEFORE = (0.02, 0.18, 0.14)
 """Loads of the classes."""
-AFTER = (0.08, 0.34, 0.1)
+AFTER = (0.08, 0.3, 0.06)
 
 
 @dataclass

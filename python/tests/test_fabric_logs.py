@@ -249,6 +249,37 @@ def test_what_is_wrong_with_a_file_of_hosts(
     assert said in wrong(rows, tmp_path, hosts=file)
 
 
+def test_logs_of_one_clock_are_one(rows: pl.DataFrame, hosts: Path, tmp_path: Path) -> None:
+    # Times of day, ToS bytes and packets, as nfdump writes them.
+    moment = pl.from_epoch((pl.col("start_s") * 1e6).round().cast(pl.Int64), time_unit="us")
+    nfdump = rows.select(
+        moment.dt.strftime("%Y-%m-%d %H:%M:%S%.6f").alias("ts"),
+        (pl.col("end_s") - pl.col("start_s")).alias("td"),
+        pl.col("src").alias("sa"),
+        pl.col("dst").alias("da"),
+        pl.int_range(pl.len()).alias("sp"),
+        pl.lit(2).alias("dp"),
+        pl.lit("TCP").alias("pr"),
+        (pl.col("dscp") * 4).alias("stos"),
+        (pl.col("bytes") // 1000 + 1).alias("ipkt"),
+        pl.col("bytes").alias("ibyt"),
+    )
+    logs = []
+    for number in (1, 0):
+        logs.append(tmp_path / f"{number}.csv")
+        nfdump[number * 4000 : (number + 1) * 4000].write_csv(logs[-1])
+    made = importing.imported(logs, spec(), tmp_path, Wanted(hosts=hosts))
+    found = windows.flows_of(tmp_path / made.windows[0].file)
+    start = rows["start_s"] - rows["start_s"][0]
+    assert made.records == 8000
+    assert np.abs(found["start_s"].to_numpy() - start.to_numpy()).max() < 3e-6
+    assert "durations are from a flow's first packet to its last" in made.notes
+    logged = pl.read_parquet(tmp_path / made.windows[0].file)["fct_s"]
+    lasts = float((rows["end_s"] - rows["start_s"]).to_numpy().sum())
+    # A one-way delay more: a flow is over when its last byte is delivered.
+    assert float(logged.to_numpy().sum()) == pytest.approx(lasts + 8000 * 10e-6, rel=1e-3)
+
+
 def test_hosts_have_addresses_in_their_topology() -> None:
     from fctlab.fabric import hosts as of_topology
 
@@ -379,17 +410,17 @@ def test_packets_confirm_or_withdraw_weights(
     run = CliRunner().invoke
     told = run(app, [*given, "--hosts", str(hosts)])
     assert "one.csv: at risk: rpc violated" in told.stdout, told.exception
-    specification = out / "one" / "specification.json"
+    specification = out / "one.csv" / "specification.json"
     assert watching.confirmation(specification) == "open"
     verified = run(app, ["fabric", "verify", str(specification)])
-    outcome = json.loads((out / "one" / "confirmation.json").read_text())["outcome"]
+    outcome = json.loads((out / "one.csv" / "confirmation.json").read_text())["outcome"]
     assert outcome in ("confirmed", "open") and outcome in verified.output
     (logs / "two.csv").write_bytes(log.read_bytes())
     then = json.loads(run(app, [*given, "--hosts", str(hosts), "--json"]).stdout)
     assert then["number"] == 1 and then["weights"]["port"] != [1, 40]
     # What is withdrawn is in force no more.
-    kept = json.loads((out / "one" / "confirmation.json").read_text())
-    (out / "one" / "confirmation.json").write_text(json.dumps(kept | {"outcome": "withdrawn"}))
+    kept = json.loads((out / "one.csv" / "confirmation.json").read_text())
+    (out / "one.csv" / "confirmation.json").write_text(json.dumps(kept | {"outcome": "withdrawn"}))
     watch = watching.Watch(logs, file, out, wanted=Wanted(hosts=hosts))
     assert watch.fresh() == []
     ports = watch._in_force().value["scheme"]["port"]

@@ -127,6 +127,9 @@ def import_(
         return show_json(found.to_dict())
     show(shown([*words.imported(found), *warnings(found)]))
     say(f"next: fctlab fabric predict {out / 'scenario.json'}")
+    if sampled is not None:
+        cost = f"fctlab fabric sampling {out / 'scenario.json'} --sampled {sampled}"
+        say(f"what sampling costs, as far as its flows tell: {cost}")
 
 
 def sampling(

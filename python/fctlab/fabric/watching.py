@@ -98,7 +98,7 @@ class Watch:
         return sorted(found, key=lambda each: each.number)
 
     def _place(self, log: Path) -> Path:
-        return self.out / log.name.split(".")[0]
+        return self.out / log.name
 
     def _in_force(self) -> Scenario:
         """The scenario with the newest weights that were not withdrawn."""
