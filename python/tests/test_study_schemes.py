@@ -30,7 +30,7 @@ TINY = Fabric(2, 2, 2)
 ROWS = {
     "dsrtf": {f"dsrtf-{n}" for n in range(1, 16)} | {"dsrtf-c1", "dsrtf-c2"},
     "awafs": {f"awafs-{n}" for n in range(1, 12)} | {"awafs-x1"},
-    "ascc": {f"ascc-{n}" for n in range(1, 13)} | {"ascc-x1", "ascc-x2"},
+    "ascc": {f"ascc-{n}" for n in range(1, 13)} | {"ascc-x1", "ascc-x2", "ascc-x3"},
     "crosscut": {f"crosscut-{n}" for n in range(1, 9)},
 }
 

@@ -12,7 +12,7 @@ from fctlab.studies.ascc.setting import INTENDED, Lab
 from fctlab.studies.framework.interval import AFTER, WARMUP
 from fctlab.studies.framework.study import Mode, Plan, Study
 
-CLAIMS = (*claims.CLAIMS, *rules.CLAIMS)
+CLAIMS = (*claims.CLAIMS, *rules.CLAIMS, claims.large_under_ascc)
 
 
 def plan(mode: Mode) -> Plan:

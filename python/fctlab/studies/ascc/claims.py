@@ -283,6 +283,19 @@ def large_under_las(lab: Lab) -> Iterator[Part]:
         yield from _over_loads(lab, "elephants", LARGE, (over, PIAS), *better, only=only)
 
 
+@claim(
+    "ascc-x3",
+    "Large flows: SRPT and ASCC are almost identical",
+    "almost identical (band 5%)",
+    beyond=True,
+)
+def large_under_ascc(lab: Lab) -> Iterator[Part]:
+    """Section VIII says so of its figures, at every load and for both workloads."""
+    equal = Band.within(0.05), "almost identical (band 5%)"
+    for workload in BOTH:
+        yield from _over_loads(lab, workload, LARGE, SRPT_PAIR, *equal, everywhere=True)
+
+
 CLAIMS = (
     *(mice_of_data_mining, mice_at_once, crossing, medium_of_data_mining, medium_of_web_search),
     *(medium_by_alpha, falls, large_under_pias, all_flows, closing, alike, large_under_las),
