@@ -3,7 +3,8 @@
 #   make build      build the engine and install fctlab into .venv
 #   make dev        the same in seconds after a change in Rust; runs take longer
 #   make demo       build, then the main job: DCTCP against pFabric on a 144-host leaf-spine
-#   make test       every test
+#   make test       every test: make lint test-rust test-python
+#   make test-fast  what says the most within two minutes
 #   make uml        build the Linux that runs in virtual time (fctlab testbed), in minutes
 #   make test-linux tests on it, and in namespaces
 #   make host       the host tagger, which needs clang (docs/howto/host-tagger.md)
@@ -30,25 +31,48 @@ export RUSTUP_TOOLCHAIN := stable
 endif
 endif
 
-.PHONY: build dev demo test uml test-linux host bench docs rustdoc wheel try-wheel fuzz trust clean tools trusted
+.PHONY: build dev demo test test-fast lint test-rust test-python uml test-linux host bench docs rustdoc wheel try-wheel fuzz trust
+.PHONY: clean tools trusted
 
 build: $(INSTALLED)
 
 demo: $(INSTALLED)
 	$(BIN)/fctlab compare scenarios/websearch-leafspine.toml --schemes dctcp,pfabric --out results/demo
 
-# Everything of cargo's goes by the profile of the build, whose build scripts and macros it shares.
-test: $(INSTALLED) tools
-	$(BIN)/ruff check python docs/conf.py docs/ext benches packaging fuzz
-	$(BIN)/ruff format --check python docs/conf.py docs/ext benches packaging fuzz
-	$(BIN)/mypy
+test: lint test-rust test-python
+
+# After a change and `make dev`, whose compiled crates it takes.
+test-fast: $(VENV)/pyvenv.cfg
+	$(FORMATS)
+	cargo test --release --workspace --lib --quiet --config .cargo/dev.toml
+	$(BIN)/pytest --numprocesses auto --quiet $(FAST:%=python/tests/test_%.py)
+
+lint: $(INSTALLED) tools
+	$(FORMATS)
 	$(BIN)/stubtest fctlab._native
 	$(BIN)/lint-imports --no-cache > /dev/null || $(BIN)/lint-imports --no-cache
-	cargo fmt --check
 	cargo clippy --release --workspace --all-targets -- -D warnings
 	$(MAKE) --no-print-directory docs rustdoc
-	cargo test --release --workspace
+
+test-rust: $(INSTALLED)
+	$(UNITS)
+	cargo test --release --workspace --test '*'
+
+test-python: $(INSTALLED) tools
 	$(BIN)/pytest --numprocesses auto --dist loadgroup
+
+FAST := dhall export_sonic files keys looks points start structure study_settle study_verdict
+
+define FORMATS
+$(BIN)/ruff check python docs/conf.py docs/ext benches packaging fuzz
+$(BIN)/ruff format --check python docs/conf.py docs/ext benches packaging fuzz
+$(BIN)/mypy
+cargo fmt --check
+endef
+
+# Tests inside crates are small: they need no fast code. Those beside a crate run whole simulations, on the
+# library that `make build` has made.
+UNITS := cargo test --release --workspace --lib --config .cargo/units.toml
 
 uml: $(INSTALLED)
 	$(BIN)/fctlab testbed build

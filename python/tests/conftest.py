@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,9 @@ import pytest
 
 PROGRAM = str(Path(sys.executable).parent / "fctlab")
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
+
+EVERYTHING = os.environ.get("FCTLAB_TESTS") == "all"
+"""Whether tests of chance look at all they can, and every cell of a table: minutes more."""
 
 SIZES = {"kind": "uniform", "sizes": ["1KB", "20KB", "300KB"]}
 SMALL: dict[str, Any] = {

@@ -12,6 +12,8 @@
 //! Shortly below 1 it takes longer than most runs until queues are what they will be: warned of.
 //! A trace is never refused: a list of flows may be a burst.
 
+use std::collections::BTreeMap;
+
 use fctlab_core::{Bytes, PacketFormat, SpecError, Time};
 use fctlab_workload::{Demand, Matrix, Traffic};
 use serde::Serialize;
@@ -40,6 +42,9 @@ pub struct Tier {
     pub telemetry: f64,
     /// ACKs of data that goes the other way.
     pub acks: f64,
+    /// The mean over all links of the tier.
+    #[serde(skip)]
+    pub mean: f64,
     /// What congestion control leaves unused beside all this: of the functional model's bottleneck.
     #[serde(skip_serializing_if = "is_none")]
     pub unused: f64,
@@ -164,6 +169,7 @@ fn spread(fabric: &Fabric, matrix: &Matrix) -> Vec<f64> {
 /// The busiest link of each tier, in bytes per second.
 fn by_tier(fabric: &Fabric, links: &[Parts], span: Time) -> Vec<Tier> {
     let mut tiers: Vec<Tier> = Vec::new();
+    let mut sums = BTreeMap::<String, (f64, f64)>::new();
     for (id, parts) in (0u32..).zip(links) {
         let link = &fabric.links[id as usize];
         let rate = match &link.schedule {
@@ -179,8 +185,11 @@ fn by_tier(fabric: &Fabric, links: &[Parts], span: Time) -> Vec<Tier> {
             headers,
             telemetry,
             acks,
+            mean: 0.0,
             unused: 0.0,
         };
+        let sum = sums.entry(tier.tier.clone()).or_default();
+        *sum = (sum.0 + tier.load, sum.1 + 1.0);
         match tiers.iter_mut().find(|known| known.tier == tier.tier) {
             Some(known) if known.load >= tier.load => {}
             Some(known) => {
@@ -194,6 +203,10 @@ fn by_tier(fabric: &Fabric, links: &[Parts], span: Time) -> Vec<Tier> {
                 ..tier
             }),
         }
+    }
+    for tier in &mut tiers {
+        let (sum, links) = sums[&tier.tier];
+        tier.mean = sum / links;
     }
     tiers
 }

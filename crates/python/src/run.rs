@@ -163,7 +163,7 @@ impl Prepared {
     }
 
     /// What ports and racks are called, as JSON: `{"racks", "rack_of", "sides", "offered"}`: names; the rack of each
-    /// host; by tier what its ports are called (`nic`, `leaf-up`); the busiest link of each tier, with its rate and load.
+    /// host; by tier what its ports are called (`nic`, `leaf-up`); the busiest link of each tier, with its rate and load, and the mean of all.
     fn places(&self) -> String {
         let fabric = &self.0.fabric;
         let layout = fabric.layout();
@@ -179,7 +179,7 @@ impl Prepared {
         let offered = self.0.offered.iter().map(|tier| {
             let link = fabric.port_named(&tier.link).ok();
             let rate = link.map(|id| fabric.links[id as usize].rate.bps());
-            json!({"tier": tier.tier, "link": tier.link, "load": tier.load, "data": tier.data, "rate_bps": rate})
+            json!({"tier": tier.tier, "link": tier.link, "load": tier.load, "mean": tier.mean, "data": tier.data, "rate_bps": rate})
         });
         let places = json!({
             "racks": (0..racks).map(name).collect::<Vec<String>>(),

@@ -13,7 +13,7 @@
 //! another do not share: they state their loads.
 //!
 //! **SLOs.** A class may say what is measured of it and what must hold, in the words of a specification of one
-//! link, and which code points switches know it by.
+//! link, and which code points switches know it by. Classes of a trace say nothing else.
 
 use fctlab_core::{Duration, SpecError, spec};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -140,6 +140,51 @@ impl ClassSpec {
     }
 }
 
+/// Checks the names of classes, what is measured of them, what must hold and their code points.
+///
+/// # Errors
+/// The first mistake.
+fn check_asked(classes: &[ClassSpec]) -> Result<(), SpecError> {
+    for (i, class) in classes.iter().enumerate() {
+        let at = |e: SpecError| e.under(&format!("classes[{i}]"));
+        let wrong = |message: String| Err(at(SpecError::new("class", message)));
+        let name = &class.class;
+        if name.is_empty() {
+            return wrong("\"\" is not a name".into());
+        }
+        if let Some(other) = classes[..i].iter().position(|c| c.class == *name) {
+            return wrong(format!("{name:?} is also the name of classes[{other}]"));
+        }
+        asked::read(&class.slis, class.slo.as_deref()).map_err(at)?;
+        asked::check_dscp(&class.dscp, classes[..i].iter().map(|c| &c.dscp)).map_err(at)?;
+    }
+    Ok(())
+}
+
+/// Checks the classes of a trace, whose flows say when, how large, from and to where.
+///
+/// # Errors
+/// The first key that has no meaning, or mistake.
+pub(crate) fn check_of_trace(classes: &[ClassSpec]) -> Result<(), SpecError> {
+    for (i, class) in classes.iter().enumerate() {
+        let present = [
+            ("workload", class.workload.is_some()),
+            ("share", class.share.is_some()),
+            ("load", class.load.is_some()),
+            ("arrivals", class.arrivals.is_some()),
+            ("per", class.per.is_some()),
+            ("pattern", class.pattern.is_some()),
+            ("from", class.from != Duration::ZERO),
+            ("until", class.until.is_some()),
+        ];
+        if let Some((key, _)) = present.into_iter().find(|(_, given)| *given) {
+            let message = "has no meaning with a trace; its classes have class, dscp, slis and slo";
+            return Err(SpecError::new(format!("classes[{i}].{key}"), message));
+        }
+    }
+    check_asked(classes)
+}
+
 /// Checks the classes of `traffic` against each other and against its keys.
 ///
 /// # Errors
@@ -154,23 +199,11 @@ pub(crate) fn check(traffic: &TrafficSpec) -> Result<(), SpecError> {
         let message = "has no meaning where each class states its own load";
         return Err(SpecError::new("share_of", message));
     }
+    check_asked(classes)?;
     for (i, class) in classes.iter().enumerate() {
         let wrong = |key: &str, message: String| {
             Err(SpecError::new(format!("classes[{i}].{key}"), message))
         };
-        let name = &class.class;
-        if name.is_empty() {
-            return wrong("class", "\"\" is not a name".into());
-        }
-        if let Some(other) = classes[..i].iter().position(|c| c.class == *name) {
-            return wrong(
-                "class",
-                format!("{name:?} is also the name of classes[{other}]"),
-            );
-        }
-        let at = |e: SpecError| e.under(&format!("classes[{i}]"));
-        asked::read(&class.slis, class.slo.as_deref()).map_err(at)?;
-        asked::check_dscp(&class.dscp, classes[..i].iter().map(|c| &c.dscp)).map_err(at)?;
         if let Some(until) = class.until.filter(|until| *until <= class.from) {
             return wrong(
                 "until",

@@ -64,7 +64,8 @@ pub struct TrafficSpec {
     /// grow for as long as flows arrive, so that what is found depends on how long that is. Default: `false`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub overload: bool,
-    /// Several streams of flows at once; each takes what it does not name from here. Default: one.
+    /// Several streams of flows at once; each takes what it does not name from here. Of a trace: its
+    /// classes in order, with `dscp`, `slis` and `slo`. Default: one, or those of the trace.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassSpec>,
     /// What the classes' shares are shares of. Default: `bytes`.
@@ -132,16 +133,17 @@ impl TrafficSpec {
                 ("arrivals", self.arrivals.is_some()),
                 ("per", self.per.is_some()),
                 ("pattern", self.pattern.is_some()),
-                ("classes", !self.classes.is_empty()),
                 ("share_of", self.share_of.is_some()),
             ];
-            return match present.into_iter().find(|(_, given)| *given) {
-                Some((key, _)) => Err(SpecError::new(
-                    key,
-                    "has no meaning with a trace; leave it out, or leave out `trace`",
-                )),
-                None => Ok(()),
-            };
+            if let Some((key, _)) = present.into_iter().find(|(_, given)| *given) {
+                let message = "has no meaning with a trace; leave it out, or leave out `trace`";
+                return Err(SpecError::new(key, message));
+            }
+            if self.class.is_some() && !self.classes.is_empty() {
+                let message = "has no meaning beside classes, each of which has its own";
+                return Err(SpecError::new("class", message));
+            }
+            return classes::check_of_trace(&self.classes);
         }
         if self.classes.is_empty() {
             if self.share_of.is_some() {

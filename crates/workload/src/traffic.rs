@@ -78,9 +78,11 @@ impl Traffic {
         };
         let (source, offered, expected_flows) = match &spec.trace {
             Some(source) => {
+                let known: Vec<&str> = spec.classes.iter().map(|c| c.class.as_str()).collect();
                 let (trace, summary) = Trace::open(
                     source,
                     spec.class.as_deref(),
+                    &known,
                     layout.hosts(),
                     format,
                     limits,

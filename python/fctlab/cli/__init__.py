@@ -5,6 +5,7 @@ What commands need is imported when one is called; the version alone needs nothi
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import NoReturn
 
@@ -23,6 +24,9 @@ def main() -> NoReturn:
     if sys.argv[1:] == ["--version"]:
         print(version())
         sys.exit()
+    # There is nothing to clean up while a command is loaded: Ctrl-C ends the process there.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     from fctlab.cli.app import main as run
 
     run()

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Annotated, Any, NoReturn, cast
 
@@ -67,6 +68,20 @@ class _Commands(Mapping[str, Any]):
         return len(self._parts)
 
 
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Inside, Ctrl-C and SIGTERM raise, so that nothing is left half; what ignores them goes on."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {n: handler for n, handler in before.items() if handler is not signal.SIG_IGN}
+    for number in before:
+        signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 class _Group(TyperGroup):
     """Knows its commands by name, and says what Ctrl-C left behind.
 
@@ -79,7 +94,8 @@ class _Group(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            with _interruptible():
+                return super().invoke(ctx)
         except KeyboardInterrupt as interrupt:
             say(f"interrupted: {str(interrupt) or 'nothing was kept'}")
             raise typer.Exit(130) from None
@@ -138,7 +154,6 @@ def _options(
 def main() -> NoReturn:
     """Run the program; every error is one line on stderr."""
     say_warnings()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # leaves no more behind than Ctrl-C
     try:
         code = app(standalone_mode=False) or 0
         sys.stdout.flush()

@@ -12,6 +12,7 @@ import typer
 
 from fctlab.answers import Answer
 from fctlab.cli import progress as showing
+from fctlab.cli import telemetry
 from fctlab.cli.options import Out, ShowProgress, examples
 from fctlab.cli.slo import EXITS
 from fctlab.cli.terminal import AsJson, Force, output, say, show, show_json
@@ -39,6 +40,7 @@ group = typer.Typer(
 
 def register(app: typer.Typer) -> None:
     """Adds the commands to the program, as a group of its own."""
+    telemetry.register(group)
     app.add_typer(group, name="fabric", rich_help_panel="Keep SLOs")
 
 
@@ -117,6 +119,7 @@ def verify(
     """Judge every class on packets, in windows that planning never saw."""
     from fctlab.fabric import words
     from fctlab.fabric.verifying import verify as verified
+    from fctlab.fabric.watching import confirm
 
     loaded = _read(spec, sets, "packet")
     with (
@@ -124,6 +127,8 @@ def verify(
         showing.of_answer(progress) as told,
     ):
         found = save(verified(spec, sets=sets or [], count=count, flows=flows, told=told))
+    if (of_watch := confirm(spec, found)) is not None:
+        say(f"{of_watch.outcome}: {of_watch.why} (confirmation.json beside {spec})")
     _finish(found, out, as_json, words.verification)
     _exit(check, found.classes)
 

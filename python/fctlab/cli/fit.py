@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fctlab.cli import logs
 from fctlab.cli.options import examples
 from fctlab.cli.terminal import AsJson, Force, output, say, show, show_json
 from fctlab.errors import SpecError
@@ -52,24 +53,12 @@ def fit(
     cc: Annotated[
         str, typer.Option(metavar="PRESET", help="Congestion control of its flows.")
     ] = "dctcp-rate",
-    time: Annotated[
-        str | None, typer.Option(metavar="COLUMN[:UNIT]", help="Starts; s, ms, us, ns.")
-    ] = None,
-    end: Annotated[str | None, typer.Option(metavar="COLUMN[:UNIT]", help="Ends.")] = None,
-    duration: Annotated[
-        str | None, typer.Option(metavar="COLUMN[:UNIT]", help="From start to end.")
-    ] = None,
-    size: Annotated[
-        str | None, typer.Option(metavar="COLUMN[:UNIT]", help="Bytes of a flow; B, KB, MB, GB.")
-    ] = None,
-    traffic_class: Annotated[
-        str | None,
-        typer.Option("--class", metavar="COLUMN[:UNIT]", help="Classes; name, dscp, tos."),
-    ] = None,
-    names: Annotated[
-        str | None,
-        typer.Option(metavar="A=NAME,B=NAME", help="0=rpc,10=storage; two of one name are one."),
-    ] = None,
+    time: logs.Time = None,
+    end: logs.End = None,
+    duration: logs.Lasts = None,
+    size: logs.Size = None,
+    traffic_class: logs.Classes = None,
+    names: logs.Names = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -94,10 +83,10 @@ def fit(
     if out is None and shared is not None:
         out = Path(trace.name.split(".")[0] + "-fit")
     if out is None:
-        found = fitting.fit(flowlog.read(trace, columns, _names(names)))
+        found = fitting.fit(flowlog.read(trace, columns, logs.names_of(names)))
     else:
         with fitspec.output(trace, out, force=force) as draft:
-            log = flowlog.read(trace, columns, _names(names))
+            log = flowlog.read(trace, columns, logs.names_of(names))
             found = fitting.fit(log)
             files = fitspec.write(found, log, draft.folder, shared)
         say(f"saved in {out}: {', '.join(files)}")
@@ -120,16 +109,3 @@ def _link(link: str | None, rtt: str | None, slos: list[str], cc: str) -> fitspe
         if given:
             raise SpecError(option, "takes --link and --rtt, such as --link 100Gbps --rtt 10us")
     return None
-
-
-def _names(text: str | None) -> dict[str, str]:
-    """``0=rpc,10=storage``."""
-    found = {}
-    for each in text.split(",") if text else ():
-        code, equals, name = (part.strip() for part in each.partition("="))
-        if not (code and equals and name):
-            raise SpecError("--names", f"{each!r} is not VALUE=NAME, such as 0=rpc,10=storage")
-        if code in found:
-            raise SpecError("--names", f"{code} is named twice")
-        found[code] = name
-    return found

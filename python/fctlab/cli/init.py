@@ -18,6 +18,7 @@ from fctlab.cli.catalog import SCHEMAS
 from fctlab.cli.options import examples
 from fctlab.cli.terminal import output, say
 from fctlab.errors import OutputError, SpecError
+from fctlab.results import store
 from fctlab.scenario import toml
 
 KINDS = {"scenario": files.SCENARIO, "specification": files.SPECIFICATION}
@@ -44,12 +45,9 @@ def init(
     choices.check("init", kind, KINDS, "what it writes")
     if file.suffix.lower() != ".toml":
         raise SpecError("init", f"{file} is no .toml file")
-    text = written(kind, file)
-    try:
-        with file.open("x", encoding="utf-8") as new:
-            new.write(text)
-    except FileExistsError:
-        raise OutputError(f"{file} is there already; nothing is written over it") from None
+    if file.exists():
+        raise OutputError(f"{file} is there already; nothing is written over it")
+    store.FileOutput(file, lambda _: False).write(written(kind, file))
     say(f"next: fctlab {KINDS[kind].commands[0]} {shlex.quote(str(file))}")
 
 

@@ -3,6 +3,7 @@
 * `asked` reads it; `windows` runs it, on the fluid or on packets, under seeds of their own.
 * `accuracy` knows how far the fluid is from packets; `judging` gives SLIs and verdicts.
 * `predicting`, `verifying`, `planning` and `whatifs` are the questions.
+* `importing` makes scenarios of flow logs, `watching` does so as they come in.
 * `words` and `pictures` show answers, `saved` keeps them.
 
 >>> from fctlab import fabric

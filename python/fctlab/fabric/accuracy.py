@@ -27,6 +27,8 @@ from fctlab.slo import planning
 FILE = "accuracy.json"
 NEAR = 0.02
 """Loads that are no farther apart are the same one."""
+EVEN = 3.0
+"""A trace is all to all if no link has more than so many times the mean load of its tier."""
 PERCENTILES = (0.5, 0.99)
 """Between a median and the tail, a percentile is off by no more than mean and tail are."""
 
@@ -129,8 +131,11 @@ def disciplines(asked: Asked) -> set[str]:
 
 
 def patterns(asked: Asked) -> set[str]:
-    """Kinds of patterns."""
+    """Kinds of patterns; a trace is one by how even links are loaded."""
     traffic = asked.tables["traffic"]
+    if asked.traces:
+        even = all(tier["load"] <= EVEN * tier["mean"] for tier in asked.offered)
+        return {"all-to-all" if even else "uneven"}
     return {each["pattern"]["kind"] for each in traffic.get("classes") or [traffic]}
 
 
@@ -150,6 +155,8 @@ def outside(asked: Asked, accuracy: Accuracy) -> str:
     if not cases:
         return "nothing was measured"
     loads = [case.load for case in cases]
+    if not asked.offered:
+        return "there are too few flows to say how loaded links are"
     if not min(loads) - NEAR <= asked.busiest <= max(loads) + NEAR:
         span = f"{min(loads):.2f} to {max(loads):.2f}"
         return f"the busiest link has a load of {asked.busiest:.2f}, measured were {span}"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from fctlab import choices
@@ -75,9 +77,29 @@ class Asked:
         return int(self.tables["seed"])
 
     @cached_property
+    def traces(self) -> tuple[Path, ...]:
+        """Files of flows that are replayed, one per window; none where flows are drawn.
+
+        A trace whose name ends in a number has those of the next numbers beside it.
+        """
+        trace = self.tables["traffic"].get("trace")
+        if trace is None:
+            return ()
+        found = [Path(trace)]
+        parts = re.fullmatch(r"(.*-)(\d+)(\.[^.]+)", found[0].name)
+        while parts:
+            number = int(parts[2]) + len(found)
+            later = found[0].with_name(f"{parts[1]}{number}{parts[3]}")
+            if not later.is_file():
+                break
+            found.append(later)
+        return tuple(found)
+
+    @cached_property
     def busiest(self) -> float:
-        """The load of the busiest link, as expected."""
-        return max((tier["load"] for tier in self.offered), default=0.0)
+        """The load of the busiest link, as expected: of a trace, the mean of its tier's links."""
+        key = "mean" if self.traces else "load"
+        return max((tier[key] for tier in self.offered), default=0.0)
 
     @cached_property
     def loads(self) -> tuple[float, ...]:

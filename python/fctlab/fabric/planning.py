@@ -73,8 +73,11 @@ def plan(
     sides = {"nic": best.weights} if "nic" in now else {}
     sides |= {side: best.weights for side in weights.tiers(asked).values()}
     runs = [*trials.runs.values(), judged]
+    notes = list(asked.prepared.warnings)
+    if len(asked.traces) == 1:
+        notes.append("the trace is one window: weights are judged on the flows they were chosen on")
     return FabricPlan(
-        warnings=tuple(asked.prepared.warnings),
+        warnings=tuple(notes),
         name=asked.name,
         advice=advice,
         why=why,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from msgspec import structs
 
 from fctlab.errors import SpecError
-from fctlab.fabric import accuracy, judging, windows
+from fctlab.fabric import accuracy, beside, judging, windows
 from fctlab.fabric.asked import Asked, load
 from fctlab.fabric.types import FabricPrediction, LinkWait, Tier
 from fctlab.fabric.verifying import verify as verified
@@ -33,7 +33,7 @@ def predict(
     """Predict every SLI with its interval, and whether every SLO is met.
 
     Windows are the scenario under seeds of their own: two, then twice as many while an SLO is
-    undecided and more flows could decide it.
+    undecided and more flows could decide it. Of a trace they are all that it has.
 
     Args:
         spec: a scenario whose classes have SLIs.
@@ -51,12 +51,14 @@ def predict(
     asked = load(spec, sets, engine=engine)
     errors = accuracy.errors(asked)
     known = any(not each.open for each in errors) or not errors
-    run, look = _first(asked, min(WINDOWS, most_windows), told), 1
+    first = max(WINDOWS, len(asked.traces))
+    run, look = _first(asked, min(first, most_windows), told), 1
     classes = judging.judge(asked, run, errors)
     while (
         known
         and any(each.verdict == "undecided" for each in classes)
         and 2 * len(run.seeds) <= most_windows
+        and not asked.traces
     ):
         seeds = windows.seeds(asked, "predict", 2 * len(run.seeds))[len(run.seeds) :]
         run, look = run.with_more(windows.run(asked, seeds, told)), look + 1
@@ -71,6 +73,7 @@ def predict(
         links=tuple(_links(run)),
         errors=errors,
         runs=run.runs(),
+        measured=beside.measured(asked, run),
     )
     if verify and engine != "packet" and any(each.verdict == "undecided" for each in classes):
         return structs.replace(found, verified=verified(spec, sets=sets, told=told))

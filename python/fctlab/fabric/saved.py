@@ -11,7 +11,14 @@ import msgspec
 
 from fctlab.answers import Answer
 from fctlab.errors import SpecError
-from fctlab.fabric.types import FabricPlan, FabricPrediction, FabricWhatIf, Verification
+from fctlab.fabric.types import (
+    FabricEpoch,
+    FabricImport,
+    FabricPlan,
+    FabricPrediction,
+    FabricWhatIf,
+    Verification,
+)
 from fctlab.results import kinds, store
 
 Found = TypeVar("Found", bound=Answer)
@@ -21,6 +28,8 @@ KINDS: dict[type[Answer], tuple[kinds.Kind, str]] = {
     FabricPlan: (kinds.FABRIC_PLAN, kinds.FABRIC_PLAN_FILE),
     FabricWhatIf: (kinds.FABRIC_WHATIF, kinds.FABRIC_WHATIF_FILE),
     Verification: (kinds.FABRIC_VERIFICATION, kinds.FABRIC_VERIFICATION_FILE),
+    FabricImport: (kinds.FABRIC_IMPORT, kinds.FABRIC_IMPORT_FILE),
+    FabricEpoch: (kinds.FABRIC_EPOCH, kinds.FABRIC_EPOCH_FILE),
 }
 """By type of answer, the kind of its directory and the file that has it."""
 
@@ -33,9 +42,9 @@ def writing(
 
 
 def write(found: Answer, scenario: dict[str, Any], folder: Path) -> None:
-    """Write an answer and its resolved scenario; that of a plan has the new weights."""
+    """Write an answer and its resolved scenario; plans and imports have their own."""
     store.write_json(folder / KINDS[type(found)][1], found.whole())
-    if isinstance(found, FabricPlan):
+    if isinstance(found, FabricPlan | FabricImport):
         scenario = found.scenario
     store.write_json(folder / kinds.SCENARIO, scenario)
     if isinstance(found, FabricPrediction) and found.links:

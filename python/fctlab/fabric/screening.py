@@ -21,6 +21,8 @@ ALIKE = 0.02
 
 def candidates(asked: Asked, told: Told | None = None) -> Iterator[tuple[str, Weights]]:
     """A tier, and the weights for its busiest link; links that are alike once."""
+    if asked.traces:
+        return  # its classes have no workload to plan for
     seen: list[tuple[float, float]] = []
     names = weights.tiers(asked)
     for tier in sorted(asked.offered, key=lambda each: -each["load"]):

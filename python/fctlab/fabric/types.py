@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from fctlab.answers import Answer
-from fctlab.slo.types import ClassPrediction, Verdict
+from fctlab.slo.types import ClassPrediction, Measured, Verdict
 
 Engine: TypeAlias = Literal["fluid", "packet"]
 
@@ -161,6 +161,7 @@ class FabricPrediction(Answer, frozen=True, kw_only=True):
         errors: of the fluid, as measured; none of packets.
         runs: what was simulated.
         verified: the same on packets, where that was asked for and something was undecided.
+        measured: what the log says of the same flows, where it has their ends.
     """
 
     shown_by: ClassVar[str] = "fctlab.fabric.words:prediction"
@@ -175,6 +176,7 @@ class FabricPrediction(Answer, frozen=True, kw_only=True):
     errors: tuple[Error, ...]
     runs: Runs
     verified: Verification | None = None
+    measured: tuple[Measured, ...] = ()
 
 
 class Candidate(Answer, frozen=True, kw_only=True):
@@ -277,3 +279,153 @@ class FabricWhatIf(Answer, frozen=True, kw_only=True):
     today: Case
     cases: tuple[Case, ...]
     runs: Runs
+
+
+class ImportedWindow(Answer, frozen=True, kw_only=True):
+    """A window of a log.
+
+    Attributes:
+        pick: why it was taken: ``busiest``, ``median`` or ``random``.
+        file: its flows, as a trace.
+        begin_s: from the log's first flow on.
+        length_s: of the window.
+        flows: those that were not recorded included.
+        bytes: of these flows.
+    """
+
+    pick: str
+    file: str
+    begin_s: float
+    length_s: float
+    flows: int
+    bytes: float
+
+
+class ImportedClass(Answer, frozen=True, kw_only=True):
+    """A class of a log.
+
+    Attributes:
+        name: of the scenario's class.
+        records: in the log.
+        flows: that they stand for.
+        share_of_bytes: of all flows that records stand for.
+    """
+
+    name: str
+    records: int
+    flows: int
+    share_of_bytes: float
+
+
+class FabricImport(Answer, frozen=True, kw_only=True):
+    """Windows of flow logs, as a scenario.
+
+    Attributes:
+        warnings: lines.
+        name: of the scenario.
+        notes: which column was taken for what, in what unit.
+        records: in the logs.
+        flows: that they stand for.
+        windows: the first is the scenario's trace, the others are beside it.
+        classes: in the order of the scenario.
+        scenario: whose flows are those of the windows.
+    """
+
+    shown_by: ClassVar[str] = "fctlab.fabric.words:imported"
+
+    warnings: tuple[str, ...]
+    name: str
+    notes: tuple[str, ...]
+    records: int
+    flows: int
+    windows: tuple[ImportedWindow, ...]
+    classes: tuple[ImportedClass, ...]
+    scenario: dict[str, Any]
+
+
+class SampledSli(Answer, frozen=True, kw_only=True):
+    """An SLI of all flows, and of flows that samples were expanded to.
+
+    Attributes:
+        traffic_class: the class.
+        sli: its name.
+        attr: ``slowdown``, ``fct`` or ``throughput``.
+        all_flows: its value.
+        flows: that stand behind that.
+        sampled: of each sample.
+    """
+
+    traffic_class: str
+    sli: str
+    attr: str
+    all_flows: float
+    flows: int
+    sampled: tuple[float, ...]
+
+
+class FabricSampling(Answer, frozen=True, kw_only=True):
+    """What sampling costs in accuracy.
+
+    Attributes:
+        warnings: lines.
+        name: of the scenario.
+        rates: flows that have more bytes than the first number are recorded with this share.
+        flows: of the trace.
+        records: of a sample, on average.
+        slis: of all classes.
+        runs: of all flows, without samples.
+    """
+
+    shown_by: ClassVar[str] = "fctlab.fabric.words:sampling"
+
+    warnings: tuple[str, ...]
+    name: str
+    rates: tuple[tuple[float, float], ...]
+    flows: int
+    records: float
+    slis: tuple[SampledSli, ...]
+    runs: Runs
+
+
+class FabricEpoch(Answer, frozen=True, kw_only=True):
+    """A log that was judged while a fabric is watched.
+
+    Attributes:
+        warnings: lines.
+        name: of the log.
+        number: of logs that were judged before.
+        at_risk: whether an SLO is, under the weights in force.
+        names: of the classes.
+        weights: in force, by table of ports (``port``, ``nic``, ``ports.TIER``).
+        classes: under them, on the fluid.
+        proposed: other weights; ``None`` where none are needed, or none are better.
+        proposed_classes: under those, on the fluid.
+        specification: the file that has them; empty without.
+    """
+
+    shown_by: ClassVar[str] = "fctlab.fabric.words:epoch"
+
+    warnings: tuple[str, ...]
+    name: str
+    number: int
+    at_risk: bool
+    names: tuple[str, ...]
+    weights: dict[str, tuple[int, ...]]
+    classes: tuple[ClassFound, ...]
+    proposed: tuple[int, ...] | None
+    proposed_classes: tuple[ClassFound, ...]
+    specification: str
+
+
+class Confirmation(Answer, frozen=True, kw_only=True):
+    """What packets say of weights that a watch proposed.
+
+    Attributes:
+        outcome: ``confirmed``, ``withdrawn`` or ``open``.
+        why: in words.
+        verification: on packets.
+    """
+
+    outcome: str
+    why: str
+    verification: Verification

@@ -57,6 +57,7 @@ def of(
             raise SpecError(name, f"{value} is not at least 1")
     long = enough(asked, flows)
     run = windows.run(long, windows.seeds(long, "verify", count), told)
+    count = len(run.seeds)
     classes = judging.judge(long, run)
     each = [judging.judge(long, run.only(number)) for number in range(count)]
     counted = run.flows.group_by("window", "class").len()["len"]
@@ -77,8 +78,10 @@ def of(
 def enough(asked: Asked, flows: int) -> Asked:
     """A scenario with windows so long that each class has about so many flows in each.
 
-    Those that are longer stay as long as they are.
+    Those that are longer stay as long as they are, and so does a trace.
     """
+    if asked.traces:
+        return asked
     traffic = asked.tables["traffic"]
     shares = list(flow_shares(asked))
     total = SPARE * max(flows / share for share in shares)

@@ -29,7 +29,7 @@ def whatif(
     """Judge the scenario as it is and with one thing changed, all on the same flows.
 
     Changed are: the busiest link of each tier between switches, and the switch above it, down; each
-    class louder; a tenant more, which brings what one rack brings.
+    class louder; a tenant more, which brings what one rack brings. The last two not of a trace.
 
     Args:
         spec: a scenario whose classes have SLIs.
@@ -90,6 +90,8 @@ def _cases(
                 "topology": {**topology, "down": everything},
             },
         )
+    if asked.traces:
+        return  # its flows are as many as they are
     for number, each in enumerate(asked.classes):
         loads = [load * (1 + louder * (i == number)) for i, load in enumerate(asked.loads)]
         yield f"{each.name} +{louder:.0%}", *_louder(asked, loads)

@@ -2,6 +2,8 @@
 
 Nothing that is chosen on some flows is judged on them: each purpose has its own seeds, from the
 scenario's on. Window k of a purpose is what ``fctlab run SPEC --set seed=N`` runs, N as below.
+Windows of a trace are its files: every other one for what is chosen, those between for judging
+that, and all for whatever else.
 """
 
 from __future__ import annotations
@@ -9,8 +11,10 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from fctlab.errors import SpecError
 from fctlab.fabric.asked import Asked
 from fctlab.fabric.types import Engine, Runs
 from fctlab.jobs import Job, Told, cores, run_jobs
@@ -24,10 +28,33 @@ Purpose: TypeAlias = Literal["predict", "search", "judge", "verify"]
 FIRST: dict[Purpose, int] = {"predict": 0, "search": 1000, "judge": 2000, "verify": 3000}
 """The seed of the first window, counted from the scenario's."""
 
+LOGGED = "fct_s"
+"""The column of a trace that has FCTs as they were measured."""
+
 
 def seeds(asked: Asked, purpose: Purpose, count: int) -> list[int]:
-    """Of the first windows of a purpose."""
+    """Of the first windows of a purpose; of a trace there are no more than it has."""
+    if asked.traces:
+        count = min(count, len(_traces(asked, purpose)))
     return [asked.seed + FIRST[purpose] + number for number in range(count)]
+
+
+def _traces(asked: Asked, purpose: Purpose) -> Sequence[Path]:
+    """A trace's files for a purpose."""
+    if len(asked.traces) == 1 or purpose in ("predict", "verify"):
+        return asked.traces
+    return asked.traces[purpose == "judge" :: 2]
+
+
+def _tables(asked: Asked, seed: int) -> dict[str, Any]:
+    """The scenario in a window."""
+    tables = asked.tables | {"seed": seed}
+    if len(asked.traces) > 1:
+        far = seed - asked.seed
+        purpose = max((each for each in FIRST if FIRST[each] <= far), key=FIRST.__getitem__)
+        trace = _traces(asked, purpose)[far - FIRST[purpose]]
+        tables["traffic"] = tables["traffic"] | {"trace": str(trace)}
+    return tables
 
 
 @dataclass(frozen=True)
@@ -36,7 +63,8 @@ class Windows:
 
     Attributes:
         flows: ``window``, ``class`` (its place), ``start`` (in windows, all one after the other),
-            ``size_bytes``, ``fct_s``, ``slowdown``, ``src`` and ``dst`` of each that finished.
+            ``size_bytes``, ``fct_s``, ``slowdown``, ``src`` and ``dst`` of each that finished;
+            ``log_s``, its FCT as the log has it, or null.
         engine: that ran them.
         seeds: of each window.
         unfinished: measured flows that had not finished when a run ended.
@@ -107,7 +135,7 @@ def run_all(
 ) -> list[Windows]:
     """The same of several scenarios, all on the same seeds."""
     jobs = [
-        Job(f"{place}, seed {seed}", _simulated, (of.tables | {"seed": seed}))
+        Job(f"{place}, seed {seed}", _simulated, _tables(of, seed))
         for place, of in enumerate(scenarios)
         for seed in numbers
     ]
@@ -142,7 +170,7 @@ def _windows(asked: Asked, numbers: Sequence[int], results: Sequence[Result]) ->
     names = [each.name for each in asked.classes]
     frames, unfinished, waits = [], 0, dict[tuple[str, str], float]()
     for number, result in enumerate(results):
-        measured = result.flows.filter(pl.col("measured"))
+        measured = _beside_log(asked, numbers[number], result.flows).filter(pl.col("measured"))
         unfinished += int((~measured["finished"]).sum())
         flows = measured.filter(pl.col("finished"))
         first, last = measured["start_s"].min(), measured["start_s"].max()
@@ -155,7 +183,7 @@ def _windows(asked: Asked, numbers: Sequence[int], results: Sequence[Result]) ->
                 pl.lit(number).alias("window"),
                 place.alias("class"),
                 (number + span.fill_nan(0.0)).alias("start"),
-                *("size_bytes", "fct_s", "slowdown", "src", "dst"),
+                *("size_bytes", "fct_s", "slowdown", "src", "dst", "log_s"),
             )
         )
         for row in result.extras.get("waits", ()):
@@ -164,3 +192,32 @@ def _windows(asked: Asked, numbers: Sequence[int], results: Sequence[Result]) ->
     cpu_s = sum(result.perf["cpu_s"] for result in results)
     engine = asked.tables["engine"]["kind"]
     return Windows(pl.concat(frames), engine, tuple(numbers), unfinished, waits, cpu_s)
+
+
+def _beside_log(asked: Asked, seed: int, flows: pl.DataFrame) -> pl.DataFrame:
+    """The flows with the FCTs that their log has, if it has any."""
+    import polars as pl
+
+    nothing = pl.lit(None, pl.Float64).alias("log_s")
+    trace = Path(_tables(asked, seed)["traffic"]["trace"]) if asked.traces else None
+    if trace is None or trace.suffix != ".parquet":
+        return flows.with_columns(nothing)
+    if LOGGED not in pl.read_parquet_schema(trace):
+        return flows.with_columns(nothing)
+    logged = pl.read_parquet(trace, columns=[LOGGED])[LOGGED].cast(pl.Float64)
+    # Flows are numbered in the order of the trace.
+    return flows.with_columns(logged.gather(flows["flow"]).alias("log_s"))
+
+
+def flows_of(trace: Path) -> pl.DataFrame:
+    """The flows of a trace: ``start_s``, ``src``, ``dst``, ``size_bytes``, ``traffic_class``.
+
+    Raises:
+        SpecError: it is not in Parquet, or has no classes.
+    """
+    import polars as pl
+
+    if trace.suffix != ".parquet":
+        raise SpecError("traffic.trace", f"{trace} is not in Parquet, as imported traces are")
+    columns = ["start_s", "src", "dst", "size_bytes", "traffic_class"]
+    return pl.read_parquet(trace, columns=columns)

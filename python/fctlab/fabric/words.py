@@ -8,14 +8,17 @@ from fctlab.fabric.types import (
     Case,
     ClassFound,
     Error,
+    FabricEpoch,
+    FabricImport,
     FabricPlan,
     FabricPrediction,
+    FabricSampling,
     FabricWhatIf,
     Pair,
     Runs,
     Verification,
 )
-from fctlab.formats import count, plain, seconds
+from fctlab.formats import count, plain, seconds, sli_value
 from fctlab.slo import words as slo
 from fctlab.tables import Column, Line, Part, Table, numbers
 
@@ -25,8 +28,11 @@ MOST_ROWS = 6
 
 def prediction(found: FabricPrediction) -> list[Part]:
     """Classes, racks, pairs, and where bytes wait."""
-    parts: list[Part] = [slo.slos(found.name or "fabric", found.classes)]
-    parts += _open(found.classes)
+    parts: list[Part] = [
+        slo.slos(found.name or "fabric", found.classes, measured=found.measured),
+        *map(Line, slo.compared(found.classes, found.measured)),
+        *_open(found.classes),
+    ]
     parts += _errors(found.errors)
     parts += [*_racks(found), *_pairs(found.pairs), _tiers(found), *_links(found)]
     parts.append(_runs(found.runs))
@@ -88,6 +94,65 @@ def whatif(found: FabricWhatIf) -> list[Part]:
     for number, each in enumerate([*found.cases, found.today]):
         table.add(*_case(each), ends=number == len(found.cases) - 1)
     return [table, _runs(found.runs)]
+
+
+def imported(found: FabricImport) -> list[Part]:
+    """Windows and classes of logs, and what was taken for what."""
+    taken = Table(
+        f"{found.name or 'fabric'}: windows of the log",
+        (
+            Column("window", "name"),
+            Column("file", "name"),
+            *numbers("from", "length", "flows", "bytes"),
+        ),
+    )
+    for window in found.windows:
+        times = seconds(window.begin_s), seconds(window.length_s)
+        taken.add(window.pick, window.file, *times, count(window.flows), count(window.bytes))
+    classes = Table(
+        "classes of the log",
+        (Column("class", "name"), *numbers("records", "flows", "share of bytes")),
+    )
+    for each in found.classes:
+        share = f"{each.share_of_bytes:.1%}"
+        classes.add(each.name, count(each.records), count(each.flows), share)
+    return [taken, classes, *(Line(note, soft=True) for note in found.notes)]
+
+
+def epoch(found: FabricEpoch) -> list[Part]:
+    """A line about a log, and one about the weights that answer it."""
+    judged = [each for each in found.classes if each.loss is not None]
+    each = "; ".join(f"{one.name} {slo.outcome(one)}" for one in judged)
+    parts: list[Part] = [
+        Line(f"{found.name}: {'at risk' if found.at_risk else 'no SLO at risk'}: {each}")
+    ]
+    if found.proposed is not None:
+        then = [one for one in found.proposed_classes if one.loss is not None]
+        told = "; ".join(f"{one.name} {slo.outcome(one)}" for one in then)
+        parts.append(Line(f"weights {_ratio(found.proposed)} on the fluid: {told}"))
+    elif found.at_risk:
+        parts.append(Line("no weights do better than those in force by more than chance"))
+    return parts
+
+
+def sampling(found: FabricSampling) -> list[Part]:
+    """SLIs of all flows beside those of samples."""
+    table = Table(
+        f"{found.name or 'fabric'}: what sampling costs",
+        (
+            Column("class", "name"),
+            Column("SLI", "name"),
+            *numbers("all flows", "samples", "off", "each sample", "flows"),
+        ),
+    )
+    for each in found.slis:
+        mean = sum(each.sampled) / len(each.sampled)
+        off = [f"{value / each.all_flows - 1:+.1%}" for value in (mean, *each.sampled)]
+        values = (sli_value(each.attr, value) for value in (each.all_flows, mean))
+        row = (each.traffic_class, each.sli, *values, off[0], ", ".join(off[1:]))
+        table.add(*row, count(each.flows))
+    kept = f"{found.records / found.flows:.1%} of {count(found.flows)} flows are recorded"
+    return [table, Line(kept, soft=True)]
 
 
 def _case(each: Case) -> tuple[str, str, str, str]:

@@ -42,6 +42,12 @@ FABRIC_PREDICTION_FILE = "fabric-prediction.json"
 FABRIC_PLAN_FILE = "fabric-plan.json"
 FABRIC_WHATIF_FILE = "fabric-whatif.json"
 FABRIC_VERIFICATION_FILE = "fabric-verification.json"
+FABRIC_IMPORT_FILE = "fabric-import.json"
+FABRIC_EPOCH_FILE = "fabric-epoch.json"
+FABRIC_SPECIFICATION = "specification.json"
+FABRIC_CONFIRMATION = "confirmation.json"
+FABRIC_WINDOWS = "window-*.parquet"
+"""Traces beside the scenario whose flows they are."""
 WAITS = "waits.png"
 SPECIFICATION = "specification.json"
 """Resolved, beside what was asked about it."""
@@ -178,7 +184,18 @@ FABRIC_PREDICTION = _of_fabric("fabric prediction", FABRIC_PREDICTION_FILE, WAIT
 FABRIC_PLAN = _of_fabric("fabric plan", FABRIC_PLAN_FILE)
 FABRIC_WHATIF = _of_fabric("fabric what-if", FABRIC_WHATIF_FILE)
 FABRIC_VERIFICATION = _of_fabric("fabric verification", FABRIC_VERIFICATION_FILE)
-FABRIC = (FABRIC_PREDICTION, FABRIC_PLAN, FABRIC_WHATIF, FABRIC_VERIFICATION)
+FABRIC_IMPORT = _of_fabric("fabric import", FABRIC_IMPORT_FILE, FABRIC_WINDOWS)
+FABRIC_EPOCH = _of_fabric(
+    "fabric epoch", FABRIC_EPOCH_FILE, FABRIC_WINDOWS, FABRIC_SPECIFICATION, FABRIC_CONFIRMATION
+)
+FABRIC = (
+    FABRIC_PREDICTION,
+    FABRIC_PLAN,
+    FABRIC_WHATIF,
+    FABRIC_VERIFICATION,
+    FABRIC_IMPORT,
+    FABRIC_EPOCH,
+)
 FIT = Kind("fit", (FITTED_SPEC, "sizes-*.csv", "flows-*.csv"), _is_fit, index=FITTED_SPEC)
 EXPORT = Kind(
     "export", ("*",), lambda directory: (directory / EXPORT_FILE).is_file(), index=EXPORT_FILE

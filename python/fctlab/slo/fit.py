@@ -79,6 +79,9 @@ def fit(trace: str | PathLike[str] | flowlog.FlowLog, *, seed: int = 1) -> Fit:
         SpecError: as `flowlog.read`; no class has enough flows, or all of a class's start at once.
     """
     log = trace if isinstance(trace, flowlog.FlowLog) else flowlog.read(trace)
+    if "weight" in log.flows.columns and (log.flows["weight"] > 1).any():
+        message = "is sampled: its records have weights, which fctlab fabric import takes"
+        raise SpecError(str(log.file), message)
     total = (len(log.flows), float(log.flows["bytes"].sum()))
     fitted, replayed = [], []
     for flows in log.flows.partition_by("class", maintain_order=True):

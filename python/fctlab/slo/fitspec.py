@@ -30,6 +30,8 @@ SLI = re.compile(r"(?:(short|long)_)?(mean|p\d+(?:_\d+)?)(?:_(fct|throughput))?"
 """Names of SLIs: ``p99``, ``short_p99``, ``long_mean``, ``p99_9_fct``, ``p1_throughput``."""
 LEAST_SHARE = 0.05
 """Of a class's flows, for an SLI of short or of long ones: a p99 takes 1,000 of them."""
+EVEN = 1e-4
+"""The least sigma that is written: gaps that are all the same."""
 
 
 @dataclass(frozen=True)
@@ -275,8 +277,8 @@ def _interarrivals(gaps: Gaps, *, measured: bool) -> str:
     if measured:
         points = ", ".join(f"[{gap:.6g}, {share:.9g}]" for gap, share in gaps.points)
         return f'{{ kind = "measured", cdf = [{points}] }}'
-    if gaps.family == "lognormal":
-        return f'{{ kind = "lognormal", sigma = {gaps.sigma:.4f} }}'
+    if gaps.sigma is not None:
+        return f'{{ kind = "lognormal", sigma = {max(gaps.sigma, EVEN):.4f} }}'
     return f'{{ kind = "{gaps.family}" }}'
 
 

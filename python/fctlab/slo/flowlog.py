@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fctlab import formats
 from fctlab.errors import SpecError
-from fctlab.slo import joined, logfile, refused, ways
+from fctlab.slo import clock, joined, logfile, refused, ways
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,6 +37,7 @@ Role: TypeAlias = Literal[
     "source_port",
     "destination_port",
     "protocol",
+    "weight",
 ]
 
 TIMES = {unit: formats.TIMES[unit] for unit in ("s", "ms", "us", "ns")}
@@ -100,6 +101,7 @@ KNOWN: dict[Role, dict[str, str]] = {
         ("dst_port", "dport", "destinationtransportport", "l4_dst_port", "dp", "id.resp_p"), ""
     ),
     "protocol": dict.fromkeys(("protocol", "protocolidentifier", "proto", "pr"), ""),
+    "weight": dict.fromkeys(("weight", "flow_weight"), ""),
 }
 """By what a column is for: its names in small letters, the likeliest first, and their units."""
 
@@ -130,6 +132,7 @@ class Columns:
         duration: from start to end.
         size: bytes of a flow; B, KB, MB or GB.
         traffic_class: class; name, dscp or tos.
+        weight: how many flows a record of a sampled log stands for.
     """
 
     time: str | None = None
@@ -137,6 +140,7 @@ class Columns:
     duration: str | None = None
     size: str | None = None
     traffic_class: str | None = None
+    weight: str | None = None
 
 
 @dataclass(frozen=True)
@@ -147,16 +151,21 @@ class FlowLog:
         file: which.
         flows: in order of start: ``start_s`` (float, seconds from the first on), ``bytes`` (int),
             ``class`` (text; ``all`` without a column); where the log has them ``dscp`` (int, 0 to
-            63), ``source``, ``destination`` (text), ``duration_s`` (float, seconds; may be null).
+            63), ``source``, ``destination`` (text), ``duration_s`` (float, seconds; may be null),
+            ``weight`` (float, at least 1: how many flows it stands for).
         notes: lines: which column was taken for what, in what unit.
         packets: whether durations are from a flow's first packet to its last, as an exporter sees
             them: about a round trip less than until its sender knows that it is over.
+        first_s: when the first flow starts, on the log's clock.
+        jump: where that clock was set back, in words; empty if it never was.
     """
 
     file: Path
     flows: pl.DataFrame
     notes: tuple[str, ...]
     packets: bool = False
+    first_s: float = 0.0
+    jump: str = ""
 
 
 def read(
@@ -216,10 +225,14 @@ class _Reader:
         lasts = self._durations(chosen, begin, unit)
         if lasts is not None:
             flows["duration_s"] = lasts
+        if "weight" in chosen:
+            flows["weight"] = self._weights(chosen["weight"][0])
+        jump = self._jump(flows["start_s"], lasts)
         table = pl.DataFrame([series.alias(name) for name, series in flows.items()])
         table = self._joined(table).sort("start_s", maintain_order=True)
         notes = (*self.table.notes, *self.notes)
-        return FlowLog(self.file, table, notes, self.packets)
+        first: Any = begin.min()
+        return FlowLog(self.file, table, notes, self.packets, first * TIMES[unit], jump)
 
     def _joined(self, table: pl.DataFrame) -> pl.DataFrame:
         """The flows of records, where their ends, ports and times are known."""
@@ -239,7 +252,7 @@ class _Reader:
             name = next((name for name in known if name in here), None)
             return None if name is None else (here[name], known[name])
         name, colon, unit = asked.rpartition(":")
-        if not colon or unit not in UNITS[role]:
+        if not colon or unit not in UNITS.get(role, ()):
             name, unit = asked, ""
         if name.strip().casefold() not in here:
             said = f"{name!r} is not a column of {self.file}; it has {', '.join(self.table.names)}"
@@ -384,6 +397,22 @@ class _Reader:
         bad = (codes < 0) | (codes > most) | codes.dtype.is_float()
         self._wrong(name, bad, f"is not in [0, {most}]")
         return codes // 4 if unit == "tos" else codes
+
+    def _weights(self, name: str) -> pl.Series:
+        import polars as pl
+
+        weights = self._numbers(name).cast(pl.Float64)
+        self._wrong(name, weights < 1, "is below 1: a record stands for itself at least")
+        self.notes.append(f"weights: {name}, flows that a record stands for")
+        return weights
+
+    def _jump(self, start_s: pl.Series, lasts_s: pl.Series | None) -> str:
+        """Where the log's clock was set back, in words."""
+        found = clock.back(start_s, lasts_s)
+        if found is None:
+            return ""
+        row, by_s = found
+        return f"{self.table.place(row)} is {formats.seconds(by_s)} before the row above it"
 
     def _durations(
         self, chosen: Mapping[Role, tuple[str, str]], begin: pl.Series, unit: str

@@ -133,7 +133,7 @@ def _class(
         here = of_attr[sli.get("attr", "slowdown")][inside]
         here = here[np.isfinite(here)]
         counts.append(len(here))
-        values.append(_metric(sli["metric"], here) if len(here) else None)
+        values.append(metric_of(sli["metric"], here) if len(here) else None)
     return Measured(
         name=each["name"],
         flows=len(flows),
@@ -145,7 +145,7 @@ def _class(
     )
 
 
-def _metric(metric: str, sample: NDArray[np.float64]) -> float:
+def metric_of(metric: str, sample: NDArray[np.float64]) -> float:
     """As SLIs have it: the mean, or a percentile by nearest rank."""
     if metric == "mean":
         return float(sample.mean())

@@ -165,7 +165,12 @@ def prediction(found: Prediction) -> list[Part]:
     simulated = seconds(found.simulated_s)
     note = f"{count(found.flows)} flows over {simulated}; {_cost(found.cost)}"
     table = slos(found.spec["name"] or "prediction", found.classes, measured=found.measured)
-    return [table, *map(Line, _compared(found)), *_load(found.load), Line(note, soft=True)]
+    return [
+        table,
+        *map(Line, compared(found.classes, found.measured)),
+        *_load(found.load),
+        Line(note, soft=True),
+    ]
 
 
 def plan(found: Plan, *, verbose: bool = True) -> list[Part]:
@@ -326,11 +331,11 @@ def whatif(found: WhatIf) -> Table:
     return table
 
 
-def _compared(found: Prediction) -> Iterator[str]:
+def compared(classes: Sequence[ClassPrediction], measured: Sequence[Measured]) -> Iterator[str]:
     """What logs say beside what is predicted."""
-    classes = {each.name: each for each in found.classes}
-    for seen in found.measured:
-        slis = classes[seen.name].slis
+    of = {each.name: each for each in classes}
+    for seen in measured:
+        slis = of[seen.name].slis
         if not slis or not seen.flows:
             continue
         if seen.paced:

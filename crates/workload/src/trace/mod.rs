@@ -217,6 +217,8 @@ fn no_class(column: &str) -> String {
 struct Classes {
     names: Vec<String>,
     index: BTreeMap<String, u16>,
+    /// There are no others.
+    closed: bool,
 }
 
 impl Classes {
@@ -224,6 +226,10 @@ impl Classes {
     fn index(&mut self, name: &str) -> Result<u16, String> {
         if let Some(&index) = self.index.get(name) {
             return Ok(index);
+        }
+        if self.closed {
+            let known = self.names.join(", ");
+            return Err(format!("class {name:?} is none of classes ({known})"));
         }
         let too_many = |_| {
             format!(
@@ -317,7 +323,7 @@ impl Summary {
 
 impl Trace {
     /// Opens a trace, checks all of it and returns to its start. Flows are of
-    /// the class `class` when it does not say.
+    /// the class `class` when it does not say; where some are `known` there are no others.
     ///
     /// # Errors
     /// The first mistake, with the file, its line (CSV) or row (Parquet, from
@@ -325,6 +331,7 @@ impl Trace {
     pub(crate) fn open(
         source: &TraceSource,
         class: Option<&str>,
+        known: &[&str],
         hosts: u32,
         format: &PacketFormat,
         limits: Limits,
@@ -332,12 +339,23 @@ impl Trace {
         let wrong = |message: String| in_source(source, &message);
         let reader = Reader::open(source).map_err(wrong)?;
         let mut classes = Classes::default();
+        for name in known {
+            classes.index(name).map_err(wrong)?;
+        }
+        classes.closed = !known.is_empty();
         match (reader.class_column(), class) {
             (Some(column), Some(_)) => {
                 let message = format!("has no meaning: {source} has a column {column}");
                 return Err(SpecError::new("class", message));
             }
             (Some(_), None) => {}
+            (None, _) if known.len() == 1 => {}
+            (None, _) if classes.closed => {
+                let columns = CLASS_COLUMNS.join(" or ");
+                return Err(wrong(format!(
+                    "has no column {columns} that tells classes apart"
+                )));
+            }
             (None, class) => classes
                 .names
                 .push(class.unwrap_or(DEFAULT_CLASS).to_owned()),

@@ -13,6 +13,7 @@ use arrow::array::{
 use arrow::record_batch::RecordBatch;
 use fctlab_core::Rate;
 use fctlab_core::random::Seed;
+use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
@@ -558,4 +559,48 @@ fn rows_in_memory_are_checked_and_have_no_text() {
         replay(named).unwrap_err().to_string(),
         "class: has no meaning: flows in memory has a column traffic_class"
     );
+}
+
+fn asked(names: &[&str], trace: &Path) -> TrafficSpec {
+    let classes: Vec<_> = names.iter().map(|name| json!({"class": name})).collect();
+    let spec = json!({"trace": trace, "classes": classes});
+    fctlab_core::spec::read(spec).unwrap()
+}
+
+#[test]
+fn classes_of_a_trace_have_the_order_of_the_scenario() {
+    let folder = Folder::new();
+    let file = folder.csv("start_s,src,dst,size_bytes,class\n0,0,1,9,b\n1,1,0,9,a\n");
+    let traffic = replay(asked(&["a", "b", "c"], &file)).unwrap();
+    assert_eq!(traffic.class_names(), ["a", "b", "c"]);
+    assert_eq!(traffic.map(|flow| flow.class).collect::<Vec<_>>(), [1, 0]);
+
+    let error = replay(asked(&["a", "c"], &file)).unwrap_err().to_string();
+    assert!(
+        error.ends_with("line 2: class \"b\" is none of classes (a, c)"),
+        "{error}"
+    );
+    let plain = folder.csv("start_s,src,dst,size_bytes\n0,0,1,9\n");
+    let traffic = replay(asked(&["a"], &plain)).unwrap();
+    assert_eq!(traffic.class_names(), ["a"]);
+    let error = replay(asked(&["a", "b"], &plain)).unwrap_err().to_string();
+    assert!(error.ends_with("has no column traffic_class or class that tells classes apart"));
+}
+
+#[test]
+fn classes_of_a_trace_have_no_flows_of_their_own() {
+    let wrong = |class: serde_json::Value| {
+        let spec = json!({"trace": "flows.csv", "classes": [class]});
+        let spec: TrafficSpec = fctlab_core::spec::read(spec).unwrap();
+        spec.check().unwrap_err().to_string()
+    };
+    let load = wrong(json!({"class": "a", "load": 0.5}));
+    assert_eq!(
+        load,
+        "classes[0].load: has no meaning with a trace; its classes have class, dscp, slis and slo"
+    );
+    assert!(wrong(json!({"class": "a", "slo": "tail < 3"})).starts_with("classes[0].slo: "));
+    let spec = json!({"trace": "flows.csv", "class": "a", "classes": [{"class": "b"}]});
+    let spec: TrafficSpec = fctlab_core::spec::read(spec).unwrap();
+    assert_eq!(spec.check().unwrap_err().path, "class");
 }
