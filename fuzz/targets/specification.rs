@@ -5,7 +5,7 @@ use std::path::Path;
 
 use fctlab_fabric::scenario::{Format, parse};
 use fctlab_planner::Spec;
-use fctlab_planner::slo::Slo;
+use fctlab_workload::slo::Slo;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
