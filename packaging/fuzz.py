@@ -138,6 +138,9 @@ def keep(target: str) -> None:
     folders = map(str, (merged, *seeds(target)))
     ran([*command(target), "-merge=1", *folders, *options(target)])
     given = {file.read_bytes() for file in (OURS / "seeds" / target).iterdir()}
+    if not any(merged.iterdir()):
+        print(f"{target}: nothing reaches more; its inputs stay")
+        return
     shutil.rmtree(CORPORA / target, ignore_errors=True)
     (CORPORA / target).mkdir(parents=True)
     left = KEPT_BYTES
