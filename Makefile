@@ -12,6 +12,8 @@
 #   make docs       the documentation, in target/site
 #   make wheel      a wheel in dist/
 #   make try-wheel  install that where there is no compiler, and run the demo there
+#   make fuzz       fuzz every reader and engine; SECONDS=120 each unless said
+#   make trust      fuzzing, digests of other builds, coverage, mutants, sdist, licences: docs/evidence/trust.md
 #   make rustdoc, make clean
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python3.10; do \
@@ -29,7 +31,8 @@ export RUSTUP_TOOLCHAIN := stable
 endif
 endif
 
-.PHONY: build dev demo test test-fast lint test-rust test-python uml test-linux host bench docs rustdoc wheel try-wheel clean tools
+.PHONY: build dev demo test test-fast lint test-rust test-python uml test-linux host bench docs rustdoc wheel try-wheel fuzz trust
+.PHONY: clean tools trusted
 
 build: $(INSTALLED)
 
@@ -61,8 +64,8 @@ test-python: $(INSTALLED) tools
 FAST := dhall export_sonic files keys looks points start structure study_settle study_verdict
 
 define FORMATS
-$(BIN)/ruff check python docs/conf.py docs/ext benches packaging
-$(BIN)/ruff format --check python docs/conf.py docs/ext benches packaging
+$(BIN)/ruff check python docs/conf.py docs/ext benches packaging fuzz
+$(BIN)/ruff format --check python docs/conf.py docs/ext benches packaging fuzz
 $(BIN)/mypy
 cargo fmt --check
 endef
@@ -100,6 +103,13 @@ wheel: $(VENV)/pyvenv.cfg
 try-wheel: $(VENV)/pyvenv.cfg
 	@test -n "$$(ls dist/*.whl 2>/dev/null)" || $(MAKE) --no-print-directory wheel
 	@$(BIN)/python packaging/try_wheel.py dist
+
+fuzz: $(INSTALLED) trusted
+	$(BIN)/python packaging/fuzz.py --seconds $(or $(SECONDS),120)
+
+# Takes an hour; `make trust STEPS="digests coverage"` takes these steps alone.
+trust: $(INSTALLED) trusted
+	SECONDS=$(or $(SECONDS),120) SHARD=$(or $(SHARD),0/40) $(BIN)/python packaging/trust.py $(STEPS)
 
 clean:
 	rm -rf $(VENV) target results dist python/fctlab/*.so
@@ -156,3 +166,11 @@ tools:
 		exit 0; }; done
 	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || \
 		rustup component add rustfmt clippy
+
+# What `make trust` and `make fuzz` need, where it can be had; their steps say what they lack.
+trusted:
+	@for found in atheris pip-audit cyclonedx-bom; do $(BIN)/pip install --quiet $$found 2>/dev/null || true; done
+	@for found in cargo-fuzz cargo-mutants cargo-deny cargo-cyclonedx; do \
+		command -v $$found >/dev/null || cargo install --quiet --locked $$found 2>/dev/null || true; done
+	@llvm=$$(rustc -vV | sed -n 's/LLVM version: \([0-9]*\).*/\1/p'); command -v llvm-cov-$$llvm >/dev/null || \
+		{ test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -qq -y llvm-$$llvm; } >/dev/null 2>&1 || true

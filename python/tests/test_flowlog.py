@@ -314,3 +314,78 @@ def test_what_unpacks_to_more_than_fits_is_refused(
     text = "start_s,size_bytes\n" + "1,2000\n" * 500_000
     with pytest.raises(SpecError, match=r"log\.csv\.gz: unpacks to more than 1,000,000 bytes"):
         read(tmp_path, text, "log.csv.gz")
+
+
+ODD: dict[str, Any] = {
+    "lists": [[1], [2]],
+    "bytes": [b"a", b"b"],
+    "tables": [{"a": 1}, {"a": 2}],
+    "durations": pl.Series([1, 2], dtype=pl.Duration("us")),
+    "clocks": pl.Series([1, 2], dtype=pl.Time),
+    "categories": pl.Series(["a", "b"], dtype=pl.Categorical),
+    "wide numbers": pl.Series([2**70, 2], dtype=pl.Int128),
+    "large numbers": [1e300, 1e18],
+    "no calendar's times": pl.Series([9 * 10**18, 1], dtype=pl.Datetime("ms")),
+    "decimals": pl.Series(["1.5", "2"]).cast(pl.Decimal(10, 2)),
+    "nothing": [None, None],
+}
+ROLES = ("start_s", "bytes", "class", "dscp", "duration", "end_s", "src", "samplinginterval")
+
+
+@pytest.mark.parametrize("role", [*ROLES, "ipkt"])
+@pytest.mark.parametrize("odd", ODD)
+def test_columns_of_any_kind_are_read_or_refused(tmp_path: Path, odd: str, role: str) -> None:
+    table = {"start_s": [0.5, 1.5], "bytes": [10, 20], "proto": ["TCP", "TCP"], role: ODD[odd]}
+    file = tmp_path / "log.parquet"
+    pl.DataFrame(table).write_parquet(file)
+    try:
+        assert flowlog.read(file).flows["start_s"].min() == 0
+    except SpecError as error:
+        assert str(file) in str(error)
+
+
+CONVERSATION = "TCP Conversations\n1.1.1.1:1 <-> 2.2.2.2:2 1 {bytes} 1 6 2 7 {start} 0.5\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ts,bytes\n2024-01-01 00:00:0A,5\n", "line 2, column ts: .* is not a time of day"),
+        ("ts,bytes\n9999-01-01 00:00:00,5\n", "column ts: .* is not a time of day"),
+        ("start_s,bytes\n0.5,1e300\n", "column bytes: '1e300' is above a petabyte"),
+        ("start_s,bytes\n1e301,5\n", "column start_s: '1e301' is further away than times reach"),
+        (CONVERSATION.format(bytes=",", start=1), "has no flows"),
+        (CONVERSATION.format(bytes=5, start="1.2.3"), "has no flows"),
+        (
+            "frame.time_epoch,frame.len\n1.5,5\n",
+            "no column that says whose they are, such as ip.src",
+        ),
+    ],
+)
+def test_what_fuzzing_found_in_texts(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        read(tmp_path, text, "log.txt")
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "message"),
+    [
+        (pl.List(pl.Int64), [[1], [2]], "is neither numbers nor text nor times, but List"),
+        (pl.Datetime("ms"), [9 * 10**18, 1], "has times that are no times of ours"),
+    ],
+)
+def test_what_fuzzing_found_in_columns(
+    tmp_path: Path, kind: Any, values: Any, message: str
+) -> None:
+    file = tmp_path / "log.parquet"
+    pl.DataFrame({"start_s": pl.Series(values, dtype=kind), "bytes": [1, 2]}).write_parquet(file)
+    with pytest.raises(SpecError, match=message):
+        flowlog.read(file)
+
+
+def test_a_packed_log_that_is_broken_inside(tmp_path: Path) -> None:
+    packed = bytearray(gzip.compress(b"start_s,size_bytes\n0.1,1000\n" * 50))
+    packed[20:24] = b"\xff\xff\xff\xff"
+    (tmp_path / "log.csv.gz").write_bytes(packed)
+    with pytest.raises(SpecError, match=r"log\.csv\.gz: "):
+        flowlog.read(tmp_path / "log.csv.gz")

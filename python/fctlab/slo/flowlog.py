@@ -115,6 +115,9 @@ EXPORTED = {
     *("flowendsysuptime", "last_switched", "te", "td"),
 }
 """Columns that an exporter of flow records fills in, from the packets that it sees."""
+DAY_S, MOST_BYTES = 86_400, 1e15
+LAST = 2**62
+"""No time in whole numbers is as far from 0; nanoseconds since 1970 are until 2116."""
 SINCE_1970 = ((1e17, "ns"), (1e14, "us"), (1e11, "ms"), (1e9, "s"))
 """From which number on a time is one since 1970, in what unit (until the year 5138)."""
 
@@ -287,8 +290,12 @@ class _Reader:
         import polars as pl
 
         column: pl.Series = self.table.rows[name]
-        if column.dtype.is_numeric():
+        if column.dtype.is_float():
             whole = column
+        elif column.dtype.is_integer():
+            whole = column.cast(pl.Int64, strict=False)
+            if whole.null_count() > column.null_count():
+                whole = column.cast(pl.Float64)
         else:
             if column.dtype == pl.String:
                 column = column.str.strip_chars().replace("", None)
@@ -315,12 +322,21 @@ class _Reader:
             return moments, "ns"
         if column.dtype.is_temporal():
             self.notes.append(f"{what}: {name}, times of day")
-            return column.cast(pl.Datetime("ns")).cast(pl.Int64), "ns"
+            self._wrong(name, column.is_null(), "")
+            if isinstance(column.dtype, pl.Datetime):
+                return self._within(name, column.to_physical()), column.dtype.time_unit
+            return column.to_physical().cast(pl.Int64) * DAY_S, "s"
         numbers, why = self._numbers(name), ""
         if not unit:
             unit, why = self._guessed(name, numbers)
         self.notes.append(f"{what}: {name}, in {NAMED[unit]}{why}")
-        return numbers, unit
+        return self._within(name, numbers), unit
+
+    def _within(self, name: str, times: pl.Series) -> pl.Series:
+        """Times of which any two can be told apart."""
+        most = LAST if times.dtype.is_integer() else 1e300
+        self._wrong(name, (times >= most) | (times <= -most), "is further away than times reach")
+        return times
 
     def _guessed(self, name: str, numbers: pl.Series) -> tuple[str, str]:
         """The unit of times whose column does not name it, and why."""
@@ -342,6 +358,7 @@ class _Reader:
         unit = unit or "B"
         sizes = self._numbers(name).cast(pl.Float64) * SIZES[unit]
         self._wrong(name, sizes < 1, "is below 1 byte")
+        self._wrong(name, sizes > MOST_BYTES, "is above a petabyte")
         self.notes.append(f"sizes: {name}, in {'bytes' if unit == 'B' else unit}")
         return sizes.round().cast(pl.Int64)
 
@@ -439,11 +456,15 @@ def _listed(names: Sequence[str]) -> str:
 def _moments(text: pl.Series) -> pl.Series:
     """Times of day in nanoseconds since 1970, null where it is none; UTC without a zone."""
     import polars as pl
+    from polars.exceptions import ComputeError
 
     text = text.str.strip_chars()
-    zoned = text.str.contains(r"(Z|[+-]\d\d:?\d\d)$").any()
-    if zoned:
-        moments = text.str.to_datetime(time_unit="ns", time_zone="UTC", strict=False)
-    else:
-        moments = text.str.to_datetime(time_unit="ns", strict=False)
-    return moments.cast(pl.Int64)
+    zone = "UTC" if text.str.contains(r"(Z|[+-]\d\d:?\d\d)$").any() else None
+    try:
+        whole, moments = (
+            text.str.to_datetime(time_unit=unit, time_zone=zone, strict=False).to_physical()
+            for unit in ("us", "ns")
+        )
+    except ComputeError:  # No form is known that any of them has.
+        return pl.repeat(None, len(text), dtype=pl.Int64, eager=True)
+    return moments.set(whole.abs() >= LAST // 1000, None)

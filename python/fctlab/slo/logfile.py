@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import sys
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,10 @@ KINDS = {
     **{".jsonl": "json", ".ndjson": "json", ".json": "json"},
 }
 """By ending of a file's name; a ``.log`` may also be of JSON lines."""
+
+SECOND = {"ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+FAR_S = 50_000_000_000
+"""From 1970 on, or back: 1,584 years, within any calendar."""
 
 
 class Table:
@@ -64,7 +69,7 @@ class Table:
             yield
         except FileNotFoundError:
             raise SpecError(str(self.file), "no such file") from None
-        except (PolarsError, OSError, EOFError) as error:
+        except (PolarsError, OSError, EOFError, zlib.error) as error:
             said = (str(error).splitlines() or [type(error).__name__])[0]
             if self.kind == "text" and isinstance(error, PolarsError):
                 said = self.ragged() or said
@@ -105,6 +110,9 @@ class Table:
             names = self.zeek or self._text(n_rows=0).columns
             if not tshark.is_packets(names):
                 return names
+            if not tshark.has_ends(names):
+                message = "has packets, and no column that says whose they are, such as ip.src"
+                raise SpecError(str(self.file), message)
             return self._made(tshark.flows(self._text()), "packets of one way are one flow")
         if self.kind == "parquet":
             return list(pl.read_parquet_schema(self._bytes()))
@@ -129,9 +137,31 @@ class Table:
                 self.rows = pl.read_parquet(self._bytes(), columns=names)
             else:
                 self.rows = self.rows.select(names)
+            self.rows = pl.DataFrame([self._plain(self.rows[name]) for name in names])
         self.kept = pl.DataFrame({"row": pl.int_range(len(self.rows), eager=True)})
         if self.kind == "text":  # Empty lines are no rows.
             self.keep(~self.rows.select(pl.all_horizontal(pl.all().is_null())).to_series())
+
+    def _plain(self, column: pl.Series) -> pl.Series:
+        """A column of numbers, text or times; Parquet and JSON have more."""
+        import polars as pl
+
+        kind = column.dtype
+        if kind in (pl.Categorical, pl.Enum):
+            return column.cast(pl.String)
+        if kind.is_decimal():
+            return column.cast(pl.Float64)
+        plain = (pl.String, pl.Boolean, pl.Null, pl.Date, pl.Datetime)
+        if not kind.is_numeric() and kind not in plain:
+            message = f"column {column.name}: is neither numbers nor text nor times, but {kind}"
+            raise SpecError(str(self.file), message)
+        if isinstance(kind, pl.Datetime):
+            last = (column.to_physical() // SECOND[kind.time_unit]).abs().max()
+            if isinstance(last, int) and last >= FAR_S:
+                raise SpecError(
+                    str(self.file), f"column {column.name}: has times that are no times of ours"
+                )
+        return column
 
     def keep(
         self,

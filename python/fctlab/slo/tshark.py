@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 CONVERSATION = re.compile(
     r"(?P<a>\S+?)(?::(?P<ap>\d+))?\s+<->\s+(?P<b>\S+?)(?::(?P<bp>\d+))?\s+"
-    r"[\d,]+\s+(?P<to_a>[\d,]+)(?: (?P<to_a_unit>\w+))?\s+"
-    r"[\d,]+\s+(?P<to_b>[\d,]+)(?: (?P<to_b_unit>\w+))?\s+"
-    r"[\d,]+\s+[\d,]+(?: \w+)?\s+(?P<start>[\d.]+)\s+(?P<lasts>[\d.]+)"
+    r"[\d,]+\s+(?P<to_a>\d[\d,]{,30})(?: (?P<to_a_unit>\w+))?\s+"
+    r"[\d,]+\s+(?P<to_b>\d[\d,]{,30})(?: (?P<to_b_unit>\w+))?\s+"
+    r"[\d,]+\s+[\d,]+(?: \w+)?\s+(?P<start>\d+(?:\.\d+)?)\s+(?P<lasts>\d+(?:\.\d+)?)"
 )
 """Two ends; frames and bytes one way, the other way and in all; start and duration in seconds."""
 BYTES = {None: 1, "bytes": 1, "kB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000}
@@ -57,15 +57,20 @@ def conversations(lines: Iterable[str]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
 
 
-def _bytes(number: str, unit: str | None) -> int:
+def _bytes(number: str, unit: str | None) -> float:
     """Bytes of what is cut to whole kB and MB: the middle of what it may be."""
     size = BYTES.get(unit, 1)
-    return int(number.replace(",", "")) * size + (size // 2 if size > 1 else 0)
+    return float(number.replace(",", "")) * size + (size // 2 if size > 1 else 0)
 
 
 def is_packets(names: Sequence[str]) -> bool:
     """Whether columns are those of ``-T fields`` with a packet in each row."""
     return any(name in names for name in TIMES) and any(name in names for name in PAYLOADS)
+
+
+def has_ends(names: Sequence[str]) -> bool:
+    """Whether columns say of which connection a packet is."""
+    return any(name in names for fields in ENDS.values() for name in fields)
 
 
 def flows(packets: pl.DataFrame) -> pl.DataFrame:
@@ -89,7 +94,7 @@ def flows(packets: pl.DataFrame) -> pl.DataFrame:
         *keys,
         *([pl.col(DSCP).alias("dscp")] if DSCP in there else []),
         when.alias("start_s"),
-        pl.col(size).cast(pl.Int64, strict=False).fill_null(0).alias("ibyt"),
+        pl.col(size).cast(pl.Float64, strict=False).fill_null(0.0).alias("ibyt"),
     ).drop_nulls("start_s")
     names = [each for each in ENDS if each in read.columns]
     first = [pl.col("dscp").first()] if "dscp" in read.columns else []

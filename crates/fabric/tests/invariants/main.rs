@@ -7,6 +7,8 @@ mod checked;
 mod draw;
 mod seen;
 
+use std::path::Path;
+
 use arbitrary::Unstructured;
 use proptest::prelude::*;
 
@@ -15,6 +17,16 @@ proptest! {
 
     #[test]
     fn of_any_run(bytes in prop::collection::vec(any::<u8>(), 40..260)) {
+        let _ = checked::check(&mut Unstructured::new(&bytes));
+    }
+}
+
+/// `make fuzz` has chosen these by what they reach.
+#[test]
+fn of_runs_that_fuzzing_kept() {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/engine");
+    for file in kept.read_dir().unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap();
         let _ = checked::check(&mut Unstructured::new(&bytes));
     }
 }

@@ -1,0 +1,475 @@
+"""What makes others trust fctlab, by machine: ``make trust``.
+
+    python packaging/trust.py                    every step
+    python packaging/trust.py digests coverage   these
+    python packaging/trust.py --page             the page alone
+
+Each step ends in rows of a table, or in the reason why it is skipped. They are kept in
+`docs/evidence/trust.json`, and `docs/evidence/trust.md` is written from there, so that nobody types
+a number. Minutes of fuzzing add up from run to run. Ends with 1 where a step fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import fuzz
+
+ROOT = Path(__file__).resolve().parents[1]
+KEPT, PAGE = ROOT / "docs/evidence/trust.json", ROOT / "docs/evidence/trust.md"
+BEGIN, END = "<!-- begin trust -->\n", "<!-- end trust -->"
+OURS = ROOT / "target/trust"
+ENGINES = ("core", "workload", "link", "fabric", "planner", "bigswitch", "table", "dhall")
+"""Crates whose lines are counted: all but the binding."""
+MUTATED = (
+    *("crates/fabric/src/disciplines/*.rs", "crates/core/src/stats/*.rs"),
+    *("crates/core/src/stats.rs", "crates/bigswitch/src/policies/*.rs"),
+)
+"""Disciplines and statistics."""
+SECONDS = int(os.environ.get("SECONDS", "120"))
+"""Of fuzzing, for each target: `make trust SECONDS=3600`."""
+SHARD = os.environ.get("SHARD", "0/40")
+"""Which part of all mutants is tried: `make trust SHARD=1/40`."""
+
+Rows = list[list[str]]
+
+
+class Skip(Exception):
+    """Why a step is not done here."""
+
+
+def done(*command: str | Path, folder: Path = ROOT, **more: str) -> str:
+    """What a command prints; it has to end well.
+
+    Raises:
+        RuntimeError: it does not; with the end of what it said.
+    """
+    print("$", " ".join(map(str, command)), flush=True)
+    ran = subprocess.run(
+        [str(word) for word in command],
+        cwd=folder,
+        env={**os.environ, **more},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+    )
+    if ran.returncode:
+        raise RuntimeError(f"{command[0]} ends with {ran.returncode}\n{ran.stdout[-3000:]}")
+    return ran.stdout
+
+
+def need(*command: str) -> str:
+    """Where a program is, whose last argument says how to get it."""
+    *names, how = command
+    found = next(filter(None, map(shutil.which, names)), None)
+    if not found:
+        raise Skip(f"there is no {names[0]} ({how})")
+    return found
+
+
+def fuzzing(before: Rows) -> Rows:
+    """Fuzz every target, and add to what was done before."""
+    rows = {row[0]: row for row in before}
+    for target in fuzz.fuzzable([*fuzz.RUST, *fuzz.PYTHON]):
+        found = fuzz.fuzz(target, SECONDS)
+        if found.crash:
+            raise RuntimeError(f"{target} crashes\n{found.crash}")
+        last = rows.get(target, [target, "0", "0", "0", "0"])
+        kept = fuzz.CORPORA / target
+        files = len(list(kept.iterdir())) if kept.is_dir() else 0
+        rows[target] = [
+            target,
+            f"{float(last[1]) + found.seconds / 60:.1f}",
+            f"{int(last[2].replace(',', '')) + found.runs:,}",
+            f"{found.reached:,}",
+            str(files),
+        ]
+    if not rows:
+        raise Skip("nothing can be fuzzed here")
+    return [rows[name] for name in [*fuzz.RUST, *fuzz.PYTHON] if name in rows]
+
+
+def digests(_: Rows) -> Rows:
+    """The frozen digests in builds that nobody makes."""
+    table = json.loads((ROOT / "crates/fabric/tests/digests.json").read_text())["digests"]
+    builds: dict[str, tuple[str, dict[str, str]]] = {
+        # `dev` optimises, so that nobody measures a slow build by mistake.
+        "debug: not optimised, with checks of overflow": (
+            "dev",
+            {"CARGO_PROFILE_DEV_OPT_LEVEL": "0", "CARGO_TARGET_DIR": str(OURS / "debug")},
+        ),
+        "release, for processors with AVX2 (`x86-64-v3`)": (
+            "release",
+            {"RUSTFLAGS": "-C target-cpu=x86-64-v3", "CARGO_TARGET_DIR": str(OURS / "avx2")},
+        ),
+        "release, for every processor; and one whose glibc is told of no AVX2": ("release", {}),
+    }
+    rows = []
+    for name, (profile, more) in builds.items():
+        if "AVX2 (" in name and "avx2" not in Path("/proc/cpuinfo").read_text():
+            rows.append([name, "skipped: this processor has no AVX2"])
+            continue
+        command = ["cargo", "test", "--profile", profile, "-p", "fctlab-fabric", "--test"]
+        told = done(*command, "digests", **more)
+        passed = re.search(r"(\d+) passed; 0 failed", told)
+        if not passed:
+            raise RuntimeError(told[-3000:])
+        rows.append([name, f"all {len(table)} the same"])
+    return rows
+
+
+def tests_begin(file: Path) -> int:
+    """The line from which on a file is tests; beyond the last one where it has none."""
+    text = file.read_text(encoding="utf-8")
+    found = re.search(
+        r"^#\[cfg\(test\)\]\n(?:#\[.*\]\n)*(?:pub\(crate\) )?mod ", text, re.MULTILINE
+    )
+    return text[: found.start()].count("\n") + 1 if found else 1 << 30
+
+
+def covered(told: str) -> dict[Path, tuple[int, int]]:
+    """By file of an engine, how many of its lines are run, and how many there are (LCOV)."""
+    found = {}
+    for part in told.split("end_of_record"):
+        name = re.search(r"^SF:(.*)$", part, re.MULTILINE)
+        file = Path(name[1]) if name else ROOT
+        if not file.is_relative_to(ROOT / "crates"):
+            continue
+        crate, place, *_ = file.relative_to(ROOT / "crates").parts
+        if crate not in ENGINES or place != "src" or "tests" in (file.stem, file.parent.name):
+            continue
+        until = tests_begin(file)
+        counts = re.findall(r"^DA:(\d+),(\d+)", part, re.MULTILINE)
+        lines = [int(count) > 0 for line, count in counts if int(line) < until]
+        if lines:
+            found[file.relative_to(ROOT)] = (sum(lines), len(lines))
+    return found
+
+
+def coverage(_: Rows) -> Rows:
+    """Lines of the engines that their tests in Rust run."""
+    version = re.search(r"LLVM version: (\d+)", done("rustc", "-vV"))
+    llvm = version[1] if version else ""
+    how = f"apt install llvm-{llvm}"
+    profdata = need(f"llvm-profdata-{llvm}", "llvm-profdata", how)
+    cov = need(f"llvm-cov-{llvm}", "llvm-cov", how)
+    folder = OURS / "coverage"
+    profiles = folder / "profiles"
+    shutil.rmtree(profiles, ignore_errors=True)
+    built = {"RUSTFLAGS": "-C instrument-coverage", "CARGO_TARGET_DIR": str(folder)}
+    # Less optimised: instructions of what was inlined everywhere take minutes to compile.
+    built |= {
+        "CARGO_PROFILE_RELEASE_OPT_LEVEL": "1",
+        "LLVM_PROFILE_FILE": f"{profiles}/%2m.profraw",
+    }
+    asked = ("cargo", "test", "--release", "--workspace", "--exclude", "fctlab-python")
+    listed = done(*asked, "--no-run", "--message-format", "json", **built)
+    messages = [json.loads(line) for line in listed.splitlines() if line.startswith("{")]
+    programs = [message["executable"] for message in messages if message.get("executable")]
+    done(*asked, "--no-fail-fast", **built)
+    merged = folder / "all.profdata"
+    done(profdata, "merge", "--sparse", "-o", merged, *profiles.glob("*.profraw"))
+    objects = [word for program in programs for word in ("--object", program)]
+    command = (cov, "export", "--format=lcov", f"--instr-profile={merged}", *objects[1:])
+    told = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    files = covered(told)
+    rows = []
+    for crate in ENGINES:
+        of = [count for file, count in files.items() if file.parts[1] == crate]
+        run, there = (sum(counts) for counts in zip(*of, strict=True))
+        rows.append([crate, f"{there:,}", f"{run / there:.1%}"])
+    run, there = (sum(counts) for counts in zip(*files.values(), strict=True))
+    rows.append(["all", f"{there:,}", f"{run / there:.1%}"])
+    for file, (run, there) in sorted(files.items(), key=lambda each: each[1][0] / each[1][1]):
+        if run < 0.9 * there:
+            rows.append([f"`{file}`", f"{there:,}", f"{run / there:.1%}"])
+    return rows
+
+
+def mutants(_: Rows) -> Rows:
+    """Whether tests notice when a line of the disciplines or of the statistics is wrong."""
+    need("cargo-mutants", "cargo install cargo-mutants")
+    folder = OURS / "mutants"
+    files = [word for name in MUTATED for word in ("--file", name)]
+    packages = [
+        word for name in ("core", "fabric", "bigswitch") for word in ("-p", f"fctlab-{name}")
+    ]
+    command = ["cargo", "mutants", "--shard", SHARD, "--output", folder, *files, *packages]
+    command += ["--profile", "release", "--no-shuffle", "--jobs", "1", "--timeout", "600"]
+    # Survivors end it with 2, what took too long with 3.
+    print("$", " ".join(map(str, command)), flush=True)
+    ran = subprocess.run(list(map(str, command)), cwd=ROOT)
+    if ran.returncode not in (0, 2, 3):
+        raise RuntimeError("cargo mutants fails")
+    found = {
+        name: (folder / "mutants.out" / f"{name}.txt").read_text().splitlines()
+        for name in ("caught", "missed", "timeout", "unviable")
+    }
+    killed = len(found["caught"]) + len(found["timeout"])
+    rows = [[f"killed, of the part {SHARD} of all", f"{killed} of {killed + len(found['missed'])}"]]
+    return rows + [["survives", f"`{name}`"] for name in found["missed"]]
+
+
+def sdist(_: Rows) -> Rows:
+    """A source distribution: it builds, and runs under the oldest and the newest Python here."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        done(sys.executable, "-m", "maturin", "sdist", "--out", folder)
+        (packed,) = folder.glob("*.tar.gz")
+        built = {"CARGO_TARGET_DIR": str(OURS / "sdist")}
+        pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+        done(*pip, "wheel", "--no-deps", "--wheel-dir", folder, packed, folder=folder, **built)
+        (wheel,) = folder.glob("*.whl")
+        rows = [["source distribution", f"{packed.stat().st_size / 1e6:.1f} MB, builds"]]
+        found = pythons()
+        for minor in dict.fromkeys((min(found), max(found))):
+            rows.append([f"Python 3.{minor}", tried(found[minor], wheel, folder / f"3.{minor}")])
+    return rows
+
+
+def pythons() -> dict[int, str]:
+    """Interpreters that may have fctlab, by their minor version."""
+    least = re.search(r'requires-python = ">=3\.(\d+)"', (ROOT / "pyproject.toml").read_text())
+    found = {sys.version_info.minor: sys.executable}
+    for minor in range(int(least[1]) if least else 10, 20):
+        for place in (
+            f"python3.{minor}",
+            *Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python"),
+        ):
+            asked = [str(place), "-c", "import sys; print(sys.version_info.minor)"]
+            try:
+                told = subprocess.run(asked, capture_output=True, text=True).stdout
+            except FileNotFoundError:
+                continue
+            if told.strip() == str(minor):
+                found[minor] = str(place)
+    return found
+
+
+def tried(python: str, wheel: Path, folder: Path) -> str:
+    """Installs a wheel, imports everything, and holds its runs against the frozen digests."""
+    done(python, "-m", "venv", folder)
+    inside = folder / "bin/python"
+    done(inside, "-m", "pip", "install", "--quiet", wheel, "pytest", "hypothesis")
+    names = "fctlab.__path__, 'fctlab.'"
+    imports = (
+        "import importlib, pkgutil, fctlab\n"
+        f"names = [found.name for found in pkgutil.walk_packages({names})]\n"
+        "print(len([importlib.import_module(n) for n in names if n != 'fctlab.__main__']))"
+    )
+    count = done(inside, "-c", imports, folder=folder).split()[-1]
+    shutil.copytree(ROOT / "python/tests", folder / "tree/python/tests")
+    for name in ("scenarios", "crates/fabric/tests"):
+        shutil.copytree(ROOT / name, folder / "tree" / name)
+    shutil.copy(ROOT / "CHANGELOG.md", folder / "tree")
+    told = done(
+        *(inside, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", folder / "tree"),
+        *("python/tests/test_digests.py", "-o", "pythonpath=python"),
+        folder=folder / "tree",
+    )
+    return f"{count} modules imported, digests: {told.strip().splitlines()[-1].strip('= ')}"
+
+
+def compilers(_: Rows) -> Rows:
+    """The oldest compiler that may build it."""
+    oldest = re.search(r'rust-version = "([\d.]+)"', (ROOT / "Cargo.toml").read_text())
+    least = oldest[1] if oldest else ""
+    listed = json.loads(done("cargo", "metadata", "--format-version", "1", "--locked"))
+    newer = [
+        each["name"]
+        for each in listed["packages"]
+        if number(each["rust_version"] or "0") > number(least)
+    ]
+    if newer:
+        raise RuntimeError(f"need a newer compiler than {least}: {', '.join(newer)}")
+    count = len(listed["packages"])
+    rows = [[f"crates that ask for more than Rust {least}", f"0 of {count}"]]
+    there = subprocess.run(["cargo", f"+{least}", "--version"], capture_output=True).returncode == 0
+    if not there:
+        why = f"skipped: not here (rustup toolchain install {least}); clippy holds code against it"
+        return [*rows, [f"`cargo +{least} check`", why]]
+    done("cargo", f"+{least}", "check", "--workspace", CARGO_TARGET_DIR=str(OURS / "oldest"))
+    return [*rows, [f"`cargo +{least} check`", "builds"]]
+
+
+def number(version: str) -> tuple[int, ...]:
+    """A version, to be compared; 1.88.0 is 1.88."""
+    return tuple(map(int, version.split(".")[:2]))
+
+
+def licences(_: Rows) -> Rows:
+    """Licences, sources and doubles of what is compiled in (`deny.toml`)."""
+    need("cargo-deny", "cargo install cargo-deny")
+    done("cargo", "deny", "check", "licenses", "bans", "sources")
+    rows = [["licences, bans, sources (`cargo deny`)", "pass"]]
+    told = subprocess.run(
+        ["cargo", "deny", "check", "advisories"], cwd=ROOT, capture_output=True, text=True
+    )
+    if "advisories ok" in told.stdout + told.stderr:
+        return [*rows, ["advisories of RustSec", "none"]]
+    if "failed to" in told.stderr:
+        return [*rows, ["advisories of RustSec", "skipped: their list cannot be fetched here"]]
+    raise RuntimeError(told.stderr[-3000:])
+
+
+def advisories(_: Rows) -> Rows:
+    """Known holes of the Python packages that are installed."""
+    audit = need(*programs("pip-audit"), "pip install pip-audit")
+    told = subprocess.run(
+        [audit, "--format", "json", "--progress-spinner", "off", *site()],
+        capture_output=True,
+        text=True,
+    )
+    try:
+        listed = json.loads(told.stdout)["dependencies"]
+    except ValueError:
+        raise Skip(f"pip-audit gives no answer: {told.stderr.strip()[-200:]}") from None
+    asked = [each for each in listed if "vulns" in each]
+    holes = {
+        each["name"]: [hole["id"] for hole in each["vulns"]] for each in asked if each["vulns"]
+    }
+    if holes:
+        raise RuntimeError(f"known holes: {holes}")
+    if not asked:
+        raise Skip("the package index that is reached here tells no advisories")
+    return [["Python packages with a known hole", f"0 of {len(asked)}"]]
+
+
+def programs(name: str) -> tuple[str, str]:
+    """Of a Python tool: beside this interpreter, and anywhere."""
+    return str(Path(sys.executable).with_name(name)), name
+
+
+def site() -> tuple[str, str]:
+    """Where this interpreter's packages are, for pip-audit."""
+    return "--path", next(path for path in sys.path if path.endswith("site-packages"))
+
+
+def sbom(_: Rows) -> Rows:
+    """What is inside, as CycloneDX: crates, and Python packages as they are installed."""
+    OURS.mkdir(parents=True, exist_ok=True)
+    rows = []
+    if shutil.which("cargo-cyclonedx"):
+        manifest = ROOT / "crates/python/Cargo.toml"
+        name = ("--format", "json", "--override-filename", "fctlab-rust.cdx")
+        done("cargo", "cyclonedx", "--manifest-path", manifest, *name)
+        for file in ROOT.glob("crates/*/fctlab-rust.cdx.json"):
+            if file.parent.name == "python":
+                shutil.move(file, OURS / file.name)
+            else:
+                file.unlink()
+        rows.append(counted(OURS / "fctlab-rust.cdx.json"))
+    else:
+        rows.append(["crates", "skipped: no cargo-cyclonedx (cargo install cargo-cyclonedx)"])
+    tool = next(filter(None, map(shutil.which, programs("cyclonedx-py"))), None)
+    if not tool:
+        return [*rows, ["Python packages", "skipped: no cyclonedx-py (pip install cyclonedx-bom)"]]
+    file = OURS / "fctlab-python.cdx.json"
+    done(tool, "environment", "--output-reproducible", "-o", file, sys.executable)
+    return [*rows, counted(file)]
+
+
+def counted(file: Path) -> list[str]:
+    """What an SBOM has."""
+    parts = json.loads(file.read_text())["components"]
+    return [f"`{file.name}`", f"{len(parts)} components"]
+
+
+Step = Callable[[Rows], Rows]
+STEPS: dict[str, tuple[Step, str, tuple[str, ...]]] = {
+    "fuzzing": (
+        fuzzing,
+        "Fuzzing without a crash",
+        ("target", "minutes", "runs", "places reached", "inputs kept"),
+    ),
+    "digests": (digests, "Frozen digests", ("build", "runs")),
+    "coverage": (
+        coverage,
+        "Lines that tests in Rust run",
+        ("crate, or file below 90%", "lines", "run"),
+    ),
+    "mutants": (mutants, "Mutants", ("what", "which")),
+    "sdist": (sdist, "From source, on other Pythons", ("what", "found")),
+    "compilers": (compilers, "The oldest compiler", ("what", "found")),
+    "licences": (licences, "Crates", ("what", "found")),
+    "advisories": (advisories, "Python packages", ("what", "found")),
+    "sbom": (sbom, "Bills of materials", ("file", "found")),
+}
+"""By name: what is done, its title, and the heads of its table."""
+
+
+def page(kept: dict[str, Any], text: str) -> str:
+    """The page with what is kept between its two lines."""
+    before, begins, rest = text.partition(BEGIN)
+    _, ends, after = rest.partition(END)
+    if not begins or not ends:
+        sys.exit(f"error: {PAGE} has no lines {BEGIN.strip()} and {END}")
+    parts = []
+    for name, (_, title, head) in STEPS.items():
+        found = kept.get(name)
+        if not found:
+            continue
+        parts += [f"## {title}", f"`make trust STEPS={name}`, {found['on']}, {found['at']}."]
+        if "skipped" in found:
+            parts.append(f"Skipped: {found['skipped']}.")
+        else:
+            lines = [head, ["---"] * len(head), *found["rows"]]
+            parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
+    return f"{before}{BEGIN}\n" + "\n\n".join(parts) + f"\n\n{END}{after}"
+
+
+def step(name: str, kept: dict[str, Any]) -> bool:
+    """Does a step, keeps what it found and says it; whether it went well."""
+    doing, title, _ = STEPS[name]
+    print(f"\n{title}", flush=True)
+    commit = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
+    at = subprocess.run(commit, cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    found: dict[str, Any] = {"on": datetime.date.today().isoformat(), "at": at or "no commit"}
+    try:
+        found["rows"] = doing(kept.get(name, {}).get("rows", []))
+    except Skip as why:
+        print(f"skipped: {why}")
+        # What was found elsewhere stays.
+        if "rows" in kept.get(name, {}):
+            return True
+        found["skipped"] = str(why)
+    except RuntimeError as error:
+        print(f"error: {name}: {error}")
+        return False
+    for row in found.get("rows", []):
+        print("  " + "  ".join(row))
+    kept[name] = found
+    KEPT.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+    PAGE.write_text(page(kept, PAGE.read_text()))
+    return True
+
+
+def main() -> int:
+    """Take the steps."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--page", action="store_true", help="write the page and do nothing else")
+    parser.add_argument("step", nargs="*", choices=[*STEPS, []], help="all unless said")
+    asked = parser.parse_args()
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    if asked.page:
+        PAGE.write_text(page(kept, PAGE.read_text()))
+        return 0
+    went = [step(name, kept) for name in asked.step or STEPS]
+    print(f"\n{sum(went)} steps passed, {len(went) - sum(went)} failed")
+    return int(not all(went))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,51 @@
+"""What fuzzing has kept is tried again, and the page of ``make trust`` is what it wrote."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def script(name: str) -> ModuleType:
+    """A script of the repository."""
+    file = ROOT / name
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "path", [str(file.parent), *sys.path])
+        spec = importlib.util.spec_from_file_location(file.stem, file)
+        assert spec and spec.loader
+        made = importlib.util.module_from_spec(spec)
+        patch.setitem(sys.modules, file.stem, made)
+        spec.loader.exec_module(made)
+    return made
+
+
+@pytest.mark.parametrize("reader", ["logs", "configurations"])
+def test_what_fuzzing_kept_is_read_or_refused(reader: str) -> None:
+    readers = script("fuzz/readers.py")
+    kept = sorted((ROOT / "fuzz/corpus" / reader).iterdir())
+    assert kept
+    for file in kept:
+        readers.one_error(readers.READERS[reader], file.read_bytes())
+
+
+def test_nobody_types_a_number_of_the_page() -> None:
+    trust = script("packaging/trust.py")
+    kept = json.loads(trust.KEPT.read_text(encoding="utf-8"))
+    text = trust.PAGE.read_text(encoding="utf-8")
+    assert trust.page(kept, text) == text
+    assert set(kept) <= set(trust.STEPS)
+
+
+def test_every_target_has_inputs() -> None:
+    fuzz = script("packaging/fuzz.py")
+    assert {file.stem for file in (ROOT / "fuzz/targets").iterdir()} == set(fuzz.RUST)
+    for target in (*fuzz.RUST, *fuzz.PYTHON):
+        kept = list((fuzz.CORPORA / target).iterdir())
+        assert kept and sum(file.stat().st_size for file in kept) <= fuzz.KEPT_BYTES
