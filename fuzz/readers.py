@@ -25,8 +25,7 @@ with atheris.instrument_imports(include=["fctlab"]) if atheris else nullcontext(
     from fctlab.slo import flowlog, joined, logfile, refused, tshark, ways  # noqa: F401
 
 LOGS = (".csv", ".tsv", ".log", ".jsonl", ".txt", ".parquet", ".csv.gz")
-MEMORY = Path("/dev/shm")
-FOLDER = tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None)
+FOLDER = tempfile.TemporaryDirectory()
 
 
 def logs(data: bytes) -> None:

@@ -19,6 +19,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,15 +103,17 @@ def options(target: str) -> list[str]:
 
 def ran(arguments: list[str]) -> subprocess.CompletedProcess[str]:
     """A fuzzer that has run, with what it told; its files are in memory, where that is a place."""
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else os.environ.get("TMPDIR", "/tmp")
-    return subprocess.run(
-        arguments,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        errors="replace",
-        env={**os.environ, "TMPDIR": memory},
-    )
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    # libFuzzer ends without a chance to clean up.
+    with tempfile.TemporaryDirectory(dir=memory) as folder:
+        return subprocess.run(
+            arguments,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            env={**os.environ, "TMPDIR": folder},
+        )
 
 
 def fuzz(target: str, seconds: int) -> Fuzzed:

@@ -33,6 +33,16 @@ SMALL: dict[str, Any] = {
     "scheme": "dctcp",
 }
 
+EIGHT_HOSTS: dict[str, Any] = {
+    "kind": "leaf-spine",
+    "leaves": 2,
+    "spines": 2,
+    "hosts_per_leaf": 4,
+    "host_rate": "10Gbps",
+    "fabric_rate": "20Gbps",
+    "base_rtt": "20us",
+}
+
 SMALL_TOML = """
 name = "small"
 [topology]

@@ -63,7 +63,6 @@ COMMANDS: Mapping[str, Command] = {
     "predict": Command(
         ("predict", "slos.toml", *MOST, "--out", "{out}"),
         "slos.toml",
-        flows=("--flows", "1000000000"),
     ),
     "plan": Command(("plan", "slos.toml", *MOST, "--out", "{out}"), "slos.toml"),
     "provision": Command(

@@ -19,6 +19,7 @@ from fctlab.fabric.types import Error, FabricPlan
 from fctlab.jobs import Job
 from fctlab.results.points import PointStore
 from fctlab.scenario import toml
+from tests.conftest import EIGHT_HOSTS
 
 pytestmark = pytest.mark.filterwarnings("ignore::fctlab.SpecWarning")
 
@@ -36,15 +37,7 @@ def spec(**changes: Any) -> dict[str, Any]:
     wfq = {"kind": "wfq", "weights": [3, 1]}
     tables = {
         "name": "small",
-        "topology": {
-            "kind": "leaf-spine",
-            "leaves": 2,
-            "spines": 2,
-            "hosts_per_leaf": 4,
-            "host_rate": "10Gbps",
-            "fabric_rate": "20Gbps",
-            "base_rtt": "20us",
-        },
+        "topology": dict(EIGHT_HOSTS),
         "traffic": {"load": 0.5, "flows": 8000, "classes": classes},
         "scheme": {"preset": "dctcp-rate", "port": {"discipline": wfq}},
     }

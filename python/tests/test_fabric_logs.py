@@ -21,6 +21,7 @@ from fctlab.fabric.types import FabricImport
 from fctlab.results.result import simulate
 from fctlab.scenario import load_scenario
 from fctlab.slo import fit
+from tests.conftest import EIGHT_HOSTS
 
 pytestmark = pytest.mark.filterwarnings("ignore::fctlab.SpecWarning")
 
@@ -39,15 +40,7 @@ def spec(**changes: Any) -> dict[str, Any]:
     tables = {
         "name": "small",
         "engine": "fluid",
-        "topology": {
-            "kind": "leaf-spine",
-            "leaves": 2,
-            "spines": 2,
-            "hosts_per_leaf": 4,
-            "host_rate": "10Gbps",
-            "fabric_rate": "20Gbps",
-            "base_rtt": "20us",
-        },
+        "topology": dict(EIGHT_HOSTS),
         "traffic": {
             "load": 0.5,
             "flows": 8000,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,10 @@ from fctlab.cli import progress as showing
 from fctlab.cli.options import Sets, ShowProgress, examples, items
 from fctlab.cli.terminal import AsJson, Force, output, say, show, show_json
 from fctlab.errors import SpecError
+
+if TYPE_CHECKING:
+    from fctlab.fabric.importing import Wanted
+    from fctlab.slo.flowlog import Columns
 
 
 def register(group: typer.Typer) -> None:
@@ -110,15 +114,8 @@ def import_(
     from fctlab.slo import flowlog
     from fctlab.slo.words import warnings
 
-    wanted = importing.Wanted(
-        flowlog.Columns(time, end, duration, size, traffic_class, weight),
-        of_logs.names_of(names),
-        hosts,
-        sampled,
-        items("--windows", windows, str),
-        window,
-        seed,
-    )
+    columns = flowlog.Columns(time, end, duration, size, traffic_class, weight)
+    wanted = _wanted(columns, names, hosts, sampled, windows, window, seed)
     with saved.writing(FabricImport, out, reads=[*logs, topology], force=force) as draft:
         found = importing.imported(logs, topology, draft.folder, wanted, sets or [])
         saved.write(found, {}, draft.folder)
@@ -130,6 +127,22 @@ def import_(
     if sampled is not None:
         cost = f"fctlab fabric sampling {out / 'scenario.json'} --sampled {sampled}"
         say(f"what sampling costs, as far as its flows tell: {cost}")
+
+
+def _wanted(
+    columns: Columns,
+    names: str | None,
+    hosts: Path | None,
+    sampled: str | None,
+    windows: str,
+    window: str | None,
+    seed: int,
+) -> Wanted:
+    """What the options ask of logs."""
+    from fctlab.fabric.importing import Wanted
+
+    picks = items("--windows", windows, str)
+    return Wanted(columns, of_logs.names_of(names), hosts, sampled, picks, window, seed)
 
 
 def sampling(
@@ -185,15 +198,13 @@ def watch(
 
     from fctlab.cli.layout import shown
     from fctlab.fabric import words
-    from fctlab.fabric.importing import Wanted
     from fctlab.fabric.watching import Watch
     from fctlab.slo import flowlog
 
     if not every > 0:
         raise SpecError("every", f"{every:g} is not above 0 seconds")
     columns = flowlog.Columns(time, end, duration, size, traffic_class, weight)
-    picks = items("--windows", windows, str)
-    wanted = Wanted(columns, of_logs.names_of(names), hosts, sampled, picks, window, seed)
+    wanted = _wanted(columns, names, hosts, sampled, windows, window, seed)
     watched = Watch(folder, topology, out, match, wanted, tuple(sets or ()))
     wrong: dict[Path, float] = {}
     while True:

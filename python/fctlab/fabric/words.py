@@ -121,15 +121,11 @@ def imported(found: FabricImport) -> list[Part]:
 
 def epoch(found: FabricEpoch) -> list[Part]:
     """A line about a log, and one about the weights that answer it."""
-    judged = [each for each in found.classes if each.loss is not None]
-    each = "; ".join(f"{one.name} {slo.outcome(one)}" for one in judged)
-    parts: list[Part] = [
-        Line(f"{found.name}: {'at risk' if found.at_risk else 'no SLO at risk'}: {each}")
-    ]
+    risk = "at risk" if found.at_risk else "no SLO at risk"
+    parts: list[Part] = [Line(f"{found.name}: {risk}: {_outcomes(found.classes)}")]
     if found.proposed is not None:
-        then = [one for one in found.proposed_classes if one.loss is not None]
-        told = "; ".join(f"{one.name} {slo.outcome(one)}" for one in then)
-        parts.append(Line(f"weights {_ratio(found.proposed)} on the fluid: {told}"))
+        then = _outcomes(found.proposed_classes)
+        parts.append(Line(f"weights {_ratio(found.proposed)} on the fluid: {then}"))
     elif found.at_risk:
         parts.append(Line("no weights do better than those in force by more than chance"))
     return parts
@@ -159,6 +155,12 @@ def _case(each: Case) -> tuple[str, str, str, str]:
     loss = "-" if each.loss is None else f"{each.loss:+.3f}"
     verdict = "refused" if each.refused else each.verdict or "-"
     return each.what, verdict, loss, each.refused or ", ".join(each.broken) or "none"
+
+
+def _outcomes(classes: Sequence[ClassFound]) -> str:
+    return "; ".join(
+        f"{each.name} {slo.outcome(each)}" for each in classes if each.loss is not None
+    )
 
 
 def _ratio(weights: Sequence[int]) -> str:
