@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from fctlab.fabric.asked import Asked, Class
 from fctlab.fabric.windows import Windows
 from fctlab.slo import planning
-from fctlab.slo.measured import SHORT_BY, metric_of
 from fctlab.slo.types import Measured
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
@@ -33,6 +31,8 @@ def measured(asked: Asked, windows: Windows) -> tuple[Measured, ...]:
 
 
 def _class(each: Class, flows: pl.DataFrame) -> Measured:
+    from fctlab.slo.measured import SHORT_BY, metric_of
+
     size, lasts = (flows[name].to_numpy().astype(float) for name in ("size_bytes", "log_s"))
     alone = (flows["fct_s"] / flows["slowdown"]).to_numpy()
     of = {"fct": lasts, "slowdown": lasts / alone, "throughput": size * 8 / lasts}
