@@ -48,6 +48,7 @@ EXACT = Accuracy(
     engines=(),
     cases=tuple(
         Measured(
+            transport="dctcp-rate",
             load=load,
             rate_bps=1e10,
             disciplines=("fifo", "wfq"),

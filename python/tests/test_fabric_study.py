@@ -16,7 +16,7 @@ from fctlab.studies.framework.study import Mode
 @pytest.mark.parametrize("mode", ["quick", "full"])
 def test_every_case_stands_beside_its_floor(mode: Mode) -> None:
     plan = studies.load("fabric").plan(mode)
-    assert {cell.id for cell in plan.cells()} == set(fabric.SCALES[mode][0])
+    assert {cell.id for cell in plan.cells()} == {*fabric.CASES, *fabric.HPCC}
     for claim in plan.claims:
         decide = [part for part in claim.parts if part.counts]
         floors = 0 if claim.id == "fabric-6" else len(decide)
@@ -33,9 +33,14 @@ def test_every_class_of_a_case_has_its_row() -> None:
 
 @pytest.mark.filterwarnings("ignore::fctlab.SpecWarning")
 def test_a_small_one_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(fabric.SCALES, "quick", (("10G, load 0.3",), 400))
+    monkeypatch.setitem(fabric.FLOWS, "quick", 400)
+    monkeypatch.setattr(fabric, "CASES", {"10G, load 0.3": fabric.CASES["10G, load 0.3"]})
+    monkeypatch.setattr(
+        fabric, "HPCC", {"HPCC, 100G, load 0.5": fabric.HPCC["HPCC, 100G, load 0.5"]}
+    )
     conduct.study("fabric", "quick", out=tmp_path, seeds=1)
     told = json.loads((tmp_path / "report.json").read_text())
     effects = {part["part"]: part["value"] for claim in told["claims"] for part in claim["parts"]}
     assert 0.9 < effects["10G, load 0.3, all, fluid / packets"] < 1.1
     assert 0.9 < effects["10G, load 0.3, all, packets, shifted / packets"] < 1.1
+    assert 0.9 < effects["HPCC, 100G, load 0.5, all, fluid / packets"] < 1.1

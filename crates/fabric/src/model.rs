@@ -29,7 +29,7 @@ use crate::prepared::{Ended, Observer, Prepared, Sink};
 use crate::scenario::{EngineSpec, Model, Scenario};
 use crate::scheme::{self, Names, SchemeSpec};
 use crate::settings::Settings;
-use crate::transports::{RuleSpec, dctcp_rate};
+use crate::transports::{RuleSpec, dctcp_rate, hpcc};
 
 /// The link into the one receiver.
 fn bottleneck(fabric: &Fabric) -> Result<&network::Link, SpecError> {
@@ -201,13 +201,7 @@ fn of_scheme(scenario: &Scenario, settings: &Settings) -> Result<Control, SpecEr
             shared.thresh = threshold;
             dctcp(rule, scale)
         }
-        (RuleSpec::Hpcc(rule), Law::Hpcc(law)) => Law::Hpcc(laws::hpcc::Spec {
-            u_target: rule.eta,
-            additive_increase: rule.additive_increase,
-            min_rate: rule.min_rate,
-            window_counts: rule.window_counts,
-            ..law
-        }),
+        (RuleSpec::Hpcc(rule), _) => hpcc(rule)?,
         (_, law) => law,
     };
     Ok(Control { shared, law })
@@ -220,6 +214,21 @@ pub(crate) fn dctcp(rule: &dctcp_rate::Spec, scale: &PathScale) -> Law {
         rise: Some(Bytes::new(rule.increase.bytes_per_rtt(scale))),
         min_rate: rule.min_rate,
     })
+}
+
+/// HPCC as a law.
+///
+/// # Errors
+/// Its preset has a mistake.
+pub(crate) fn hpcc(rule: &hpcc::Spec) -> Result<Law, SpecError> {
+    let mut law = Control::preset("hpcc")?.law;
+    if let Law::Hpcc(keys) = &mut law {
+        keys.u_target = rule.eta;
+        keys.additive_increase = rule.additive_increase;
+        keys.min_rate = rule.min_rate;
+        keys.window_counts = rule.window_counts;
+    }
+    Ok(law)
 }
 
 /// Refuses what the model knows nothing of.

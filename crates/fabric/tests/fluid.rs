@@ -85,6 +85,54 @@ fn flows_take_as_long_as_with_packets() {
     }
 }
 
+/// Windows that follow the load of the busiest link: on average as with packets. With them flows that are ahead stay
+/// ahead, and with packets by more: the tail of large flows is shorter here.
+#[test]
+fn flows_of_hpcc_take_as_long_as_with_packets() {
+    for (host, fabric, load) in [("10Gbps", "40Gbps", 0.5), ("100Gbps", "400Gbps", 0.7)] {
+        let mut topology = leaf_spine(4, 8);
+        topology["host_rate"] = json!(host);
+        topology["fabric_rate"] = json!(fabric);
+        let mut scenario = web_search(topology, load, 3_000);
+        scenario["scheme"] = json!("hpcc");
+        let [fluid, packets] = ["fluid", "packet"].map(|engine| generated(on(engine, &scenario)));
+        for (sizes, least) in [
+            ((0, 10_000), -0.15),
+            ((10_000, 100_000), -0.15),
+            ((100_000, 1_000_000), -0.15),
+            ((1_000_000, u64::MAX), -0.30),
+            ((0, u64::MAX), -0.15),
+        ] {
+            let [a, b] = [&fluid, &packets].map(|run| slowdowns(run, sizes));
+            let means = mean(&a) / mean(&b) - 1.0;
+            let tails = tail(&a) / tail(&b) - 1.0;
+            println!("{host} {sizes:?}: mean {means:+.3}, tail {tails:+.3}");
+            assert!(means.abs() < 0.075, "{host} {sizes:?}: mean {means}");
+            assert!(
+                (least..0.15).contains(&tails),
+                "{host} {sizes:?}: tail {tails}"
+            );
+        }
+    }
+}
+
+/// A flow alone on links that HPCC keeps to 95%, one of which is slower than the others.
+#[test]
+fn a_flow_of_hpcc_alone_follows_its_slowest_link() {
+    let mut topology = leaf_spine(2, 1);
+    topology["fabric_rate"] = json!("5Gbps");
+    for topology in [topology, leaf_spine(2, 1)] {
+        let scenario = json!({"topology": topology, "scheme": "hpcc"});
+        let slowdown = |engine| {
+            let run = play(on(engine, &scenario), &[(0, 0, 1, 10_000_000)]);
+            run.flows[0].slowdown
+        };
+        let [fluid, packets] = ["fluid", "packet"].map(slowdown);
+        assert!((fluid / packets - 1.0).abs() < 0.01, "{fluid} {packets}");
+        assert!((1.03..1.2).contains(&fluid), "{fluid}");
+    }
+}
+
 #[test]
 fn a_flow_alone_takes_its_ideal_time() {
     for ends in ["ack", "delivery"] {
@@ -200,7 +248,12 @@ fn what_a_fluid_cannot_know_is_refused_by_name() {
         (
             vec!["scheme"],
             json!("dctcp"),
-            "scheme.transport.kind: the fluid has no dctcp; take dctcp-rate",
+            "scheme.transport.kind: the fluid has no dctcp; take dctcp-rate or hpcc",
+        ),
+        (
+            vec!["scheme"],
+            json!({"preset": "hpcc", "transport": {"max_stage": 5}}),
+            "scheme.transport.max_stage: the fluid knows only what the preset says here; remove it",
         ),
         (
             vec!["scheme"],
@@ -215,12 +268,12 @@ fn what_a_fluid_cannot_know_is_refused_by_name() {
         (
             vec!["scheme"],
             json!({"preset": "dctcp-rate", "port": {"ecn_at": "enqueue"}}),
-            "scheme.port.ecn_at: the fluid knows only what the preset dctcp-rate says here; remove it",
+            "scheme.port.ecn_at: the fluid knows only what the preset says here; remove it",
         ),
         (
             vec!["scheme"],
             json!({"preset": "dctcp-rate", "transport": {"initial_alpha": 0.0}}),
-            "scheme.transport.initial_alpha: the fluid knows only what the preset dctcp-rate says here; remove it",
+            "scheme.transport.initial_alpha: the fluid knows only what the preset says here; remove it",
         ),
         (
             vec!["scheme"],

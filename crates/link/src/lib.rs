@@ -53,5 +53,5 @@ pub use flows::{ClassTraffic, FlowList};
 pub use heard::Line;
 pub use laws::Law;
 pub use model::{Arrival, Done, Link, Setup, simulate};
-pub use pacing::{Allowed, Paced, Portions, Told};
+pub use pacing::{Allowed, Load, Paced, Portions, Told};
 pub use queues::{Inside, QueueSpec};

@@ -3,7 +3,7 @@
 //! How the window reacts is the law's: [`Reaction`]. Whoever moves the bytes says what is acked, and
 //! may bound the rate: a link that several flows share.
 
-use crate::acks::Acks;
+use crate::acks::{Acks, Instant};
 use crate::heard::{Heard, Line, ROUNDING, Sent, ceil, floor};
 use crate::laws::{Law, Reaction, Reacts};
 
@@ -26,6 +26,17 @@ pub struct Told {
     pub marked: bool,
     /// Bytes per time that the flow may send, whatever its window.
     pub most: f64,
+}
+
+/// What a switch has written into a packet that leaves: HPCC's telemetry. Time is counted as a line does.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Load {
+    /// When it left.
+    pub at: f64,
+    /// How long the link had sent until then.
+    pub busy: f64,
+    /// Bytes that wait, over a BDP of the link.
+    pub waiting: f64,
 }
 
 /// What a window allows in a step, before it changes and after.
@@ -124,6 +135,23 @@ impl Paced {
     /// The first half of a step: it hears that so much is acked at its end, marked or not.
     pub fn listen(&mut self, acked: f64, marked: bool, line: &Line) -> Allowed {
         self.heed(acked.max(self.acked), marks(marked), line)
+    }
+
+    /// The same where switches say how much they have sent and what waits: of what left first and last of that
+    /// which is newly acked.
+    pub fn listen_to(&mut self, acked: f64, (from, to): (Load, Load), line: &Line) -> Allowed {
+        let instant = |load: Load| Instant {
+            at: load.at,
+            busy: load.busy,
+            waiting: load.waiting,
+            ..Instant::default()
+        };
+        let acks = Acks {
+            from: instant(from),
+            to: instant(to),
+            ..*marks(false)
+        };
+        self.heed(acked.max(self.acked), &acks, line)
     }
 
     /// The second half, as if: what it could send in a step of `span`, at most at rate `most`.

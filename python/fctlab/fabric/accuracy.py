@@ -1,9 +1,9 @@
 """How far the fluid is from packets, as ``fctlab study fabric`` measured it.
 
-``accuracy.json`` has, for each case of the study, how loaded its busiest link is, what stands at
-its ports, and by size of flow the fluid's mean and tail of slowdowns over those of packets. Of a
-scenario those cases count whose loads are next to its own, and those with its discipline. An SLI's
-factor is the widest of all sizes that it includes.
+``accuracy.json`` has, for each case of the study, its transport, how loaded its busiest link is,
+what stands at its ports, and by size of flow the fluid's mean and tail of slowdowns over those of
+packets. Of a scenario those cases of its transport count whose loads are next to its own, and those
+with its discipline. An SLI's factor is the widest of all sizes that it includes.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ class Measured(Answer, frozen=True, kw_only=True):
     """A run of the study.
 
     Attributes:
+        transport: of its flows.
         load: of its busiest link, as expected.
         rate_bps: of its hosts' links.
         disciplines: kinds at ports of switches.
@@ -60,6 +61,7 @@ class Measured(Answer, frozen=True, kw_only=True):
         sizes: all flows, then by size.
     """
 
+    transport: str
     load: float
     rate_bps: float
     disciplines: tuple[str, ...]
@@ -111,18 +113,24 @@ def of_study(store: PointStore, sizes: Mapping[str, tuple[float, float]]) -> Acc
         asked = Asked(Scenario(point.input["scenario"]).resolve())
         measured.append(_measured(asked, rows))
         engines.add(store.times(point.key)["engine"])
-    measured.sort(key=lambda case: (case.load, case.rate_bps))
+    measured.sort(key=lambda case: (case.transport, case.load, case.rate_bps))
     return Accuracy(engines=tuple(sorted(engines)), cases=tuple(measured))
 
 
 def _measured(asked: Asked, rows: Sequence[Size]) -> Measured:
     return Measured(
+        transport=transport(asked),
         load=round(asked.busiest, 3),
         rate_bps=min(rates(asked)),
         disciplines=tuple(sorted(disciplines(asked))),
         patterns=tuple(sorted(patterns(asked))),
         sizes=tuple(rows),
     )
+
+
+def transport(asked: Asked) -> str:
+    """The kind of the scenario's transport."""
+    return str(asked.tables["scheme"]["transport"]["kind"])
 
 
 def disciplines(asked: Asked) -> set[str]:
@@ -151,9 +159,10 @@ def rates(asked: Asked) -> set[float]:
 
 def outside(asked: Asked, accuracy: Accuracy) -> str:
     """What of a scenario the study says nothing of; empty if it says something of all."""
-    cases = accuracy.cases
+    used_by = transport(asked)
+    cases = [case for case in accuracy.cases if case.transport == used_by]
     if not cases:
-        return "nothing was measured"
+        return f"of {used_by} nothing was measured"
     loads = [case.load for case in cases]
     if not asked.offered:
         return "there are too few flows to say how loaded links are"
@@ -176,13 +185,14 @@ def outside(asked: Asked, accuracy: Accuracy) -> str:
 
 def near(asked: Asked, accuracy: Accuracy) -> list[Measured]:
     """The cases that count."""
-    loads = [case.load for case in accuracy.cases]
+    cases = [case for case in accuracy.cases if case.transport == transport(asked)]
+    loads = [case.load for case in cases]
     low = max((load for load in loads if load <= asked.busiest + NEAR), default=min(loads))
     high = min((load for load in loads if load >= asked.busiest - NEAR), default=max(loads))
     special = disciplines(asked) - {"fifo"}
     return [
         case
-        for case in accuracy.cases
+        for case in cases
         if low - NEAR <= case.load <= high + NEAR or special & set(case.disciplines)
     ]
 

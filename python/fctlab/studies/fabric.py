@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,8 +68,11 @@ def skewed() -> str:
     return "".join(f"{','.join(map(str, row))}\n" for row in rows)
 
 
-def _web(load: float, topology: dict[str, Any] = EVEN, **more: Any) -> dict[str, Any]:
-    return {"topology": topology, "traffic": {"workload": "websearch", "load": load} | more}
+def _web(
+    load: float, topology: dict[str, Any] = EVEN, scheme: str = "dctcp-rate", **more: Any
+) -> dict[str, Any]:
+    traffic = {"workload": "websearch", "load": load} | more
+    return {"topology": topology, "traffic": traffic, "scheme": scheme}
 
 
 def _wfq(*weights: int) -> dict[str, Any]:
@@ -112,12 +115,18 @@ CASES: dict[str, dict[str, Any]] = {
     ),
     "two classes, strict": _classes(STRICT, web="websearch", bulk="datamining"),
 }
-"""Fabrics and traffic, by name."""
-SCALES: dict[Mode, tuple[tuple[str, ...], int]] = {
-    "quick": (tuple(CASES), 3_000),
-    "full": (tuple(CASES), 20_000),
+"""Fabrics and traffic under DCTCP on rates, by name."""
+FAST = _leaf_spine(100, 400, 9, 16, "10us")
+HPCC: dict[str, dict[str, Any]] = {
+    "HPCC, 10G, load 0.3": _web(0.3, scheme="hpcc"),
+    "HPCC, 10G, load 0.5": _web(0.5, scheme="hpcc"),
+    "HPCC, 10G, load 0.7": _web(0.7, scheme="hpcc"),
+    "HPCC, 100G, load 0.5": _web(0.5, FAST, scheme="hpcc"),
+    "HPCC, 100G, load 0.7": _web(0.7, FAST, scheme="hpcc"),
 }
-"""Cases and flows; full, there are at least a thousand of every size."""
+"""The same under HPCC."""
+FLOWS: dict[Mode, int] = {"quick": 3_000, "full": 20_000}
+"""Of a case; full, there are at least a thousand of every size."""
 
 
 def beside_packets(result: Result) -> dict[str, Any]:
@@ -188,19 +197,17 @@ class Settings:
 class Lab(lab.Lab[Settings]):
     """The cells of the study: packets, after which the fluid has the same flows."""
 
-    def cases(self) -> Iterator[tuple[str, Cell]]:
-        """Each case of the mode."""
-        names, flows = SCALES[self.mode]
-        for name in names:
-            case = CASES[name]
-            traffic = {**case["traffic"], "flows": flows}
-            scenario = {"packet": PACKET, "scheme": "dctcp-rate", **case, "traffic": traffic}
+    def cases(self, chosen: Mapping[str, dict[str, Any]] = CASES) -> Iterator[tuple[str, Cell]]:
+        """Each of the cases `chosen`."""
+        for name, case in chosen.items():
+            traffic = {**case["traffic"], "flows": FLOWS[self.mode]}
+            scenario = {"packet": PACKET, **case, "traffic": traffic}
             yield name, self.cells.cell(name, scenario, 1.0, beside_packets)
 
 
 def _parts(lab: Lab, statistic: str, groups: tuple[str, ...], most: float) -> Iterator[Part]:
     """A statistic of groups of flows in every case, as `_parts_of`."""
-    for name, cell in lab.cases():
+    for name, cell in lab.cases(CASES):
         yield from _parts_of(name, cell, statistic, groups, most)
 
 
@@ -244,7 +251,7 @@ def tails_by_size(lab: Lab) -> Iterator[Part]:
 @claim("fabric-4", "Median error of a flow's slowdown", "at most 8%")
 def single_flows(lab: Lab) -> Iterator[Part]:
     """Flow by flow."""
-    for name, cell in lab.cases():
+    for name, cell in lab.cases(CASES):
         for of in ("fluid", "floor"):
 
             def measure(run: Run, of: str = of) -> float:
@@ -260,7 +267,7 @@ def single_flows(lab: Lab) -> Iterator[Part]:
 @claim("fabric-5", "p99 slowdown of each class", "equal (band 10%)")
 def tails_by_class(lab: Lab) -> Iterator[Part]:
     """Under weighted fair queueing and strict priority."""
-    for name, cell in lab.cases():
+    for name, cell in lab.cases(CASES):
         classes = [each["class"] for each in cell.scenario["traffic"].get("classes", [])]
         yield from _parts_of(name, cell, "tail", tuple(classes), 0.10)
 
@@ -268,7 +275,7 @@ def tails_by_class(lab: Lab) -> Iterator[Part]:
 @claim("fabric-6", "CPU time of packets over the fluid's", "at least 10")
 def costs(lab: Lab) -> Iterator[Part]:
     """On the same machine, one after the other."""
-    for name, cell in lab.cases():
+    for name, cell in lab.cases(CASES):
 
         def measure(run: Run) -> float:
             return float(run.kept["fluid"]["cost"])
@@ -276,7 +283,30 @@ def costs(lab: Lab) -> Iterator[Part]:
         yield Part(name, "at least 10", Within(10.0, math.inf), (cell,), measure)
 
 
-CLAIMS = (means, tails, tails_by_size, single_flows, tails_by_class, costs)
+@claim("fabric-7", "HPCC: mean slowdown of all flows, and by size", "equal (band 5%)")
+def means_of_hpcc(lab: Lab) -> Iterator[Part]:
+    """Under windows that follow the load of the busiest link."""
+    for name, cell in lab.cases(HPCC):
+        yield from _parts_of(name, cell, "mean", tuple(SIZES), 0.05)
+
+
+@claim("fabric-8", "HPCC: p99 slowdown of all flows, and by size", "equal (band 10%)")
+def tails_of_hpcc(lab: Lab) -> Iterator[Part]:
+    """Likewise."""
+    for name, cell in lab.cases(HPCC):
+        yield from _parts_of(name, cell, "tail", tuple(SIZES), 0.10)
+
+
+CLAIMS = (
+    means,
+    tails,
+    tails_by_size,
+    single_flows,
+    tails_by_class,
+    costs,
+    means_of_hpcc,
+    tails_of_hpcc,
+)
 
 
 def _kept(runs: list[Run], of: str, key: str) -> float:
@@ -305,7 +335,7 @@ def _row(name: str, cell: Cell, runs: list[Run]) -> tuple[str, ...]:
 
 
 def _overview(lab: Lab) -> Table:
-    cases = dict(lab.cases())
+    cases = dict(lab.cases(CASES)) | dict(lab.cases(HPCC))
     return Table(
         "cases",
         "Errors of the fluid, and in brackets the floor",
@@ -321,7 +351,7 @@ def _overview(lab: Lab) -> Table:
             "median of a flow",
         ),
         lambda results: [_row(name, cell, results.of(cell)) for name, cell in cases.items()],
-        tuple(f"fabric-{i}" for i in range(1, 5)),
+        tuple(f"fabric-{i}" for i in (1, 2, 3, 4, 7, 8)),
     )
 
 

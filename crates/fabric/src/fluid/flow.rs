@@ -1,9 +1,10 @@
 //! A flow under way: what it hears, what it sends, where its bytes are.
 
-use fctlab_link::{Allowed, Line, Paced, Told};
+use fctlab_link::{Allowed, Line, Load, Paced, Told};
 
 use super::curve::Curve;
 use super::lanes::{Lanes, LastByte};
+use super::telemetry::{Seen, Telemetry};
 
 /// A link of a flow's path, and the queue there.
 #[derive(Clone, Copy, Debug)]
@@ -15,12 +16,13 @@ pub(super) struct Hop {
     /// Bytes that have come to it, and those of the last step.
     passed: f64,
     came: f64,
-    /// When that left it of which ACKs are back.
+    /// When that left it of which ACKs are back, and what the link wrote into that.
     acked: f64,
+    seen: Seen,
 }
 
 impl Hop {
-    pub(super) fn new(link: u32, lane: u32, place: u32) -> Self {
+    pub(super) fn new(link: u32, lane: u32, place: u32, seen: Seen) -> Self {
         Hop {
             link,
             lane,
@@ -28,8 +30,16 @@ impl Hop {
             passed: 0.0,
             came: 0.0,
             acked: 0.0,
+            seen,
         }
     }
+}
+
+/// The past of queues and, where packets bring it, of links.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known<'a> {
+    pub lanes: &'a Lanes,
+    pub telemetry: Option<&'a Telemetry>,
 }
 
 /// The way of a flow there, without its NIC, and that of its ACKs, without that of the receiver.
@@ -39,8 +49,8 @@ pub(super) struct Way {
     pub back: Box<[Hop]>,
     /// The receiver's NIC.
     pub nic: u32,
-    /// The rate of the slowest link there.
-    pub slowest: f64,
+    /// What the flow takes alone over the slowest link there, without what telemetry adds to its packets.
+    pub alone: f64,
     /// What a packet and its ACK take there and back when nothing waits.
     pub round_trip: f64,
 }
@@ -54,6 +64,8 @@ pub(super) struct Hearing {
     acked: f64,
     /// The shares of the step between which ACKs bring marks.
     marked: (f64, f64),
+    /// What the busiest link wrote into what is acked first and last, where links write.
+    load: Option<(Load, Load)>,
 }
 
 /// A flow under way. Times are in steps, bytes are those on the wire.
@@ -67,6 +79,8 @@ pub(super) struct Active {
     pub paced: Paced,
     way: Way,
     curve: Curve,
+    /// What links on its path wrote last, those that were the busiest when they wrote as if they were one.
+    load: Load,
     /// When that was sent of which ACKs are back.
     heard: f64,
     /// Bytes that have left the last hop.
@@ -96,6 +110,7 @@ impl Active {
             paced,
             way,
             curve: Curve::new(now),
+            load: Load::default(),
             heard: now as f64,
             delivered: 0.0,
             last_byte: None,
@@ -109,11 +124,6 @@ impl Active {
         &self.way
     }
 
-    /// What sending all of it takes alone.
-    pub(super) fn alone(&self) -> f64 {
-        self.size / self.way.slowest
-    }
-
     /// Whether it has more to send.
     pub(super) fn sends(&self) -> bool {
         self.last_byte.is_none()
@@ -125,12 +135,14 @@ impl Active {
     }
 
     /// What it hears in the step that ends at `now`.
-    pub(super) fn hear(&mut self, lanes: &Lanes, now: u64) -> Hearing {
+    pub(super) fn hear(&mut self, known: &Known<'_>, line: &Line, now: u64) -> Hearing {
+        let lanes = known.lanes;
         let end = now as f64;
         let mut hearing = Hearing {
             span: (end - self.start).min(1.0),
             acked: self.paced.acked(),
             marked: (1.0, 1.0),
+            load: None,
         };
         let half = self.way.round_trip / 2.0;
         if end - 2.0 * half <= self.start {
@@ -145,12 +157,17 @@ impl Active {
         }
         time -= half;
         let (mut first, mut last) = (1.0, 0.0);
+        let mut busiest = Busiest::default();
         for hop in self.way.there.iter_mut().rev() {
             let from = hop.acked;
             if time < from {
                 time = from;
             }
             hop.acked = time;
+            if let Some(telemetry) = known.telemetry {
+                let before = std::mem::replace(&mut hop.seen, telemetry.at(hop.link, time));
+                busiest.look(time - from, (before, hop.seen), line);
+            }
             if lanes.quiet(hop.lane) <= from {
                 continue; // nothing has waited there since, or been marked
             }
@@ -162,6 +179,9 @@ impl Active {
         }
         if first < last {
             hearing.marked = (first, last);
+        }
+        if known.telemetry.is_some() {
+            hearing.load = Some(busiest.load(&mut self.load, line));
         }
         self.heard = time;
         hearing.acked = self.curve.at(time).max(hearing.acked);
@@ -195,6 +215,9 @@ impl Active {
 
     /// Hears that, if all ACKs of the step are marked or none is: what its window allows then.
     pub(super) fn listen(&mut self, hearing: &Hearing, line: &Line) -> Option<Allowed> {
+        if let Some(load) = hearing.load {
+            return Some(self.paced.listen_to(hearing.acked, load, line));
+        }
         let marked = match hearing.marked {
             (1.0, _) => false,
             (0.0, 1.0) => true,
@@ -287,6 +310,49 @@ impl Active {
             LastByte::At(time) => Some(time),
             LastByte::Behind(_) => None,
         }
+    }
+}
+
+/// Of the links of a path the one with the highest load between what is acked first in a step and what is last, as
+/// HPCC's senders find it (Li et al., algorithm 1, `MeasureInflight`).
+#[derive(Clone, Copy, Debug, Default)]
+struct Busiest {
+    load: f64,
+    elapsed: f64,
+    seen: (Seen, Seen),
+}
+
+impl Busiest {
+    /// A link had `seen` that, so much later.
+    fn look(&mut self, elapsed: f64, seen: (Seen, Seen), line: &Line) {
+        if elapsed <= 0.0 {
+            return;
+        }
+        let (before, after) = seen;
+        let waiting = before.waiting.min(after.waiting);
+        let load = (after.sent - before.sent) / elapsed + waiting / line.round_trip;
+        if load > self.load {
+            *self = Busiest {
+                load,
+                elapsed,
+                seen,
+            };
+        }
+    }
+
+    /// That link's part of one that is the busiest always, which had written `last`.
+    fn load(&self, last: &mut Load, line: &Line) -> (Load, Load) {
+        let (before, after) = self.seen;
+        let from = Load {
+            waiting: before.waiting / line.round_trip,
+            ..*last
+        };
+        *last = Load {
+            at: from.at + self.elapsed,
+            busy: from.busy + after.sent - before.sent,
+            waiting: after.waiting / line.round_trip,
+        };
+        (from, *last)
     }
 }
 

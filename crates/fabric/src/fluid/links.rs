@@ -8,6 +8,7 @@ use fctlab_link::queues::{Discipline, Sharing};
 
 use super::lanes::{Lanes, Service};
 use super::ports::Ports;
+use super::telemetry::Telemetry;
 use crate::network::Fabric;
 
 /// A link. Times are in steps.
@@ -55,6 +56,8 @@ pub(super) struct Links {
     served: Vec<f64>,
     /// Bytes that waited at each link when a step ended, all steps together.
     waited: Vec<f64>,
+    /// What they write into packets, if they do.
+    telemetry: Option<Telemetry>,
 }
 
 impl Links {
@@ -99,8 +102,26 @@ impl Links {
             packet,
             demands: Vec::new(),
             served: Vec::new(),
+            telemetry: None,
         };
         (links, Lanes::new(&thresholds))
+    }
+
+    /// From now on they write into packets what they have sent and what waits.
+    pub(super) fn tell(&mut self) {
+        self.telemetry = Some(Telemetry::new(self.links.len()));
+    }
+
+    /// What they have written.
+    pub(super) fn telemetry(&self) -> Option<&Telemetry> {
+        self.telemetry.as_ref()
+    }
+
+    /// Keeps of that at least the last `steps` steps, the last of which is `now`.
+    pub(super) fn keep(&mut self, steps: u64, now: u64) {
+        if let Some(telemetry) = &mut self.telemetry {
+            telemetry.keep(steps, now);
+        }
     }
 
     /// How many layers of links there are, NICs included.
@@ -176,6 +197,31 @@ impl Links {
         (self.links[link as usize].capacity - self.acks[link as usize]).max(0.0)
     }
 
+    /// Bytes that wait at a link or come to it in this step, ACKs included; zero where nobody asks.
+    fn offered(&self, id: u32, lanes: &Lanes) -> f64 {
+        let link = &self.links[id as usize];
+        match self.telemetry {
+            Some(_) => {
+                self.acks[id as usize]
+                    + link
+                        .lanes
+                        .clone()
+                        .map(|lane| lanes.offered(lane))
+                        .sum::<f64>()
+            }
+            None => 0.0,
+        }
+    }
+
+    /// Of bytes that were `offered` to a link so many wait at the end of the step: it writes that into packets.
+    fn write(&mut self, id: u32, now: u64, offered: f64, waiting: f64) {
+        if let Some(telemetry) = &mut self.telemetry {
+            let capacity = self.links[id as usize].capacity;
+            let sent = (offered - waiting).min(capacity);
+            telemetry.note(id, now, sent / capacity, waiting / capacity);
+        }
+    }
+
     /// Serves the links of a layer in the step that ends at `now`.
     ///
     /// # Errors
@@ -191,12 +237,16 @@ impl Links {
         let mut overflow = None;
         listed.retain(|&id| {
             let capacity = self.capacity(id);
+            let offered = self.offered(id, lanes);
             let link = &mut self.links[id as usize];
             if link.lanes.len() == 1 && lanes.passes(link.lanes.start, now, capacity) {
                 link.is_listed = link.flows > 0;
-                return link.is_listed;
+                let is_listed = link.is_listed;
+                self.write(id, now, offered, 0.0);
+                return is_listed;
             }
             let waits = self.serve_link(id, capacity, lanes, now);
+            self.write(id, now, offered, waits);
             self.waited[id as usize] += waits;
             let link = &mut self.links[id as usize];
             if waits > 0.0 {

@@ -19,18 +19,20 @@ mod lanes;
 mod links;
 mod nic;
 mod ports;
+mod telemetry;
 
 use fctlab_core::random::mix;
-use fctlab_core::{FctEnds, SpecError, Time};
+use fctlab_core::{FctEnds, SpecError, Time, WindowCounts};
 use fctlab_link::queues::Sharing;
 use fctlab_link::{Law, Line, Paced};
 use fctlab_workload::Flow;
 
-use self::flow::{Active, Hop, Way};
+use self::flow::{Active, Hop, Known, Way};
 use self::lanes::Lanes;
 use self::links::{Links, Overflow};
 use self::nic::Nic;
 pub(crate) use self::ports::check;
+use self::telemetry::Seen;
 use crate::completions::Completions;
 use crate::measure::Stop;
 use crate::network::Fabric;
@@ -129,17 +131,25 @@ impl<'a> Network<'a> {
         let ports = ports::ports(scenario, settings, fabric)?;
         let places = ports::places(fabric)?;
         let packet = settings.wire.full() as f64;
-        let (links, lanes) = Links::new(fabric, ports, places, (packet, step_s));
+        let law = ports::law(settings)?;
+        let (mut links, lanes) = Links::new(fabric, ports, places, (packet, step_s));
+        if matches!(law, Law::Hpcc(_)) {
+            links.tell();
+        }
+        let counted = match law.counts() {
+            WindowCounts::Payload => settings.wire.payload.get() as f64,
+            WindowCounts::Wire => packet,
+        };
         let line = |&nic: &u32| Line {
             capacity: fabric.links[nic as usize].rate.bytes_per_s() * step_s,
             round_trip: fabric.base_rtt.as_secs_f64() / step_s,
             packet,
-            counted: packet,
+            counted,
         };
         Ok(Network {
             fabric,
             settings,
-            law: ports::law(settings)?,
+            law,
             step_s,
             now: 0,
             waits: vec![0.0; links.layers()],
@@ -195,7 +205,14 @@ impl<'a> Network<'a> {
 
     fn way(&self, flow: &Flow) -> Way {
         let (fabric, links) = (self.fabric, &self.links);
-        let hop = |&link: &u32| Hop::new(link, links.lane(link, flow.class), links.place(link));
+        let seen = |link| {
+            let told = links.telemetry();
+            told.map_or(Seen::default(), |told| told.at(link, self.now as f64))
+        };
+        let hop = |&link: &u32| {
+            let lane = links.lane(link, flow.class);
+            Hop::new(link, lane, links.place(link), seen(link))
+        };
         let there = fabric
             .routes
             .taken(fabric, flow.src, flow.dst, flow.path_hash);
@@ -210,9 +227,9 @@ impl<'a> Network<'a> {
         };
         let round_trip = takes(&there, self.settings.wire.full()) + takes(&back, format.ack.get());
         let rates = there.iter().map(|&link| fabric.links[link as usize].rate);
-        let slowest = rates.min().map_or(0.0, |rate| rate.bytes_per_s());
+        let slowest = rates.min().map_or(f64::INFINITY, |rate| rate.bytes_per_s());
         Way {
-            slowest: slowest * self.step_s,
+            alone: format.wire_bytes(flow.size) as f64 / (slowest * self.step_s),
             there: there[1..].iter().map(hop).collect(),
             back: back[1..].iter().map(hop).collect(),
             nic: back[0],
@@ -241,7 +258,9 @@ impl<'a> Network<'a> {
         }
         // What is acked may have waited in each layer, there and back.
         let back = self.round_trip + 2.0 * self.waits.iter().sum::<f64>();
-        self.lanes.keep(back as u64 + 4, self.now);
+        let kept = back as u64 + 4;
+        self.lanes.keep(kept, self.now);
+        self.links.keep(kept, self.now);
         Ok(())
     }
 
@@ -261,8 +280,12 @@ impl<'a> Network<'a> {
                 Sharing::One => 0,
                 _ => usize::from(places.get(usize::from(class)).copied().unwrap_or(class)),
             };
+            let known = Known {
+                lanes: &self.lanes,
+                telemetry: self.links.telemetry(),
+            };
             self.nic
-                .send(flows, sends, (discipline, place), &self.lanes, self.now);
+                .send(flows, sends, (discipline, place), &known, self.now);
             let each = flows.iter_mut();
             each.for_each(|flow| flow.arrive(&mut self.lanes));
             true
@@ -291,7 +314,7 @@ impl<'a> Network<'a> {
                 number += 1;
                 continue;
             };
-            let more = (end - flow.start - flow.alone()).max(0.0);
+            let more = (end - flow.start - flow.way().alone).max(0.0);
             ended.push((flow.index, more * self.step_s));
             let hops = flow.way().there.iter();
             hops.for_each(|hop| self.links.leave(hop.link));

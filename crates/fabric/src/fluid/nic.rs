@@ -3,8 +3,7 @@
 use fctlab_link::queues::{Discipline, Sharing};
 use fctlab_link::{Allowed, Line, Paced, Portions};
 
-use super::flow::{Active, Hearing};
-use super::lanes::Lanes;
+use super::flow::{Active, Hearing, Known};
 
 /// One flow's part of a step.
 #[derive(Clone, Copy, Debug)]
@@ -52,12 +51,12 @@ impl Nic {
         flows: &mut [Active],
         (line, capacity): (&Line, f64),
         (discipline, place): (&Discipline, impl Fn(u16) -> usize),
-        lanes: &Lanes,
+        known: &Known<'_>,
         now: u64,
     ) {
         if let [flow] = flows {
             if flow.sends() {
-                let hearing = flow.hear(lanes, now);
+                let hearing = flow.hear(known, line, now);
                 let could = flow.react(&hearing, line, capacity);
                 let sends = could.min(flow.rest());
                 flow.send(sends, could, hearing.span, now);
@@ -76,7 +75,7 @@ impl Nic {
             if !flow.sends() {
                 continue;
             }
-            let hearing = flow.hear(lanes, now);
+            let hearing = flow.hear(known, line, now);
             let (could, then) = if suffices || count == 1 {
                 (flow.react(&hearing, line, most), Then::Nothing)
             } else if let Some(allowed) = flow.listen(&hearing, line) {

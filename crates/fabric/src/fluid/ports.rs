@@ -37,13 +37,17 @@ pub(super) struct Ports {
 }
 
 /// Keys of a scheme that the fluid reads, or that change nothing. Those of ports are checked port by port.
-const READ: [&str; 14] = [
+const READ: [&str; 18] = [
     "name",
     "ports",
     "transport.kind",
     "transport.g",
     "transport.increase",
     "transport.min_rate",
+    "transport.eta",
+    "transport.additive_increase",
+    "transport.int_bytes",
+    "transport.window_counts",
     "port.discipline",
     "port.ecn_threshold",
     "port.ecn_scope",
@@ -149,7 +153,7 @@ fn check_scheme(scenario: &Scenario) -> Result<(), SpecError> {
         None => Ok(()),
         Some(key) => Err(refuse(
             format!("scheme.{key}"),
-            "the fluid knows only what the preset dctcp-rate says here; remove it",
+            "the fluid knows only what the preset says here; remove it",
         )),
     }
 }
@@ -161,8 +165,9 @@ fn check_scheme(scenario: &Scenario) -> Result<(), SpecError> {
 pub(super) fn law(settings: &Settings) -> Result<Law, SpecError> {
     match &settings.rule {
         RuleSpec::DctcpRate(rule) => Ok(model::dctcp(rule, &settings.scale)),
+        RuleSpec::Hpcc(rule) => model::hpcc(rule),
         rule => {
-            let what = format!("the fluid has no {}; take dctcp-rate", rule.kind());
+            let what = format!("the fluid has no {}; take dctcp-rate or hpcc", rule.kind());
             Err(refuse("scheme.transport.kind", &what))
         }
     }
@@ -190,7 +195,7 @@ pub(super) fn ports(
     };
     let places = scenario.scheme.places(fabric);
     for place in places.map_err(|e| e.under("scheme"))? {
-        let (discipline, classes) = discipline(&place)?;
+        let (discipline, classes) = discipline(&place, &settings.rule)?;
         let number = ports.disciplines.len() as u32;
         for &link in &place.links {
             let rate = fabric.links[link as usize].rate;
@@ -212,7 +217,7 @@ pub(super) fn ports(
 }
 
 /// The discipline of a place, and the place of each class in it.
-fn discipline(place: &Place<'_>) -> Result<(Discipline, Vec<u16>), SpecError> {
+fn discipline(place: &Place<'_>, rule: &RuleSpec) -> Result<(Discipline, Vec<u16>), SpecError> {
     let Place { key, port, .. } = place;
     let at = |name: &str| format!("scheme.{key}.{name}");
     let (discipline, classes) = model::discipline(&port.discipline).map_err(|_| {
@@ -234,7 +239,8 @@ fn discipline(place: &Place<'_>) -> Result<(Discipline, Vec<u16>), SpecError> {
         ));
     }
     if port.ecn_threshold.is_none() {
-        if key == "nic" || place.links.is_empty() {
+        let marks = matches!(rule, RuleSpec::DctcpRate(_));
+        if !marks || key == "nic" || place.links.is_empty() {
             return Ok((discipline, classes));
         }
         let message = "is missing: dctcp-rate without marks never slows down";

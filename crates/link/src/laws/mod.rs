@@ -158,7 +158,7 @@ macro_rules! laws {
             }
 
             /// Which bytes of a packet a window counts.
-            pub(crate) fn counts(&self) -> WindowCounts {
+            pub fn counts(&self) -> WindowCounts {
                 match self { $( Law::$variant(spec) => spec.counts() ),+ }
             }
 

@@ -1,0 +1,136 @@
+//! What switches write into packets (INT, for HPCC): what each link has sent, and what waits at it.
+
+/// A link at the end of a step, and the step.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    step: u64,
+    seen: Seen,
+}
+
+/// What a link said at some time: bytes over what it can send in a step.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seen {
+    /// All that it has sent, and what waits.
+    pub sent: f64,
+    pub waiting: f64,
+}
+
+/// What all links say, for as long as packets bring it. Times are in steps.
+#[derive(Debug)]
+pub(super) struct Telemetry {
+    last: Vec<Known>,
+    /// For each link the last steps, as many as two to the power of `bits`.
+    past: Vec<Known>,
+    bits: u32,
+}
+
+impl Telemetry {
+    /// Of so many links that have sent nothing.
+    pub(super) fn new(links: usize) -> Self {
+        let bits = 5;
+        Telemetry {
+            last: vec![Known::default(); links],
+            past: vec![Known::default(); links << bits],
+            bits,
+        }
+    }
+
+    fn place(&self, link: u32, step: u64) -> usize {
+        let mask = (1u64 << self.bits) - 1;
+        (link as usize) << self.bits | (step & mask) as usize
+    }
+
+    /// In the step that ends at `now` the link sends so much, and so much waits then.
+    pub(super) fn note(&mut self, link: u32, now: u64, sent: f64, waiting: f64) {
+        let last = &mut self.last[link as usize];
+        let known = Known {
+            step: now,
+            seen: Seen {
+                sent: last.seen.sent + sent,
+                waiting,
+            },
+        };
+        let before = std::mem::replace(last, known);
+        // It has sent nothing in between.
+        let first = (before.step + 1).max((now + 1).saturating_sub(1 << self.bits));
+        for step in first..now {
+            let place = self.place(link, step);
+            let seen = Seen {
+                waiting: 0.0,
+                ..before.seen
+            };
+            self.past[place] = Known { step, seen };
+        }
+        let place = self.place(link, now);
+        self.past[place] = known;
+    }
+
+    /// What the link said at `time`.
+    pub(super) fn at(&self, link: u32, time: f64) -> Seen {
+        let step = time as i64 as u64;
+        let (before, after) = (self.end_of(link, step), self.end_of(link, step + 1));
+        let mix = |a: f64, b: f64| a + (time - step as f64) * (b - a);
+        Seen {
+            sent: mix(before.sent, after.sent),
+            waiting: mix(before.waiting, after.waiting),
+        }
+    }
+
+    fn end_of(&self, link: u32, step: u64) -> Seen {
+        let known = self.past[self.place(link, step)];
+        if known.step == step {
+            return known.seen;
+        }
+        Seen {
+            waiting: 0.0,
+            ..self.last[link as usize].seen
+        }
+    }
+
+    /// Keeps at least the last `steps` steps, the last of which is `now`.
+    pub(super) fn keep(&mut self, steps: u64, now: u64) {
+        let old = 1u64 << self.bits;
+        if steps <= old {
+            return;
+        }
+        let longer = steps.next_power_of_two().trailing_zeros();
+        let before = std::mem::replace(&mut self.bits, longer);
+        let past = std::mem::take(&mut self.past);
+        self.past = vec![Known::default(); self.last.len() << longer];
+        for link in 0..self.last.len() as u32 {
+            for step in (now + 1).saturating_sub(old)..=now {
+                let known = past[(link as usize) << before | (step & (old - 1)) as usize];
+                if known.step == step {
+                    let place = self.place(link, step);
+                    self.past[place] = known;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_link_said_lies_between_ends_of_steps() {
+        let mut telemetry = Telemetry::new(2);
+        telemetry.note(1, 3, 10.0, 4.0);
+        telemetry.note(1, 4, 20.0, 0.0);
+        telemetry.note(1, 9, 5.0, 2.0);
+        let at = |telemetry: &Telemetry, time| {
+            let seen = telemetry.at(1, time);
+            (seen.sent, seen.waiting)
+        };
+        assert_eq!(at(&telemetry, 3.5), (20.0, 2.0));
+        // Nothing is sent from step 5 to 8.
+        assert_eq!(at(&telemetry, 6.0), (30.0, 0.0));
+        assert_eq!(at(&telemetry, 8.5), (32.5, 1.0));
+        assert_eq!(at(&telemetry, 12.0), (35.0, 0.0));
+        telemetry.keep(100, 9);
+        assert_eq!(at(&telemetry, 3.5), (20.0, 2.0));
+        assert_eq!(at(&telemetry, 8.5), (32.5, 1.0));
+        assert_eq!(telemetry.at(0, 3.5).sent, 0.0);
+    }
+}
