@@ -126,6 +126,21 @@ def test_a_graph_is_in_a_file_or_here(tmp_path: Path) -> None:
     refuses(says, fctlab.load_scenario(both).resolve)
 
 
+def test_a_graph_has_not_too_many_hosts() -> None:
+    links = [{"a": f"h{i}", "b": "s", "rate": "1Gbps"} for i in range(65_536)]
+    scenario = on("dctcp", {"kind": "graph", "links": links})
+    refuses("topology: 65,536 hosts; at most 65,535", fctlab.load_scenario(scenario).resolve)
+
+
+def test_thresholds_of_a_trace_without_flows(tmp_path: Path) -> None:
+    trace = tmp_path / "late.csv"
+    trace.write_text("start_s,src,dst,size_bytes\n1.0,0,1,1000\n")
+    solved = port({"kind": "priority", "thresholds": "solve"})
+    scenario = on(solved, traffic={"trace": str(trace), "duration": "1ns"})
+    says = f"{PLACE}.thresholds: there are no flows whose sizes they could follow"
+    refuses(says, fctlab.load_scenario(scenario).resolve)
+
+
 def test_traffic_that_is_over_before_a_flow_starts() -> None:
     soon = {"workload": "websearch", "load": 0.5, "duration": "1ns"}
     says = "traffic: no flow starts, so that none is measured"
@@ -183,7 +198,8 @@ SPECIFICATIONS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         first_class(load=1e-9, slis=RARE),
-        "classes: 4,960,000,000 s would have to be simulated for the SLIs; at most 18,000,000 s",
+        "classes: 4,960,000,000 s would have to be simulated for the SLIs; at most 18,000,000 s "
+        "are: widen the size range of the rarest, or lower its percentile",
     ),
     (
         first_class(interarrivals={"kind": "poisson", "mu": 3}),

@@ -26,12 +26,12 @@ ONE = replace(ADVICE, shares=(Share("web", None),))
 MANY = replace(ADVICE, shares=tuple(Share(f"c{i}", None) for i in range(16)))
 
 
-def changed(tree: Any, *changes: tuple[str, Any]) -> Any:
+def changed(tree: dict[str, Any], *changes: tuple[str, Any]) -> dict[str, Any]:
     """A copy in which each value stands at its path; ``None`` takes one out."""
     made = copy.deepcopy(tree)
     for path, value in changes:
         *steps, last = (int(step) if step.isdigit() else step for step in path.split("."))
-        place = made
+        place: Any = made
         for step in steps:
             place = place[step]
         if value is None:
@@ -123,9 +123,7 @@ SITES: list[tuple[str, Advice, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("target", "advice", "written", "says"), SITES, ids=[s[3] for s in SITES])
-def test_a_site_is_refused(
-    target: str, advice: Advice, written: dict[str, Any], says: str
-) -> None:
+def test_a_site_is_refused(target: str, advice: Advice, written: dict[str, Any], says: str) -> None:
     kind = TARGETS[target]
 
     def made() -> None:
@@ -138,7 +136,9 @@ def test_a_site_is_refused(
 SONIC = test_export_sonic.config()
 """A whole config_db."""
 PROFILE = {"SCHEDULER": {"s": {"type": "DWRR", "weight": "2"}}}
-MARKS = {f"{colour}_{end}_threshold": "9" for colour in sonic_rules.COLOURS for end in ("min", "max")}
+MARKS = {
+    f"{colour}_{end}_threshold": "9" for colour in sonic_rules.COLOURS for end in ("min", "max")
+}
 
 
 def wred(**leaves: str) -> dict[str, Any]:
@@ -301,9 +301,7 @@ def test_changes_of_openconfig_are_of_entries() -> None:
     ):
         refuses(says, device.apply, state, json.dumps(request))
     with pytest.raises(SpecError, match="no percent"):
-        openconfig_rules.check_sum(
-            OPEN["scheduler-policies"]["scheduler-policy"][0], {"BE0"}
-        )
+        openconfig_rules.check_sum(OPEN["scheduler-policies"]["scheduler-policy"][0], {"BE0"})
 
 
 FOUND = json.loads(THRESHOLDS.read_text())
@@ -344,6 +342,4 @@ def test_a_site_of_several_roles_has_several_existing_files(tmp_path: Path) -> N
     written.write_text(text.replace("[host]", f"{spine}[host]"))
     existing.write_text("")
     says = "role: is missing; an existing file is of one: leaf, spine"
-    refuses(
-        says, exporting.export, "eos", THRESHOLDS, written, existing=existing, predict=False
-    )
+    refuses(says, exporting.export, "eos", THRESHOLDS, written, existing=existing, predict=False)

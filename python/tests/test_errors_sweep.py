@@ -56,7 +56,7 @@ SWEEPS: list[tuple[dict[str, Any], str]] = [
         {**TWO, "max_seeds": 3},
         "max_seeds: limits what until adds; without it the points are what they are",
     ),
-    ({**TWO, "until": 3}, "until: 3 is neither \"decided\" nor a table"),
+    ({**TWO, "until": 3}, 'until: 3 is neither "decided" nor a table'),
     ({**TWO, "until": {}}, 'until: give either ci, such as "5%", or decided = true'),
     (
         {**TWO, "until": {**DECIDED, "against": "las"}},
@@ -104,7 +104,7 @@ def test_points_are_no_recordings_and_no_run_twice(base: Path) -> None:
     says = "record: a sweep keeps no recordings; run one scenario"
     refuses(says, plan, set={"record": {"windows": {"flows": [1]}}})
     says = (
-        "axes: traffic.pattern={'kind': 'all-to-all'}, dctcp is the same run as "
+        "axes: traffic.pattern=all-to-all, dctcp is the same run as "
         "traffic.pattern=all-to-all, dctcp; leave one of them out"
     )
     refuses(says, plan, axes={"traffic.pattern": ["all-to-all", {"kind": "all-to-all"}]})
