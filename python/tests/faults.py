@@ -50,11 +50,13 @@ flows = 2000
 [[traffic.classes]]
 class = "a"
 workload = { kind = "fixed", size = "20KB" }
+dscp = [34]
 slis = [{ name = "tail", metric = "p90" }]
 slo = "tail < 6"
 [[traffic.classes]]
 class = "b"
 workload = { kind = "fixed", size = "60KB" }
+dscp = [10]
 slis = [{ name = "tail", metric = "p90" }]
 slo = "tail < 9"
 [scheme]
@@ -198,7 +200,7 @@ class Bench:
             shutil.copytree(self.result_of(needed), out, dirs_exist_ok=True)
         if spoilt := COMMANDS[name].damage:
             (out / spoilt).parent.mkdir(parents=True, exist_ok=True)
-            (out / spoilt).write_text("{")
+            (out / spoilt).write_text("{}")
 
     def result_of(self, name: str) -> Path:
         """Where a command has written that nothing befell."""
@@ -269,9 +271,15 @@ class Started:
         self.was_caught |= caught
         return self.was_caught and not caught
 
+    def loaded(self) -> Started:
+        """Once it is."""
+        while self.process.poll() is None and not self.is_loaded():
+            pass
+        return self
+
     def signalled(self, number: signal.Signals, after_s: float) -> Done:
-        """A signal after so long, and how it ends."""
-        time.sleep(after_s)
+        """A signal so long after the begin, or now, and how it ends."""
+        time.sleep(max(0.0, self.begin + after_s - time.monotonic()))
         self.process.send_signal(number)
         return self.ended()
 

@@ -99,9 +99,7 @@ def test_killed_and_started_again_leaves_what_it_leaves_untroubled(
 def test_ctrl_c_before_there_is_anything_to_say(bench: Bench, tmp_path: Path) -> None:
     """No traceback of an import."""
     for _ in range(10):
-        started = bench.started("run", tmp_path / "out")
-        while started.process.poll() is None and not started.is_loaded():
-            pass
+        started = bench.started("run", tmp_path / "out").loaded()
         done = started.signalled(signal.SIGINT, 0)
         assert (done.code, done.said) in [(-signal.SIGINT, ""), (130, NOTHING)], done
     assert not (tmp_path / "out").exists()
@@ -114,8 +112,8 @@ NOTHING = "interrupted: nothing was kept\n"
 def test_ctrl_c_leaves_nothing_half(name: str, bench: Bench, tmp_path: Path) -> None:
     out = tmp_path / "out"
     bench.before(name, out)
-    started = bench.started(name, out)
-    done = started.signalled(signal.SIGINT, moments(name, bench)[1])
+    moment = moments(name, bench)[1]
+    done = bench.started(name, out).loaded().signalled(signal.SIGINT, moment)
     assert done.code in (0, 130, -signal.SIGINT), done
     assert "Traceback" not in done.said, done.said
     assert done.code != 130 or "interrupted: " in done.said.splitlines()[-1], done
