@@ -37,6 +37,15 @@ MUTATED = (
     *("crates/core/src/stats.rs", "crates/bigswitch/src/policies/*.rs"),
 )
 """Disciplines and statistics."""
+VERDICTS = "python/fctlab/studies/framework/verdict.py"
+OF_VERDICTS = "python/tests/test_study_verdict.py"
+"""What is made wrong in Python, and the tests that are to notice it, in a second."""
+ALIKE = (
+    *("core/ReplaceBinaryOperator_BitOr_.*", "core/ReplaceUnaryOperator_.*_(Invert|Not)"),
+    "core/ReplaceBinaryOperator_.*_(RShift|LShift|Pow|Mod|FloorDiv|BitXor|BitOr|BitAnd)",
+    "core/ReplaceComparisonOperator_.*_(Is|IsNot)",
+)
+"""Mutants that are not tried: most are of annotations, or fail whatever is tested."""
 SECONDS = int(os.environ.get("SECONDS", "120"))
 """Of fuzzing, for each target: `make trust SECONDS=3600`."""
 SHARD = os.environ.get("SHARD", "0/40")
@@ -222,6 +231,52 @@ def mutants(_: Rows) -> Rows:
     return rows + [["survives", f"`{name}`"] for name in found["missed"]]
 
 
+def verdicts(_: Rows) -> Rows:
+    """Whether tests notice when a line of the verdicts is wrong; a copy is changed."""
+    how = "pip install cosmic-ray"
+    cosmic, chosen = need(*programs("cosmic-ray"), how), need(*programs("cr-filter-operators"), how)
+    folder = OURS / "verdicts"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(ROOT / "python", folder / "python")
+    tests = (
+        f"{sys.executable} -m pytest -x -q --noconftest -c {os.devnull} --rootdir . "
+        f"-p no:cacheprovider {OF_VERDICTS}"
+    )
+    config, session = folder / "verdicts.toml", folder / "verdicts.sqlite"
+    config.write_text(
+        f"[cosmic-ray]\nmodule-path = {json.dumps(VERDICTS)}\ntimeout = 60.0\n"
+        f"excluded-modules = []\ntest-command = {json.dumps(tests)}\n"
+        '[cosmic-ray.distributor]\nname = "local"\n'
+        f"[cosmic-ray.filters.operators-filter]\nexclude-operators = {json.dumps(ALIKE)}\n"
+    )
+    alone = {
+        "PYTHONPATH": str(folder / "python"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
+    done(cosmic, "baseline", config, folder=folder, **alone)
+    done(cosmic, "init", config, session, folder=folder)
+    done(chosen, session, config, folder=folder)
+    done(cosmic, "exec", config, session, folder=folder, **alone)
+    return survivors(done(cosmic, "dump", session, folder=folder))
+
+
+def survivors(told: str) -> Rows:
+    """What no test noticed, by line, of what cosmic-ray dumps."""
+    lines = (ROOT / VERDICTS).read_text(encoding="utf-8").splitlines()
+    killed, left = 0, []
+    for item, result in map(json.loads, told.splitlines()):
+        if result is None or result["worker_outcome"] == "skipped":
+            continue
+        if result["test_outcome"] == "survived":
+            (made,) = item["mutations"]
+            line = lines[made["start_pos"][0] - 1].strip().replace("|", "\\|")
+            left.append([made["operator_name"].removeprefix("core/"), f"`{line}`"])
+        else:
+            killed += 1
+    return [["killed", f"{killed} of {killed + len(left)}"], *sorted(left)]
+
+
 def sdist(_: Rows) -> Rows:
     """A source distribution: it builds, and runs under the oldest and the newest Python here."""
     with tempfile.TemporaryDirectory() as place:
@@ -401,6 +456,7 @@ STEPS: dict[str, tuple[Step, str, tuple[str, ...]]] = {
         ("crate, or file below 90%", "lines", "run"),
     ),
     "mutants": (mutants, "Mutants", ("what", "which")),
+    "verdicts": (verdicts, "Mutants of verdicts", ("what, or what survives", "which")),
     "sdist": (sdist, "From source, on other Pythons", ("what", "found")),
     "compilers": (compilers, "The oldest compiler", ("what", "found")),
     "licences": (licences, "Crates", ("what", "found")),

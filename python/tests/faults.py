@@ -73,7 +73,7 @@ class Command:
         arguments: ``{out}`` is where it writes.
         reads: the file it reads, where that is an input of the user's.
         after: what has to be in `out` before, by the name of a command.
-        damage: a file of `out` that is spoilt before; the command, which writes nothing, removes it.
+        damage: a file of `out` that is spoilt before; the command removes it and writes nothing.
         flows: arguments that ask for a thousand million flows.
     """
 
