@@ -105,6 +105,18 @@ def test_an_address_that_does_not_answer() -> None:
         pass
 
 
+def test_ray_that_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'fctlab[ray]'")
+
+    def late(*_: object, **__: object) -> None:
+        raise Exception("The current node timed out during startup.\nIt is busy.")
+
+    monkeypatch.setattr(ray, "init", late)
+    says = "executor: Ray does not start here: The current node timed out during startup.$"
+    with pytest.raises(SpecError, match=says), cluster.opened("ray"):
+        pass
+
+
 def test_executors_have_names() -> None:
     with (
         pytest.raises(SpecError, match="'dask' is not an executor; known: threads, ray"),
