@@ -46,6 +46,20 @@ ALIKE = (
     "core/ReplaceComparisonOperator_.*_(Is|IsNot)",
 )
 """Mutants that are not tried: most are of annotations, or fail whatever is tested."""
+HARMLESS = {
+    "MOST_SEEDS = ": "a search gives up somewhere",
+    "FAR": "whatever is far does",
+    "math.inf": "nothing is beyond infinity",
+    " is Bound.": "the same for every member",
+    " is Verdict.": "the same for every member",
+    "len(ratios) < 2": "of one ratio the spread is infinite, and so are the seeds",
+    "while low < high": "`low` never passes `high`",
+    "expected.way > 0": "a sign is +1 or -1",
+    "(found.point > 1)": "a point of 1 was undecided before",
+    "near_low < near_high": "halfway, both ends are as near",
+    "len(verdicts) == 1": "there is one at least",
+}
+"""By a part of its line, why a mutant that survives says nothing else."""
 SECONDS = int(os.environ.get("SECONDS", "120"))
 """Of fuzzing, for each target: `make trust SECONDS=3600`."""
 SHARD = os.environ.get("SHARD", "0/40")
@@ -250,7 +264,7 @@ def verdicts(_: Rows) -> Rows:
         f"[cosmic-ray.filters.operators-filter]\nexclude-operators = {json.dumps(ALIKE)}\n"
     )
     alone = {
-        "PYTHONPATH": str(folder / "python"),
+        "PYTHONPATH": os.pathsep.join([str(folder / "python"), os.environ.get("PYTHONPATH", "")]),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }
@@ -271,10 +285,11 @@ def survivors(told: str) -> Rows:
         if result["test_outcome"] == "survived":
             (made,) = item["mutations"]
             line = lines[made["start_pos"][0] - 1].strip().replace("|", "\\|")
-            left.append([made["operator_name"].removeprefix("core/"), f"`{line}`"])
+            why = next((why for part, why in HARMLESS.items() if part in line), "")
+            left.append([made["operator_name"].removeprefix("core/"), f"`{line}`", why])
         else:
             killed += 1
-    return [["killed", f"{killed} of {killed + len(left)}"], *sorted(left)]
+    return [["killed", f"{killed} of {killed + len(left)}", ""], *sorted(left)]
 
 
 def sdist(_: Rows) -> Rows:
@@ -456,7 +471,7 @@ STEPS: dict[str, tuple[Step, str, tuple[str, ...]]] = {
         ("crate, or file below 90%", "lines", "run"),
     ),
     "mutants": (mutants, "Mutants", ("what", "which")),
-    "verdicts": (verdicts, "Mutants of verdicts", ("what, or what survives", "which")),
+    "verdicts": (verdicts, "Mutants of verdicts", ("what, or what survives", "which", "why")),
     "sdist": (sdist, "From source, on other Pythons", ("what", "found")),
     "compilers": (compilers, "The oldest compiler", ("what", "found")),
     "licences": (licences, "Crates", ("what", "found")),

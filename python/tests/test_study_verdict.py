@@ -203,6 +203,8 @@ def test_what_is_just_far_enough_is_apart() -> None:
     found = estimate(FIVE)
     assert found is not None
     assert judge(FIVE, Apart(found.point - 1)).verdict is Verdict.AGREES
+    end = Band.within(1.0).low  # 0.5 exactly, which is still near
+    assert judge([end, end], Apart(1.0)).verdict is Verdict.DIFFERS
     wide = [0.8, 2.0, 1.1, 2.5, 0.9]
     assert judge(wide, Apart(0.1)).seeds_needed == seeds_needed(wide, 1.0)
 
@@ -279,7 +281,9 @@ def test_from_where_to_where() -> None:
 def test_numbers_that_are_read_off() -> None:
     found = judge([1.0, 2.0, 6.0], Within(1.0, 6.0))
     assert found == Finding(Verdict.AGREES, Estimate(3.0, 1.0, 6.0, 3))
+    assert found.settled
     assert judge([1.0, 2.0, 6.0], Within(1.1)).verdict is Verdict.DIFFERS
+    assert judge([1.0, 2.0, 6.0], Within(high=6.0)).verdict is Verdict.AGREES
     assert judge([-12.0], Exact(-10.0, tolerance=0.25)).verdict is Verdict.AGREES
     assert judge([12], Computed(12)).verdict is Verdict.COMPUTED
     assert judge([13], Computed(12, tolerance=0.05)).verdict is Verdict.DIFFERS
