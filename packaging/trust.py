@@ -48,16 +48,21 @@ ALIKE = (
 """Mutants that are not tried: most are of annotations, or fail whatever is tested."""
 HARMLESS = {
     "MOST_SEEDS = ": "a search gives up somewhere",
-    "FAR": "whatever is far does",
+    "FAR = ": "whatever is far does",
+    "1 / FAR": "whatever is far does, and members are the same or not equal",
+    "expected.way > 0": "a sign is +1 or -1",
     "math.inf": "nothing is beyond infinity",
-    " is Bound.": "the same for every member",
-    " is Verdict.": "the same for every member",
+    " is Bound.": "members are the same or not equal, and first or last in order",
+    " is Verdict.": "members are the same or not equal, and first in order beside the others",
     "len(ratios) < 2": "of one ratio the spread is infinite, and so are the seeds",
     "while low < high": "`low` never passes `high`",
-    "expected.way > 0": "a sign is +1 or -1",
-    "(found.point > 1)": "a point of 1 was undecided before",
+    "(found.point > 1)": "a point of 1 was undecided before, and truths are the same or not equal",
     "near_low < near_high": "halfway, both ends are as near",
     "len(verdicts) == 1": "there is one at least",
+    "right = verdicts": "there are two, of two",
+    "e >= 0": "0 stays 0",
+    "found.low <= 1 <= found.high": "of what is apart, an end at 1 to the last bit",
+    "inside = near.low": "a point at the lower end to the last bit",
 }
 """By a part of its line, why a mutant that survives says nothing else."""
 SECONDS = int(os.environ.get("SECONDS", "120"))

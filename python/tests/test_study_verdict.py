@@ -286,6 +286,7 @@ def test_numbers_that_are_read_off() -> None:
     assert judge([1.0, 2.0, 6.0], Within(high=6.0)).verdict is Verdict.AGREES
     assert judge([-12.0], Exact(-10.0, tolerance=0.25)).verdict is Verdict.AGREES
     assert judge([12], Computed(12)).verdict is Verdict.COMPUTED
+    assert judge([13], Computed(12)).verdict is Verdict.DIFFERS
     assert judge([13], Computed(12, tolerance=0.05)).verdict is Verdict.DIFFERS
 
 
