@@ -169,7 +169,7 @@ tools:
 
 # What `make trust` and `make fuzz` need, where it can be had; their steps say what they lack.
 trusted:
-	@for found in atheris pip-audit cyclonedx-bom; do $(BIN)/pip install --quiet $$found 2>/dev/null || true; done
+	@for found in atheris pip-audit cyclonedx-bom cosmic-ray; do $(BIN)/pip install --quiet $$found 2>/dev/null || true; done
 	@for found in cargo-fuzz cargo-mutants cargo-deny cargo-cyclonedx; do \
 		command -v $$found >/dev/null || cargo install --quiet --locked $$found 2>/dev/null || true; done
 	@llvm=$$(rustc -vV | sed -n 's/LLVM version: \([0-9]*\).*/\1/p'); command -v llvm-cov-$$llvm >/dev/null || \

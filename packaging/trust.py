@@ -37,6 +37,34 @@ MUTATED = (
     *("crates/core/src/stats.rs", "crates/bigswitch/src/policies/*.rs"),
 )
 """Disciplines and statistics."""
+VERDICTS = "python/fctlab/studies/framework/verdict.py"
+OF_VERDICTS = "python/tests/test_study_verdict.py"
+"""What is made wrong in Python, and the tests that are to notice it, in a second."""
+ALIKE = (
+    *("core/ReplaceBinaryOperator_BitOr_.*", "core/ReplaceUnaryOperator_.*_(Invert|Not)"),
+    "core/ReplaceBinaryOperator_.*_(RShift|LShift|Pow|Mod|FloorDiv|BitXor|BitOr|BitAnd)",
+    "core/ReplaceComparisonOperator_.*_(Is|IsNot)",
+)
+"""Mutants that are not tried: most are of annotations, or fail whatever is tested."""
+HARMLESS = {
+    "MOST_SEEDS = ": "a search gives up somewhere",
+    "FAR = ": "whatever is far does",
+    "1 / FAR": "whatever is far does, and members are the same or not equal",
+    "expected.way > 0": "a sign is +1 or -1",
+    "math.inf": "nothing is beyond infinity",
+    " is Bound.": "members are the same or not equal, and first or last in order",
+    " is Verdict.": "members are the same or not equal, and first in order beside the others",
+    "len(ratios) < 2": "of one ratio the spread is infinite, and so are the seeds",
+    "while low < high": "`low` never passes `high`",
+    "(found.point > 1)": "a point of 1 was undecided before, and truths are the same or not equal",
+    "near_low < near_high": "halfway, both ends are as near",
+    "len(verdicts) == 1": "there is one at least",
+    "right = verdicts": "there are two, of two",
+    "e >= 0": "0 stays 0",
+    "found.low <= 1 <= found.high": "of what is apart, an end at 1 to the last bit",
+    "inside = near.low": "a point at the lower end to the last bit",
+}
+"""By a part of its line, why a mutant that survives says nothing else."""
 SECONDS = int(os.environ.get("SECONDS", "120"))
 """Of fuzzing, for each target: `make trust SECONDS=3600`."""
 SHARD = os.environ.get("SHARD", "0/40")
@@ -222,6 +250,53 @@ def mutants(_: Rows) -> Rows:
     return rows + [["survives", f"`{name}`"] for name in found["missed"]]
 
 
+def verdicts(_: Rows) -> Rows:
+    """Whether tests notice when a line of the verdicts is wrong; a copy is changed."""
+    how = "pip install cosmic-ray"
+    cosmic, chosen = need(*programs("cosmic-ray"), how), need(*programs("cr-filter-operators"), how)
+    folder = OURS / "verdicts"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(ROOT / "python", folder / "python")
+    tests = (
+        f"{sys.executable} -m pytest -x -q --noconftest -c {os.devnull} --rootdir . "
+        f"-p no:cacheprovider {OF_VERDICTS}"
+    )
+    config, session = folder / "verdicts.toml", folder / "verdicts.sqlite"
+    config.write_text(
+        f"[cosmic-ray]\nmodule-path = {json.dumps(VERDICTS)}\ntimeout = 60.0\n"
+        f"excluded-modules = []\ntest-command = {json.dumps(tests)}\n"
+        '[cosmic-ray.distributor]\nname = "local"\n'
+        f"[cosmic-ray.filters.operators-filter]\nexclude-operators = {json.dumps(ALIKE)}\n"
+    )
+    alone = {
+        "PYTHONPATH": os.pathsep.join([str(folder / "python"), os.environ.get("PYTHONPATH", "")]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
+    done(cosmic, "baseline", config, folder=folder, **alone)
+    done(cosmic, "init", config, session, folder=folder)
+    done(chosen, session, config, folder=folder)
+    done(cosmic, "exec", config, session, folder=folder, **alone)
+    return survivors(done(cosmic, "dump", session, folder=folder))
+
+
+def survivors(told: str) -> Rows:
+    """What no test noticed, by line, of what cosmic-ray dumps."""
+    lines = (ROOT / VERDICTS).read_text(encoding="utf-8").splitlines()
+    killed, left = 0, []
+    for item, result in map(json.loads, told.splitlines()):
+        if result is None or result["worker_outcome"] == "skipped":
+            continue
+        if result["test_outcome"] == "survived":
+            (made,) = item["mutations"]
+            line = lines[made["start_pos"][0] - 1].strip().replace("|", "\\|")
+            why = next((why for part, why in HARMLESS.items() if part in line), "")
+            left.append([made["operator_name"].removeprefix("core/"), f"`{line}`", why])
+        else:
+            killed += 1
+    return [["killed", f"{killed} of {killed + len(left)}", ""], *sorted(left)]
+
+
 def sdist(_: Rows) -> Rows:
     """A source distribution: it builds, and runs under the oldest and the newest Python here."""
     with tempfile.TemporaryDirectory() as place:
@@ -401,6 +476,7 @@ STEPS: dict[str, tuple[Step, str, tuple[str, ...]]] = {
         ("crate, or file below 90%", "lines", "run"),
     ),
     "mutants": (mutants, "Mutants", ("what", "which")),
+    "verdicts": (verdicts, "Mutants of verdicts", ("what, or what survives", "which", "why")),
     "sdist": (sdist, "From source, on other Pythons", ("what", "found")),
     "compilers": (compilers, "The oldest compiler", ("what", "found")),
     "licences": (licences, "Crates", ("what", "found")),

@@ -81,8 +81,10 @@ class RayExecutor(Executor):
                 log_to_driver=False,
                 logging_level=logging.ERROR,
             )
-        except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
+        except Exception as error:  # of no kind of its own where a busy machine starts it too late
             first = str(error).strip().partition("\n")[0]
+            if address is None:
+                raise SpecError("executor", f"Ray does not start here: {first}") from None
             raise SpecError("address", f"{address} does not answer: {first}") from None
         self._ray: Any = ray
         self._contents: dict[str, Any] = {}

@@ -16,6 +16,10 @@ from typing import Any
 
 import pytest
 
+from fctlab.fabric import asked
+from fctlab.jobs import Job
+from fctlab.results.points import Found, PointStore, Wanted
+from fctlab.results.simulation import simulated
 from tests.conftest import PROGRAM, SCENARIOS, SMALL_TOML
 
 SPEC = (SCENARIOS / "slo-two-classes.toml").read_text()
@@ -30,6 +34,35 @@ LOG = "start_s,src,dst,size_bytes,class\n" + "".join(
     f"{'ab'[i % 2]}\n"
     for i in range(400)
 )
+FABRIC = """
+name = "two racks"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 4
+host_rate = "10Gbps"
+fabric_rate = "20Gbps"
+base_rtt = "20us"
+[traffic]
+load = 0.5
+flows = 2000
+[[traffic.classes]]
+class = "a"
+workload = { kind = "fixed", size = "20KB" }
+dscp = [34]
+slis = [{ name = "tail", metric = "p90" }]
+slo = "tail < 6"
+[[traffic.classes]]
+class = "b"
+workload = { kind = "fixed", size = "60KB" }
+dscp = [10]
+slis = [{ name = "tail", metric = "p90" }]
+slo = "tail < 9"
+[scheme]
+preset = "dctcp-rate"
+port = { discipline = { kind = "wfq", weights = [3, 1] } }
+"""
 
 
 @dataclass(frozen=True)
@@ -40,17 +73,20 @@ class Command:
         arguments: ``{out}`` is where it writes.
         reads: the file it reads, where that is an input of the user's.
         after: what has to be in `out` before, by the name of a command.
+        damage: a file of `out` that is spoilt before; the command removes it and writes nothing.
         flows: arguments that ask for a thousand million flows.
     """
 
     arguments: tuple[str, ...]
     reads: str = ""
     after: str = ""
+    damage: str = ""
     flows: tuple[str, ...] = ()
 
 
 MANY = ("--set", "traffic.flows=1000000000")
 MOST = ("--most-flows", "20000")
+PACKETS = ("--windows", "1", "--flows", "50")
 COMMANDS: Mapping[str, Command] = {
     "run": Command(("run", "small.toml", "--out", "{out}"), "small.toml", flows=MANY),
     "compare": Command(
@@ -94,6 +130,32 @@ COMMANDS: Mapping[str, Command] = {
     "report": Command(("report", "{out}"), after="compare"),
     "claims": Command(("claims", "studied", "--out", "{out}/claims.html")),
     "init": Command(("init", "scenario", "{out}/mine.toml")),
+    "store gc": Command(
+        ("store", "gc", "{out}/store"), after="sweep", damage="store/points/00/00spoilt.json"
+    ),
+    "bigswitch worst-case": Command(
+        ("bigswitch", "worst-case", "fifo", "--theorem", "3", "--out", "{out}/worst.json")
+    ),
+    "bigswitch draw": Command(("bigswitch", "draw", "figure-3", "--out", "{out}/figure.png")),
+    "fabric predict": Command(
+        ("fabric", "predict", "fabric.toml", "--most-windows", "1", "--out", "{out}"), "fabric.toml"
+    ),
+    "fabric verify": Command(
+        ("fabric", "verify", "fabric.toml", *PACKETS, "--out", "{out}"), "fabric.toml"
+    ),
+    "fabric plan": Command(
+        ("fabric", "plan", "fabric.toml", "--budget", "2", *PACKETS, "--out", "{out}"),
+        "fabric.toml",
+    ),
+    "fabric whatif": Command(("fabric", "whatif", "fabric.toml", "--out", "{out}"), "fabric.toml"),
+    "fabric import": Command(
+        ("fabric", "import", "log.csv", "--topology", "fabric.toml", "--out", "{out}"), "log.csv"
+    ),
+    "fabric watch": Command(
+        ("fabric", "watch", "logs", "--once", "--topology", "fabric.toml", "--out", "{out}"),
+        "logs/log.csv",
+    ),
+    "fabric accuracy": Command(("fabric", "accuracy", "measured", "--out", "{out}/errors.json")),
 }
 
 
@@ -126,7 +188,8 @@ class Bench:
     def made(place: Path) -> Bench:
         """With inputs, and with what some commands need of others."""
         texts = {"small.toml": SMALL_TOML, "slos.toml": SPEC, "sweep.toml": SWEEP, "log.csv": LOG}
-        for name, text in texts.items():
+        (place / "logs").mkdir()
+        for name, text in (texts | {"fabric.toml": FABRIC, "logs/log.csv": LOG}).items():
             (place / name).write_text(text)
         return Bench(place)
 
@@ -135,6 +198,9 @@ class Bench:
         out.mkdir(parents=True, exist_ok=True)
         if needed := COMMANDS[name].after:
             shutil.copytree(self.result_of(needed), out, dirs_exist_ok=True)
+        if spoilt := COMMANDS[name].damage:
+            (out / spoilt).parent.mkdir(parents=True, exist_ok=True)
+            (out / spoilt).write_text("{}")
 
     def result_of(self, name: str) -> Path:
         """Where a command has written that nothing befell."""
@@ -148,7 +214,7 @@ class Bench:
 
     def started(self, name: str, out: Path, *more: str, **environment: str) -> Started:
         """The command at work."""
-        for needed in ("seen", *OF_COMMANDS):
+        for needed in ("seen", "measured", *OF_COMMANDS):
             if any(each.split("/")[0] == needed for each in COMMANDS[name].arguments):
                 self._needed(needed)
         arguments = [each.replace("{out}", str(out)) for each in COMMANDS[name].arguments]
@@ -168,8 +234,18 @@ class Bench:
                 with (self.place / "site.toml").open("w") as file:
                     subprocess.run(site, cwd=self.place, stdout=file, check=True)
             return
+        if name == "measured":
+            return measured(self.place / name, self.place / "fabric.toml")
         values = ("--set", "scheme=pfabric", "--set", "record.values={}", "--out", name)
         assert Started(self.place, ["run", "small.toml", *values], {}).ended().code == 0
+
+
+def measured(place: Path, spec: Path) -> None:
+    """A store with one case of ``fctlab study fabric``, which itself takes minutes."""
+    store = PointStore(place / "store", create=True)
+    given = {"scenario": asked.load(spec, engine="packet").tables, "keep": "summary"}
+    kept = {"fluid": {"mean all": 0.99, "tail all": 1.02}}
+    store.keep(Wanted.of(Job("a case", simulated, given)), Found({"kept": kept}, {"engine": "e"}))
 
 
 class Started:
@@ -195,9 +271,15 @@ class Started:
         self.was_caught |= caught
         return self.was_caught and not caught
 
+    def loaded(self) -> Started:
+        """Once it is."""
+        while self.process.poll() is None and not self.is_loaded():
+            pass
+        return self
+
     def signalled(self, number: signal.Signals, after_s: float) -> Done:
-        """A signal after so long, and how it ends."""
-        time.sleep(after_s)
+        """A signal so long after the begin, or now, and how it ends."""
+        time.sleep(max(0.0, self.begin + after_s - time.monotonic()))
         self.process.send_signal(number)
         return self.ended()
 

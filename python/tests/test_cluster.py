@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -103,11 +105,43 @@ def test_an_address_that_does_not_answer() -> None:
         pass
 
 
+def test_ray_that_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'fctlab[ray]'")
+
+    def late(*_: object, **__: object) -> None:
+        raise Exception("The current node timed out during startup.\nIt is busy.")
+
+    monkeypatch.setattr(ray, "init", late)
+    says = "executor: Ray does not start here: The current node timed out during startup.$"
+    with pytest.raises(SpecError, match=says), cluster.opened("ray"):
+        pass
+
+
 def test_executors_have_names() -> None:
     with (
         pytest.raises(SpecError, match="'dask' is not an executor; known: threads, ray"),
         cluster.opened("dask"),
     ):
         pass
-    with pytest.raises(SpecError, match="address: is of a Ray cluster"), cluster.opened(None, "x"):
+    with (
+        pytest.raises(SpecError, match="address: is of a Ray cluster; say executor ray"),
+        cluster.opened(None, "x"),
+    ):
         pass
+
+
+def test_nodes_that_would_find_other_numbers() -> None:
+    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'fctlab[ray]'")
+    told = MagicMock(exceptions=ray.exceptions)
+    told.nodes.return_value = [{"Alive": True, "NodeID": "0" * 56, "NodeManagerHostname": "far"}]
+    executor = cluster.RayExecutor.__new__(cluster.RayExecutor)
+    executor._ray = told
+    engine, python = cluster._identity()
+    told.get.return_value = ("engine 0", python)
+    says = f"executor: far would find other numbers: engine 0 there, {engine} here"
+    with pytest.raises(SpecError, match=re.escape(says)):
+        executor._compare()
+    told.get.side_effect = ray.exceptions.RayError("Traceback:\nNo module named 'fctlab'")
+    says = "executor: far cannot run fctlab: No module named 'fctlab'"
+    with pytest.raises(SpecError, match=says):
+        executor._compare()

@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +71,22 @@ JOBS = [Job(run, digest, run) for run in FEW]
 def test_threads_find_the_same() -> None:
     found = {job.name: each for job, each in run_jobs(JOBS, 2)}
     assert found == {run: DIGESTS[run] for run in FEW}
+
+
+@pytest.mark.filterwarnings("ignore::fctlab.SpecWarning")
+def test_another_process_finds_the_same() -> None:
+    """One that begins anew, and has nothing of this one."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as executor:
+        found = {job.name: each for job, each in run_jobs(JOBS, 2, executor=executor)}
+    assert found == {run: DIGESTS[run] for run in FEW}
+
+
+@pytest.mark.filterwarnings("ignore::fctlab.SpecWarning")
+def test_the_hundredth_run_of_a_process_finds_the_same() -> None:
+    for number in range(99):
+        base = scenario(FEW[number % len(FEW)])
+        fctlab.run(fctlab.load_scenario(base).set("traffic.flows", 10))
+    assert digest(FEW[0]) == DIGESTS[FEW[0]]
 
 
 def test_a_cluster_finds_the_same() -> None:

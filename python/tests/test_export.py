@@ -410,7 +410,8 @@ def test_weights_that_cannot_be_are_refused(weights: list[int], plan: Path, tmp_
     told = json.loads((place / "plan.json").read_text())
     told["plan"]["weights"] = weights
     (place / "plan.json").write_text(json.dumps(told))
-    with pytest.raises(SpecError, match=r"not in \[1, 100\]|has 2 weights for 3 classes"):
+    wrong = r"has a weight of -?\d+, not in \[1, 100\]|has 2 weights for 3 classes"
+    with pytest.raises(SpecError, match=wrong):
         results.read(place)
 
 
@@ -432,9 +433,15 @@ def test_thresholds_of_runs(tmp_path: Path) -> None:
     told["scheme"]["port"]["discipline"] = {"kind": "priority", "thresholds": [9, 99]}
     (place / "scenario.json").write_text(json.dumps(told))
     assert results.read(place).cuts == Cuts("bytes sent", (9, 99))
+    del told["scheme"]["port"]["discipline"]["thresholds"]
+    (place / "scenario.json").write_text(json.dumps(told))
+    says = "has no thresholds; those that follow flows are in a run with record.ports"
+    with pytest.raises(SpecError, match=says):
+        results.read(place)
     told["scheme"]["tagger"]["kind"] = "remaining"
     (place / "scenario.json").write_text(json.dumps(told))
-    with pytest.raises(SpecError, match="no thresholds on bytes sent"):
+    says = "its scheme has no thresholds on bytes sent, which hosts tag"
+    with pytest.raises(SpecError, match=says):
         results.read(place)
 
 

@@ -46,6 +46,14 @@ def test_a_look_at_what_there_is_loads_no_library_for_numbers(arguments: list[st
     assert not packages(imported(*arguments)) & HEAVY
 
 
+@pytest.mark.parametrize("arguments", [["list"], ["list", "schemes"]])
+def test_a_list_asks_engines_alone(arguments: list[str]) -> None:
+    """Answers, files and jobs are of who asks them for more."""
+    modules = imported(*arguments)
+    assert not packages(modules) & {"msgspec", "asyncio", "concurrent"}
+    assert not modules & {"fctlab.answers", "fctlab.jobs", "fctlab.slo", "fctlab.theory"}
+
+
 def tables(name: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(_native.parse((ROOT / name).read_text(), "toml"))
     return found

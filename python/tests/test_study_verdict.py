@@ -5,18 +5,28 @@ import math
 import pytest
 
 from fctlab.studies.framework.verdict import (
+    MOST_SEEDS,
+    Apart,
     Band,
+    Bound,
+    Computed,
     Estimate,
     Exact,
     Expectation,
+    Finding,
     Number,
     Range,
     Sign,
     Verdict,
     Within,
+    agreeing,
     estimate,
+    half_width,
     judge,
+    judge_bounds,
+    seeds_for,
     seeds_needed,
+    span,
     weakest,
 )
 
@@ -44,9 +54,10 @@ def test_the_estimate_is_the_t_interval_of_the_logarithm() -> None:
 def test_estimates_of_little() -> None:
     assert estimate([2.0]) == Estimate(2.0, 0.0, math.inf, 1)
     close(estimate([1.5, 1.5, 1.5]), 1.5, 1.5, 1.5)
-    for nothing in ([], [1.0, 0.0], [1.0, math.nan], [math.inf, 1.0]):
+    for nothing in ([], [1.0, 0.0], [1.0, -1.0], [1.0, math.nan], [math.inf, 1.0]):
         assert estimate(nothing) is None
-        assert judge(nothing, Sign(1)).verdict is Verdict.UNDECIDED
+        found = judge(nothing, Sign(1))
+        assert found.verdict is Verdict.UNDECIDED and not found.settled
 
 
 # FIVE is 1.35x with the interval 1.109 to 1.643.
@@ -129,4 +140,156 @@ def test_an_expectation_on_both_sides_of_no_effect_is_a_mistake() -> None:
 
 def test_what_was_not_computed_is_undecided() -> None:
     for values in ([], [math.nan], [1.0, math.nan]):
-        assert judge(values, Within(0)).verdict is Verdict.UNDECIDED
+        found = judge(values, Within(0))
+        assert found.verdict is Verdict.UNDECIDED and not found.settled
+
+
+# What `make trust STEPS=verdicts` makes wrong in `verdict.py`, and nothing above notices.
+
+BELOW = [1 / r for r in FIVE]
+TWICE = [2.0, 2.0]
+"""An interval of one point, 2 exactly."""
+
+
+@pytest.mark.parametrize(
+    ("ratios", "expected", "verdict"),
+    [
+        (BELOW, Sign(1), Verdict.DIFFERS),
+        (BELOW, Sign(-1), Verdict.AGREES),
+        ([1.0, 1.0], Sign(1), Verdict.UNDECIDED),  # the interval ends at 1
+        (TWICE, Range(2.0, 3.0), Verdict.AGREES),  # ends of what is said belong to it
+        (TWICE, Range(1.5, 2.0), Verdict.AGREES),
+        (TWICE, Band(2.0, 3.0), Verdict.AGREES),
+        (TWICE, Band(1.5, 2.0), Verdict.AGREES),
+        ([2.0], Band(2.0, 3.0), Verdict.DIRECTION),
+        ([2.0], Band(1.5, 2.0), Verdict.DIRECTION),
+        ([2.0], Band(2.1, 3.0), Verdict.UNDECIDED),
+        (TWICE, Band(2.1, 3.0), Verdict.DIFFERS),
+        (TWICE, Band(1.0, 1.9), Verdict.DIFFERS),
+    ],
+)
+def test_verdicts_at_the_ends(ratios: list[float], expected: Expectation, verdict: Verdict) -> None:
+    assert judge(ratios, expected).verdict is verdict
+
+
+def test_an_interval_that_touches_a_band_is_not_outside() -> None:
+    found = estimate(FIVE)
+    assert found is not None
+    assert judge(FIVE, Band(found.high, 10.0)).verdict is Verdict.UNDECIDED
+    assert judge(FIVE, Band(0.1, found.low)).verdict is Verdict.UNDECIDED
+
+
+# Of 0.5, 0.667 to 1.5 are near.
+@pytest.mark.parametrize(
+    ("ratios", "verdict"),
+    [
+        ([1.1, 1.1], Verdict.DIFFERS),
+        ([1.5, 1.5], Verdict.DIFFERS),
+        ([0.9, 0.9], Verdict.DIFFERS),
+        ([0.6, 0.6], Verdict.AGREES),
+        ([0.8, 2.0, 1.1, 2.5, 0.9], Verdict.UNDECIDED),
+        ([0.8, 0.5, 0.9, 0.4, 1.1], Verdict.UNDECIDED),
+        (FIVE, Verdict.DIRECTION),  # 1.109 to 1.643
+        (BELOW, Verdict.DIRECTION),
+        ([1.9, 2.0, 2.1], Verdict.AGREES),
+        ([0.5, 0.52, 0.48], Verdict.AGREES),
+    ],
+)
+def test_verdicts_on_what_is_apart(ratios: list[float], verdict: Verdict) -> None:
+    assert judge(ratios, Apart(0.5)).verdict is verdict
+
+
+def test_what_is_just_far_enough_is_apart() -> None:
+    found = estimate(FIVE)
+    assert found is not None
+    assert judge(FIVE, Apart(found.point - 1)).verdict is Verdict.AGREES
+    end = Band.within(1.0).low  # 0.5 exactly, which is still near
+    assert judge([end, end], Apart(1.0)).verdict is Verdict.DIFFERS
+    wide = [0.8, 2.0, 1.1, 2.5, 0.9]
+    assert judge(wide, Apart(0.1)).seeds_needed == seeds_needed(wide, 1.0)
+
+
+def test_seeds_for_the_end_of_a_band_that_is_nearer() -> None:
+    ratios = [math.exp(x - 0.25) for x in (0.1, 0.2, 0.3, 0.4, 0.5)]
+    upside_down = [1 / r for r in ratios]
+    assert judge(upside_down, Band.within(0.1)).seeds_needed == 50
+    for band, nearer in (
+        (Band(0.9, math.inf), 0.9),
+        (Band(0.0, 1.2), 1.2),
+        (Band(0.5, 1.2), 1.2),
+        (Band(0.9, 3.0), 0.9),
+    ):
+        assert judge(ratios, band).seeds_needed == seeds_needed(ratios, nearer)
+
+
+def test_seeds_for_a_distance_that_is_just_reached() -> None:
+    assert seeds_needed([math.exp(0.1), math.exp(0.2)], 1.0) is not None
+    # Logarithms -1 and 1.
+    ratios, spread = [math.exp(-1), math.exp(1)], math.sqrt(2)
+    assert seeds_for(ratios, half_width(spread, MOST_SEEDS)) is None
+    assert seeds_for(ratios, half_width(spread, MOST_SEEDS - 1)) == MOST_SEEDS
+    assert seeds_for(ratios, half_width(spread, 41)) == 42
+    assert half_width(1.0, 1) == math.inf > half_width(1.0, 2)
+
+
+@pytest.mark.parametrize(
+    ("effects", "expected", "bound", "verdict"),
+    [
+        (FIVE, Number(1.4), Bound.NONE, Verdict.AGREES),
+        (FIVE, Sign(1), Bound.LOWER, Verdict.AGREES),
+        (FIVE, Number(1.4), Bound.LOWER, Verdict.DIRECTION),
+        (FIVE, Sign(1), Bound.UPPER, Verdict.UNDECIDED),
+        (BELOW, Sign(-1), Bound.UPPER, Verdict.AGREES),
+        (BELOW, Sign(-1), Bound.LOWER, Verdict.UNDECIDED),
+        (FIVE, Within(0), Bound.NOT_KNOWN, Verdict.UNDECIDED),
+        # Further on is towards nothing where a number is negative.
+        ([-1.0], Within(-2, 0), Bound.LOWER, Verdict.AGREES),
+        ([-1.0], Within(-2, 0), Bound.UPPER, Verdict.UNDECIDED),
+        ([0.0], Within(-2, 0), Bound.LOWER, Verdict.AGREES),
+        ([1.0], Within(0, 2), Bound.LOWER, Verdict.UNDECIDED),
+    ],
+)
+def test_verdicts_on_lower_bounds(
+    effects: list[float], expected: Expectation, bound: Bound, verdict: Verdict
+) -> None:
+    found = judge_bounds(effects, expected, bound)
+    assert (found.verdict, found.bound) == (verdict, bound)
+    assert found.estimate == judge(effects, expected).estimate
+
+
+def test_bounds_of_what_rests_on_two() -> None:
+    for one in Bound:
+        assert one | Bound.NONE is one and Bound.NONE | one is one and one | one is one
+        assert one | Bound.NOT_KNOWN is Bound.NOT_KNOWN
+    assert Bound.LOWER | Bound.UPPER is Bound.NOT_KNOWN
+    assert [each.mark for each in Bound] == ["", ">", "<", "?"]
+    with pytest.raises(TypeError):
+        Bound.LOWER | "text"
+
+
+def test_from_where_to_where() -> None:
+    assert span(Number(9.7)) == (9.7, 9.7)
+    assert span(Range(3)) == (3, None) and span(Range(1.2, 1.5)) == (1.2, 1.5)
+    assert span(Band(0.0, 1.2)) == (None, 1.2)
+    assert span(Sign(1)) is None and span(Exact(12)) is None
+    assert agreeing(Sign(1)) == (1.0, math.inf) and agreeing(Sign(-1)) == (0.0, 1.0)
+    assert agreeing(Number(3.0)) == (2.5, 3.5) and agreeing(Number(0.5)) == (0.375, 0.625)
+    assert agreeing(Range(1.0, 2.0)) == (1.0, 2.0) and agreeing(Range(0.5, 1.0)) == (0.5, 1.0)
+    assert Band.within(0.25) == Band(0.8, 1.25)
+
+
+def test_numbers_that_are_read_off() -> None:
+    found = judge([1.0, 2.0, 6.0], Within(1.0, 6.0))
+    assert found == Finding(Verdict.AGREES, Estimate(3.0, 1.0, 6.0, 3))
+    assert found.settled
+    assert judge([1.0, 2.0, 6.0], Within(1.1)).verdict is Verdict.DIFFERS
+    assert judge([1.0, 2.0, 6.0], Within(high=6.0)).verdict is Verdict.AGREES
+    assert judge([-12.0], Exact(-10.0, tolerance=0.25)).verdict is Verdict.AGREES
+    assert judge([12], Computed(12)).verdict is Verdict.COMPUTED
+    assert judge([13], Computed(12)).verdict is Verdict.DIFFERS
+    assert judge([13], Computed(12, tolerance=0.05)).verdict is Verdict.DIFFERS
+
+
+def test_what_was_found_never_changes() -> None:
+    said = (Number(2), Range(2), Sign(1), Band(1, 2), Apart(0.1), Exact(1), Within(), Computed(1))
+    assert len({*said, judge(FIVE, Sign(1))}) == len(said) + 1

@@ -219,21 +219,28 @@ def accuracy(
     out: Annotated[
         Path | None, typer.Option(parser=output, help="Write it into this file, in JSON.")
     ] = None,
+    force: Force = False,
 ) -> None:
     """Make of a study of the fluid the file of its errors that intervals include."""
     from fctlab.fabric.accuracy import of_study
-    from fctlab.results.drafts import write_whole
     from fctlab.results.points import PointStore
+    from fctlab.results.store import FileOutput
     from fctlab.studies.fabric import SIZES
 
-    store = PointStore(kinds.store_in(study) or study)
-    found = of_study(store, SIZES)
+    points = PointStore(kinds.store_in(study) or study)
+    place = None if out is None else FileOutput(out, _is_accuracy, force=force)
+    found = of_study(points, SIZES)
     if not found.cases:
         raise SpecError(str(study), "holds no run of `fctlab study fabric`")
-    if out is None:
+    if place is None:
         return show_json(found.to_dict())
-    write_whole(out, json.dumps(found.to_dict(), indent=1) + "\n")
+    place.write(json.dumps(found.to_dict(), indent=1) + "\n")
     say(f"saved in {out}")
+
+
+def _is_accuracy(content: bytes) -> bool:
+    """Whether a file holds how far the fluid was."""
+    return b'"engines"' in content and b'"cases"' in content
 
 
 def _read(spec: Path, sets: list[str] | None, engine: str) -> dict[str, Any]:

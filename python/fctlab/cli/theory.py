@@ -202,7 +202,9 @@ def worst_case(
         found, lines = _construct(policy, theorem, n, factor)
     if place is not None:
         if found.instance is None:
-            raise SpecError("--out", "the instance has more than 100,000 flows")
+            raise SpecError(
+                "--out", "the instance has more than 100,000 flows, the most that are saved"
+            )
         place.write(json.dumps(found.instance.to_dict(), indent=1) + "\n")
     if as_json:
         return show_json(found.to_dict())

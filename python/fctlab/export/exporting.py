@@ -150,7 +150,7 @@ def _chosen(
     if role is not None and role not in roles:
         raise SpecError("role", f"{role!r:.40} is none of {', '.join(roles)}")
     if role is None and one and len(roles) > 1:
-        raise SpecError("role", f"is one of {', '.join(roles)} where there is an existing file")
+        raise SpecError("role", f"is missing; an existing file is of one: {', '.join(roles)}")
     chosen = roles if role is None else [role]
     hosts = [] if kind.hosts else [form.HOST]
     return [each for each in forms if each.role in (*chosen, *hosts)]

@@ -124,7 +124,11 @@ def _classes(advice: Advice, kind: Target[Any]) -> list[str]:
                 )
         dscp = list(share.dscps) or list(islice(codes, each_has))
         if not dscp:
-            raise SpecError(advice.source, f"has {len(advice.shares)} classes, more than fit")
+            raise SpecError(
+                advice.source,
+                f"has {len(advice.shares)} classes, more than {len(free_codes)}, for which there "
+                "are code points",
+            )
         parts.append(
             CLASS.format(
                 name=share.name,

@@ -142,7 +142,7 @@ def of(tables: dict[str, Any]) -> Site:
         if key not in known:
             raise SpecError(key[:40], f"is no table of a site; known: {', '.join(known)}")
         if not isinstance(tables[key], dict):
-            raise SpecError(key, "is not a table")
+            raise SpecError(key, f"{_short(tables[key])} is not a table; write [{key}]")
     found: dict[str, Any] = {}
     for key, kind in _TABLES.items():
         if key in tables:
@@ -201,7 +201,7 @@ def _short(value: object) -> str:
 
 def _table(path: str, table: Any, kind: type[T]) -> T:
     if not isinstance(table, dict):
-        raise SpecError(path, "is not a table")
+        raise SpecError(path, f"{_short(table)} is not a table; write [{path}]")
     for key in table:
         if key not in kind.__struct_fields__:
             known = ", ".join(kind.__struct_fields__)

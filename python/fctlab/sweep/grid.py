@@ -169,7 +169,9 @@ def parse(value: Mapping[str, Any], folder: Path, name: str = "sweep") -> Grid:
     base = folder / _text(kind, value[kind])
     if not base.is_file():
         raise SpecError(kind, f"{base} is no file")
-    schemes = _listed("schemes", value["schemes"]) if "schemes" in value else [None]
+    schemes: list[str | None] = [None]
+    if "schemes" in value:
+        schemes = [_text("schemes", name) for name in _listed("schemes", value["schemes"])]
     if kind == "specification":
         for key in ("schemes", "presets", "loads", "workloads"):
             if key in value:

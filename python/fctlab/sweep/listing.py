@@ -95,7 +95,7 @@ def first(store: PointStore) -> str:
     """
     keys = store.names()
     if not keys:
-        raise SpecError("store", "holds no points")
+        raise SpecError(str(store.directory), "holds no points; fctlab sweep computes them")
     return min(keys)
 
 

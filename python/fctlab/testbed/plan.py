@@ -144,7 +144,8 @@ def _star(tables: dict[str, Any]) -> dict[str, Any]:
     topology: dict[str, Any] = tables["topology"]
     _one_of("topology.kind", topology["kind"], ["star"])
     if topology["senders"] >= MOST_HOSTS:
-        raise SpecError("topology.senders", f"a testbed has fewer than {MOST_HOSTS}")
+        message = f"{topology['senders']} are too many; a testbed has fewer than {MOST_HOSTS}"
+        raise SpecError("topology.senders", message)
     return topology
 
 
@@ -158,8 +159,6 @@ def _port(prepared: Prepared, key: str, rate: float) -> Port:
     port = scheme[key]
     kind = port["discipline"]["kind"]
     _one_of(f"scheme.{key}.discipline.kind", kind, ["fifo", "priority", "mapped"])
-    if port["buffer"] == "unlimited":
-        raise SpecError(f"scheme.{key}.buffer", "a testbed's queues have a limit")
     marks = None
     if port["ecn_threshold"] != "none":
         _one_of(f"scheme.{key}.ecn_scope", port["ecn_scope"], ["port"])
@@ -181,7 +180,8 @@ def _thresholds(prepared: Prepared, key: str) -> tuple[int, ...]:
         _one_of(f"scheme.{key}.discipline.mapping.kind", mapping["kind"], ["static"])
         discipline = mapping
     if not isinstance(discipline["thresholds"], list):
-        raise SpecError(f"scheme.{key}.discipline", "a testbed's ports have thresholds in common")
+        message = "has a table for each switch; a testbed's ports have thresholds in common"
+        raise SpecError(f"scheme.{key}.discipline", message)
     if tagger["kind"] == "sent":
         return tuple(discipline["thresholds"])
     # Tags count MTUs, rounded up, and end at the cap.

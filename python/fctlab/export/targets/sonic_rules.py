@@ -105,11 +105,9 @@ def orchagent(tables: Tables) -> None:
             if int(entry[leaf]) > MOST_THRESHOLD:
                 raise SpecError(f"{where} {leaf}", f"{entry[leaf]} is not below 2^31")
     for name in tables.get("QUEUE", {}):
-        first, last = index_range(name.partition("|")[2])
+        _, last = index_range(name.partition("|")[2])
         if last >= MOST_QUEUES:
             raise SpecError(f"QUEUE|{name}", f"queue {last} is not in [0, {MOST_QUEUES - 1}]")
-        if first > last:
-            raise SpecError(f"QUEUE|{name}", "is a range of queues from high to low")
     for name, entry in tables.get("TC_TO_QUEUE_MAP", {}).items():
         for tc, queue in entry.items():
             if int(queue) >= MOST_QUEUES:

@@ -249,15 +249,17 @@ def judge_bounds(
     **undecided**.
     """
     found = rule(effects, expected, confidence)
-    ways = {Bound.NONE: (), Bound.LOWER: (FAR,), Bound.UPPER: (1 / FAR,)}
-    verdicts = {found.verdict}
-    for factor in ways.get(bound, (FAR, 1 / FAR)):
-        # Towards infinity or nothing, whatever the sign of a number.
-        moved = [e * factor if e >= 0 else e / factor for e in effects]
-        verdicts.add(rule(moved, expected, confidence).verdict)
-    if bound is Bound.NONE or (len(verdicts) == 1 and bound is not Bound.NOT_KNOWN):
+    if bound is Bound.NONE:
+        return found
+    if bound is Bound.NOT_KNOWN:
+        return Finding(Verdict.UNDECIDED, found.estimate, None, bound)
+    factor = FAR if bound is Bound.LOWER else 1 / FAR
+    # Towards infinity or nothing, whatever the sign of a number.
+    moved = [e * factor if e >= 0 else e / factor for e in effects]
+    verdicts = {found.verdict, rule(moved, expected, confidence).verdict}
+    if len(verdicts) == 1:
         return replace(found, bound=bound)
-    right = verdicts <= {Verdict.AGREES, Verdict.DIRECTION} and bound is not Bound.NOT_KNOWN
+    right = verdicts <= {Verdict.AGREES, Verdict.DIRECTION}
     verdict = Verdict.DIRECTION if right else Verdict.UNDECIDED
     return Finding(verdict, found.estimate, None, bound)
 
