@@ -2,8 +2,8 @@
 
 What differs between the two is an option of the engine. Rows with one more of them switched on say
 which one explains the difference: `transport.handshake`, then `transport.reduction` as well,
-where losses are `transport.rto`, and for ADS, whose bands share a buffer here and have one each on
-Linux, `port.drop`.
+where losses are `transport.rto`, for ADS, whose bands share a buffer here and have one each on
+Linux, `port.drop`, and at last `transport.ack_every`.
 """
 
 from __future__ import annotations
@@ -54,13 +54,15 @@ class Settings:
     handshake: bool = False
     reduction: str = "at-once"
     rto: str = "estimated"
+    ack_every: int = 1
+    quick_acks: int = 0
     drop: str = "tail"
 
     def scheme(self, name: str) -> dict[str, dict[str, Any]]:
         """Tables of a scheme with what is not as by default; drops are of ports with bands."""
         transport = {
             key: value
-            for key in ("handshake", "reduction", "rto")
+            for key in ("handshake", "reduction", "rto", "ack_every", "quick_acks")
             if (value := getattr(self, key)) != getattr(Settings, key)
         }
         port = {"drop": self.drop} if name == "ADS" and self.drop != Settings.drop else {}
@@ -97,6 +99,11 @@ DROP = Reading(
     "-drop",
     "and with ADS's lower bands taking no room from higher ones (port.drop)",
     {**RTO.changes, "drop": "lowest-priority"},
+)
+ACKS = Reading(
+    "-acks",
+    "and with an ACK for every second packet but the first 16 (transport.ack_every)",
+    {**DROP.changes, "ack_every": 2, "quick_acks": 16},
 )
 
 
@@ -240,9 +247,8 @@ CLAIMS = (
     *(
         each.under(reading)
         for each in (dctcp, pias, gain, median, ads)
-        for reading in (lab.TEXT, HANDSHAKE, PRR)
+        for reading in (lab.TEXT, HANDSHAKE, PRR, RTO, ACKS)
     ),
-    *(each.under(RTO) for each in (gain, ads)),
     ads.under(DROP),
 )
 
