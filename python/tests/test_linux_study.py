@@ -11,13 +11,14 @@ from fctlab import studies
 from fctlab.studies import linux
 from fctlab.studies.framework import conduct
 from fctlab.studies.framework.study import Mode
-from fctlab.testbed import tagger, uml
+from fctlab.testbed import bpf, uml
 
 pytestmark = pytest.mark.xdist_group("linux")  # test_testbed looks for these processes
 
-WHY = uml.lacks() or tagger.lacks()
-ROWS = {f"linux-{n}{reading}" for n in range(1, 6) for reading in ("", "-handshake", "-prr")}
-ROWS |= {"linux-3-rto", "linux-5-rto", "linux-5-drop"}
+WHY = uml.lacks() or bpf.lacks()
+READINGS = ("", "-handshake", "-prr", "-rto", "-acks")
+ROWS = {f"linux-{n}{reading}" for n in range(1, 6) for reading in READINGS}
+ROWS |= {"linux-5-drop"}
 
 
 @pytest.mark.parametrize("mode", ["quick", "full"])
