@@ -45,6 +45,7 @@ struct tcp_sock {
 	__u32 retrans_out;
 	__u32 prior_cwnd;
 	__u32 prr_out;
+	__u32 high_seq;
 	__u8 ecn_flags;
 };
 
@@ -91,6 +92,7 @@ struct dctcp {
 	__u32 delivered_ce;	/* marked ones */
 	__u32 ssthresh;
 	__u32 state;		/* tcp_ca_state at the last ACK */
+	__u32 until;		/* the last reduction is over when this is acknowledged */
 	__u32 before;		/* window before the last reduction */
 	__u32 reduced;		/* packets delivered since then */
 	__u32 ce_to;		/* a receiver: until where the mark below was that of all packets */
@@ -132,6 +134,7 @@ void BPF_PROG(dctcp_init, struct sock *sk)
 	state->alpha = ONE;
 	state->ssthresh = tcp->snd_ssthresh;
 	state->state = 0;
+	state->until = tcp->snd_una;
 	state->before = 0;
 	state->ce_to = tcp->rcv_nxt;
 	state->ce = 0;
@@ -194,13 +197,17 @@ void BPF_PROG(dctcp_control, struct sock *sk, __u32 ack, int flag, const struct 
 	__u32 now = tcp->inet_conn.icsk_ca_state;
 	__u32 was = state->state;
 	__u32 acked = sample->acked_sacked > 0 ? sample->acked_sacked : 0;
+	__u32 again = tcp->high_seq != state->until;
 
 	estimate(tcp, state);
 	state->state = now;
-	if (now >= TCP_CA_CWR && now > was) {
+	if ((was == TCP_CA_CWR || was == TCP_CA_RECOVERY) && (now < TCP_CA_CWR || again))
+		tcp->snd_cwnd = state->ssthresh;
+	if (now >= TCP_CA_CWR && (now > was || again)) {
 		/* The kernel has the window before a timeout, which shrinks it to a packet. */
 		state->before = now == TCP_CA_LOSS ? tcp->prior_cwnd : tcp->snd_cwnd;
 		state->ssthresh = smaller(state, state->before, now);
+		state->until = tcp->high_seq;
 		state->reduced = 0;
 	}
 	tcp->snd_ssthresh = state->ssthresh;
@@ -209,8 +216,6 @@ void BPF_PROG(dctcp_control, struct sock *sk, __u32 ack, int flag, const struct 
 			reduce(tcp, state, acked);
 		return;
 	}
-	if (now < TCP_CA_CWR && (was == TCP_CA_CWR || was == TCP_CA_RECOVERY))
-		tcp->snd_cwnd = state->ssthresh;
 	if (acked)
 		tcp_reno_cong_avoid(sk, ack, acked);
 }
