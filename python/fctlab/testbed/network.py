@@ -8,7 +8,7 @@ send no more (TCP small queues).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,7 +55,11 @@ class Made:
 
 
 def job(
-    plan: Plan, flows: Sequence[tuple[float, int, int, int]], kernel: Kernel, made: Made
+    plan: Plan,
+    flows: Sequence[tuple[float, int, int, int]],
+    kernel: Kernel,
+    made: Made,
+    settings: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """What `inside.main` reads.
 
@@ -64,11 +68,13 @@ def job(
         flows: start in seconds, source, destination, bytes; in order of start.
         kernel: where it is to run.
         made: programs that the plan needs there.
+        settings: of hosts, besides those that all have.
     """
     hosts = range(len(plan.ports))
     tables = {SWITCH: _switch(plan, kernel, made)}
     for host in hosts:
         tables[f"host{host}"] = _host(host, plan, kernel, made)
+        tables[f"host{host}"]["settings"] |= settings or {}
     return {
         "namespaces": tables,
         "hosts": [(f"host{host}", _address(host)) for host in hosts],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -121,24 +121,42 @@ def _kernel(on: str, wanted: Plan, say: Callable[[str], object]) -> Kernel:
     return here
 
 
-def replay(simulated: Result, on: str, say: Callable[[str], object] = lambda _: None) -> Ran:
+def replay(
+    simulated: Result,
+    on: str,
+    say: Callable[[str], object] = lambda _: None,
+    settings: Mapping[str, str] | None = None,
+) -> Ran:
     """Send the flows of a run of the engine through Linux; as `run`, at the run's own rate.
+
+    Args:
+        simulated: the run.
+        on: as of `run`.
+        say: as of `run`.
+        settings: of hosts, by their names below ``/proc/sys``, besides the testbed's.
 
     Raises:
         SpecError: its scenario has what no testbed does, or the machine cannot do it.
     """
     loaded = load_scenario(simulated.scenario)
     wanted = plan.of(loaded.resolve())
-    return _replay(loaded, simulated, wanted, on, _kernel(on, wanted, say))
+    return _replay(loaded, simulated, wanted, on, _kernel(on, wanted, say), settings)
 
 
-def _replay(loaded: Scenario, simulated: Result, wanted: Plan, on: str, kernel: Kernel) -> Ran:
+def _replay(
+    loaded: Scenario,
+    simulated: Result,
+    wanted: Plan,
+    on: str,
+    kernel: Kernel,
+    settings: Mapping[str, str] | None = None,
+) -> Ran:
     flows = simulated.flows
     rows = list(flows.select("start_s", "src", "dst", "size_bytes").iter_rows())
     with TemporaryDirectory(prefix="fctlab-") as made:
         job, told = Path(made) / "job.json", Path(made) / "answer.json"
         programs = _programs(wanted, kernel, Path(made))
-        job.write_text(json.dumps(network.job(wanted, rows, kernel, programs)))
+        job.write_text(json.dumps(network.job(wanted, rows, kernel, programs, settings)))
         if on == "uml":
             uml.boot(job, told, simulated.scenario["seed"])
         else:
