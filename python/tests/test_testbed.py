@@ -277,6 +277,14 @@ def test_what_does_not_compile_is_told(tmp_path: Path) -> None:
         bpf.build("queue", {}, tmp_path / "queue.o", "key")
 
 
+def test_without_a_compiler_the_key_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bpf, "CLANG", "no-such-clang")
+    with pytest.raises(fctlab.SpecError, match="needs a program in BPF: no-such-clang cannot be"):
+        bpf.build("queue", {}, tmp_path / "queue.o", "key")
+
+
 @in_real_time
 @with_bpf
 def test_the_log_of_the_verifier_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
