@@ -17,8 +17,7 @@ use crate::verifier;
 #[repr(C, align(8))]
 struct Aligned<T: ?Sized>(T);
 
-static OBJECT: &Aligned<[u8]> =
-    &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/dctcp.o")));
+static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/dctcp.o")));
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
 const UNIQUE: &str = "/proc/sys/kernel/random/uuid";
 /// As `dctcp.bpf.c` has it, where a name that no other has is written instead.
