@@ -2,8 +2,6 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -17,6 +15,8 @@ use clap::ValueEnum;
 
 use crate::records::Records;
 use crate::settings::{Bytes, Settings};
+use crate::stop::Stop;
+use crate::verifier;
 
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/tagger.o"));
 const PINS: &str = "/sys/fs/bpf/fctlab";
@@ -68,10 +68,7 @@ pub fn run(
     cgroup: &Path,
     cost: bool,
 ) -> Result<()> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
-    }
+    let stop = Stop::listen()?;
     let _counting = if cost {
         Some(enable_stats(Stats::RunTime)?)
     } else {
@@ -108,7 +105,7 @@ pub fn run(
         .with_context(|| device.to_owned())?;
     let info = tagger.info()?;
     eprintln!("tagging what leaves {device}; Ctrl-C ends it");
-    while !stop.load(Ordering::Relaxed) {
+    while !stop.told() {
         sleep(TICK);
         if let Some((file, ring)) = &mut told {
             while let Some(record) = ring.next() {
@@ -155,11 +152,8 @@ fn record(loaded: &mut Ebpf, cgroup: &Path) -> Result<RingBuf<MapData>> {
 /// Keeps the verifier's log where there is one.
 fn logged(error: ProgramError) -> anyhow::Error {
     if let ProgramError::LoadError { verifier_log, .. } = &error {
-        let file = std::env::temp_dir().join("fctlab-verifier.log");
-        if fs::write(&file, verifier_log.to_string()).is_ok() {
-            let place = file.display().to_string();
-            return anyhow::Error::from(error).context(format!("the verifier's log is {place}"));
-        }
+        let log = verifier_log.to_string();
+        return verifier::kept(&log, error);
     }
     error.into()
 }

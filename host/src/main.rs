@@ -1,13 +1,17 @@
-//! `fctlab-host`: the host tagger (`tagger.bpf.c`) put at the egress of a device.
+//! `fctlab-host`: the host tagger (`tagger.bpf.c`) put at the egress of a device, and DCTCP
+//! (`dctcp.bpf.c`) for kernels that have none.
 //!
-//! It stays until Ctrl-C or SIGTERM and takes everything away then. What a killed one left is
+//! It stays until Ctrl-C or SIGTERM and takes everything away then. What a killed tagger left is
 //! found by its name in `/sys/fs/bpf/fctlab` and removed by the next.
 
 #![deny(missing_docs)]
 
 mod attached;
+mod congestion;
 mod records;
 mod settings;
+mod stop;
+mod verifier;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -59,6 +63,8 @@ enum Command {
         #[arg(long)]
         device: String,
     },
+    /// Give the kernel a DCTCP, until Ctrl-C; prints the name that it has there.
+    Dctcp,
 }
 
 #[derive(Args)]
@@ -126,5 +132,6 @@ fn obey(command: Command) -> Result<()> {
             println!("{:?}", attached::now(&device)?);
             Ok(())
         }
+        Command::Dctcp => congestion::run(),
     }
 }

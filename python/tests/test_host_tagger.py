@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from fctlab.testbed import contained
+from fctlab.testbed import congestion, contained, namespaces
 
 ROOT = Path(__file__).parents[2]
 HOST = ROOT / "target" / "host" / "release" / "fctlab-host"
@@ -92,6 +94,26 @@ def test_records_of_flows(tmp_path: Path) -> None:
     assert 0 <= float(cells[1]) - float(cells[0]) < 10
     cost = str(told["cost"])
     assert " packets, " in cost and cost.strip().endswith("ns each")
+
+
+NO_DCTCP = lacks() or congestion.lacks()
+
+
+@pytest.mark.skipif(bool(NO_DCTCP), reason=str(NO_DCTCP))
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_congestion_control_goes_with_its_program(how: signal.Signals) -> None:
+    given = subprocess.Popen([str(HOST), "dctcp"], stdout=subprocess.PIPE, text=True)
+    assert given.stdout is not None
+    name = given.stdout.readline().strip()
+    assert name.startswith("fctlab_") and name in namespaces.AVAILABLE.read_text().split()
+    given.send_signal(how)
+    given.communicate(timeout=20)
+    assert given.returncode == (-9 if how == signal.SIGKILL else 0)
+    for _ in range(50):
+        if name not in namespaces.AVAILABLE.read_text():
+            break
+        time.sleep(0.1)
+    assert name not in namespaces.AVAILABLE.read_text()
 
 
 def test_the_manifest_is_one_of_kubernetes() -> None:

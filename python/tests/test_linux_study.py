@@ -11,20 +11,21 @@ from fctlab import studies
 from fctlab.studies import linux
 from fctlab.studies.framework import conduct
 from fctlab.studies.framework.study import Mode
-from fctlab.testbed import tagger, uml
+from fctlab.testbed import bpf, uml
 
 pytestmark = pytest.mark.xdist_group("linux")  # test_testbed looks for these processes
 
-WHY = uml.lacks() or tagger.lacks()
-ROWS = {f"linux-{n}{reading}" for n in range(1, 6) for reading in ("", "-handshake", "-prr")}
-ROWS |= {"linux-3-rto", "linux-5-rto", "linux-5-drop"}
+WHY = uml.lacks() or bpf.lacks()
+READINGS = ("", "-handshake", "-prr", "-rto", "-acks")
+ROWS = {f"linux-{n}{reading}" for n in range(1, 6) for reading in READINGS}
+ROWS |= {"linux-5-drop", "linux-3-counts", "linux-5-counts"}
 
 
 @pytest.mark.parametrize("mode", ["quick", "full"])
 def test_every_row_has_cells_of_both(mode: Mode) -> None:
     plan = studies.load("linux").plan(mode)
     assert {claim.id for claim in plan.claims} == ROWS
-    on_linux = {cell.id for cell in plan.cells() if cell.keep}
+    on_linux = {cell.id for cell in plan.cells() if cell.keep is linux.through_linux}
     changed = [cell.id for cell in plan.cells() if not cell.keep]
     for keys in ("handshake", "handshake, reduction"):
         cut = {id.replace(f", {keys},", ",") for id in changed}

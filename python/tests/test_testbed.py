@@ -7,13 +7,27 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import fctlab
 from fctlab import testbed
-from fctlab.testbed import contained, namespaces, network, plan, port, tagger, uml
+from fctlab.testbed import (
+    bpf,
+    congestion,
+    contained,
+    namespaces,
+    network,
+    plan,
+    port,
+    queues,
+    uml,
+)
+from fctlab.testbed import (
+    running as replaying,
+)
 from tests.conftest import PROGRAM, SCENARIOS, Program
 
 pytestmark = pytest.mark.xdist_group("linux")  # some look for processes that others start
@@ -25,6 +39,8 @@ in_real_time = pytest.mark.skipif(
     bool(namespaces.lacks()), reason=f"namespaces: {namespaces.lacks()}"
 )
 in_virtual_time = pytest.mark.skipif(bool(uml.lacks()), reason=f"virtual time: {uml.lacks()}")
+with_bpf = pytest.mark.skipif(bool(bpf.lacks()), reason=str(bpf.lacks()))
+NO_DCTCP_HERE = congestion.lacks() or queues.lacks()
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +99,7 @@ def test_priorities_are_bands_in_the_order_of_service() -> None:
     without = port.Kernel(frozenset({"prio", "red", "netem"}))
     leaves = port.lines("eth0", pias.ports[0], pias, without)
     assert sum(line.startswith("class") for line in leaves) == 9
-    job = network.job(pias, [(0.0, 0, 8, 1000)], without)
+    job = network.job(pias, [(0.0, 0, 8, 1000)], without, network.Made())
     assert len(job["namespaces"]) == 10 and "ifb" not in str(job)
 
 
@@ -97,7 +113,8 @@ def test_hosts_of_ads_tag_by_bytes_outstanding() -> None:
     # Tags count MTUs and are at most 1399, above which is none.
     assert found.nics[0].thresholds == (3_000, 150_000, *[plan.NEVER] * 5)
     assert (found.tags_by, found.congestion) == ("outstanding", "reno")
-    job = network.job(found, [(0.0, 0, 8, 1000)], port.Kernel(), Path("tagger.o"))
+    made = network.Made(tagger=Path("tagger.o"))
+    job = network.job(found, [(0.0, 0, 8, 1000)], port.Kernel(), made)
     assert job["sizes_marked"]
     assert "egress prio 1 bpf direct-action obj tagger.o sec left" in str(job)
 
@@ -119,7 +136,7 @@ def test_linux_in_virtual_time_is_near_the_engine_and_repeats(tmp_path: Path) ->
 
 
 @in_virtual_time
-@pytest.mark.skipif(bool(tagger.lacks()), reason=str(tagger.lacks()))
+@with_bpf
 def test_hosts_tag_by_bytes_sent() -> None:
     pias = STAR.set("scheme.preset", "pias").set("traffic.flows", 40)
     thresholds = plan.of(pias.resolve()).thresholds
@@ -137,7 +154,7 @@ def test_hosts_tag_by_bytes_sent() -> None:
 
 
 @in_virtual_time
-@pytest.mark.skipif(bool(tagger.lacks()), reason=str(tagger.lacks()))
+@with_bpf
 def test_hosts_tag_by_bytes_outstanding() -> None:
     few = ADS.set("traffic.flows", 20)
     ran = testbed.run(few, "uml")
@@ -180,14 +197,112 @@ def test_namespaces_finish_all_flows(program: Program) -> None:
 
 
 @in_real_time
-def test_what_this_kernel_lacks_is_told() -> None:
+def test_what_this_kernel_lacks_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     lacks = namespaces.kernel().lacks
     assert lacks <= {"htb", "prio", "red", "netem", "dctcp"}
-    without = port.Kernel(frozenset({"dctcp", "netem"}))
-    with pytest.raises(fctlab.SpecError, match="this kernel has no dctcp"):
-        namespaces.check(plan.of(STAR.resolve()), without)
-    told = namespaces.check(plan.of(STAR.set("scheme.preset", "tcp").resolve()), without)
-    assert told == ["this kernel has no netem: links have no delay but the machine's own"]
+    without = port.Kernel(frozenset({"dctcp", "red", "netem"}))
+    dctcp, tcp = (plan.of(STAR.set("scheme.preset", name).resolve()) for name in ("dctcp", "tcp"))
+    no_netem = "this kernel has no netem: links have no delay but the machine's own"
+    assert namespaces.check(tcp, without) == [no_netem]
+    for module in (congestion, queues):
+        monkeypatch.setattr(module, "lacks", lambda: None)
+    assert namespaces.check(dctcp, without) == [
+        "this kernel has no dctcp: it is given one in BPF",
+        "this kernel has no red: ports mark in BPF, and bands share a buffer",
+        no_netem,
+    ]
+    for module, word in ((queues, "red"), (congestion, "dctcp")):
+        monkeypatch.setattr(module, "lacks", lambda: "a reason")
+        with pytest.raises(fctlab.SpecError, match=f"this kernel has no {word}, and a reason; "):
+            namespaces.check(dctcp, without)
+
+
+BARE = port.Kernel(frozenset({"dctcp", "red", "prio", "netem"}), burst_bytes=15_000)
+"""The least kernel that runs all of it in BPF."""
+
+
+def in_bpf(ran: testbed.Ran) -> list[dict[str, Any]]:
+    """Queues in BPF of a run; nothing waits in them any more."""
+    tables = ran.counters.values()
+    found = [queue for each in tables for queue in each["queues"] if queue["kind"] == "bpf"]
+    assert len(found) == 18 and not any(queue["waits"] for queue in found)
+    return found
+
+
+@in_real_time
+@pytest.mark.skipif(bool(NO_DCTCP_HERE), reason=str(NO_DCTCP_HERE))
+def test_dctcp_and_marks_in_bpf(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(namespaces, "kernel", lambda: BARE)
+    ran = testbed.run(STAR.set("traffic.flows", 20), "namespaces", rate="400Mbps")
+    assert ran.linux.report["summary"][0]["unfinished"] == 0
+    found = in_bpf(ran)
+    to_receiver = next(queue for queue in found if queue["dev"] == "port8")
+    sizes = ran.linux.flows["size_bytes"].to_numpy()
+    # Packets, and the few that were sent again; as the scenario counts their headers.
+    packets = sizes.sum() / 1460
+    assert to_receiver["bytes"] == pytest.approx(packets * 1500, rel=0.05)
+    # Windows follow marks: a queue seldom gets far above the threshold.
+    assert to_receiver["marked"] > 0.01 * packets
+    assert sum(queue["drops"] for queue in found) < 0.01 * packets
+    # It has gone with its run.
+    assert "fctlab" not in namespaces.AVAILABLE.read_text()
+
+
+@in_virtual_time
+@with_bpf
+@pytest.mark.skipif(bool(queues.lacks()), reason=str(queues.lacks()))
+def test_marks_in_bpf_are_those_of_red(monkeypatch: pytest.MonkeyPatch) -> None:
+    pias = SHORT.set("scheme.preset", "pias")
+    with_red = testbed.run(pias, "uml")
+    monkeypatch.setattr(replaying, "_kernel", lambda *_: port.Kernel(frozenset({"red"})))
+    ran = testbed.run(pias, "uml")
+    marks = sum(queue["marked"] for queue in in_bpf(ran))
+    tables = with_red.counters.values()
+    theirs = sum(queue.get("marked", 0) for each in tables for queue in each["queues"])
+    assert marks == pytest.approx(theirs, rel=0.15) and theirs > 10_000
+    averages = [each.linux.report["summary"][0]["avg_fct_s"] for each in (ran, with_red)]
+    assert averages[0] == pytest.approx(averages[1], rel=0.03)
+
+
+@with_bpf
+def test_dctcp_compiles(tmp_path: Path) -> None:
+    out = tmp_path / "dctcp.o"
+    bpf.build("dctcp", {}, out, "scheme.transport.kind")
+    assert b".struct_ops.link" in out.read_bytes()
+
+
+@with_bpf
+def test_what_does_not_compile_is_told(tmp_path: Path) -> None:
+    with pytest.raises(fctlab.SpecError, match=r"key: queue does not compile \(clang, "):
+        bpf.build("queue", {}, tmp_path / "queue.o", "key")
+
+
+def test_without_a_compiler_the_key_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bpf, "CLANG", "no-such-clang")
+    with pytest.raises(fctlab.SpecError, match="needs a program in BPF: no-such-clang cannot be"):
+        bpf.build("queue", {}, tmp_path / "queue.o", "key")
+
+
+@in_real_time
+@with_bpf
+def test_the_log_of_the_verifier_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    if NO_DCTCP_HERE:
+        pytest.skip(NO_DCTCP_HERE)
+    source = "int f(void *c) { return *(int *)(unsigned long)0; }"
+    wrong = f'__attribute__((section("enter"))) {source}'
+    words = [bpf.CLANG, "-O1", "-g", "-target", "bpf", "-x", "c", "-", "-c", "-o"]
+    monkeypatch.setattr(
+        queues,
+        "build",
+        lambda _, out: subprocess.run([*words, out], input=wrong.encode(), check=True),
+    )
+    monkeypatch.setattr(namespaces, "kernel", lambda: BARE)
+    with pytest.raises(fctlab.SpecError, match="its verifier's log is ") as told:
+        testbed.run(SHORT, "namespaces")
+    log = Path(str(told.value).split("log is ")[1]).read_text()
+    assert "BEGIN PROG LOAD LOG" in log
 
 
 def _left(word: str, folder: Path) -> set[str]:

@@ -4,7 +4,7 @@
  * (PIAS, Bai et al., NSDI 2015, section 4.1), or has outstanding (ADS, Mushtaq et al., section 3).
  *
  * It is at the egress of the device of the sender's own network namespace: in another one the socket is no longer
- * known. A super-packet (GSO) has one tag for all of its segments.
+ * known. A super-packet (GSO) has one tag for all of its segments. Filters after it see what it has written.
  *
  * Built by clang for BPF. THRESHOLDS, CODES, PRIORITIES and BANDS may be given; the map `settings` changes them later.
  * OUTSTANDING adds the second of the two, for kernels that have BTF; LEFT the same from SO_MARK, for the others.
@@ -133,7 +133,7 @@ static __always_inline int tagged(struct __sk_buff *skb, const volatile struct s
 	band &= MOST_BANDS - 1;
 	write_code(skb, now->code[band]);
 	skb->priority = now->priority[band];
-	return TC_ACT_OK;
+	return TC_ACT_UNSPEC;
 }
 
 static __always_inline const volatile struct settings *asked(void)
@@ -154,12 +154,12 @@ int tag_sent(struct __sk_buff *skb)
 	__u64 total;
 
 	if (!sk)
-		return TC_ACT_OK;	/* Somebody else's: it is forwarded. */
+		return TC_ACT_UNSPEC;	/* Somebody else's: it is forwarded. */
 	sk = bpf_sk_fullsock(sk);
 	tcp = sk ? bpf_tcp_sock(sk) : 0;
 	if (!tcp)
 		/* The answer to a connection that opens has no full socket yet; other protocols are not ours. */
-		return sk ? TC_ACT_OK : tagged(skb, now, 0);
+		return sk ? TC_ACT_UNSPEC : tagged(skb, now, 0);
 	in_flight = tcp->snd_nxt - tcp->snd_una;
 	total = tcp->bytes_acked + in_flight;
 	return tagged(skb, now, of_this_flow(sk, total, in_flight, now->idle_us));
@@ -179,11 +179,11 @@ int tag_outstanding(struct __sk_buff *skb)
 	struct tcp_sock *tcp;
 
 	if (!sk)
-		return TC_ACT_OK;
+		return TC_ACT_UNSPEC;
 	sk = bpf_sk_fullsock(sk);
 	tcp = sk ? bpf_skc_to_tcp_sock(sk) : 0;
 	if (!tcp)
-		return sk ? TC_ACT_OK : tagged(skb, asked(), 0);
+		return sk ? TC_ACT_UNSPEC : tagged(skb, asked(), 0);
 	return tagged(skb, asked(), tcp->write_seq - tcp->snd_una);
 }
 #endif
@@ -202,11 +202,11 @@ int tag_left(struct __sk_buff *skb)
 	__u64 end = skb->mark;
 
 	if (!sk)
-		return TC_ACT_OK;
+		return TC_ACT_UNSPEC;
 	sk = bpf_sk_fullsock(sk);
 	tcp = sk ? bpf_tcp_sock(sk) : 0;
 	if (!tcp)
-		return sk ? TC_ACT_OK : tagged(skb, asked(), 0);
+		return sk ? TC_ACT_UNSPEC : tagged(skb, asked(), 0);
 	if (sk->state == BPF_TCP_SYN_SENT)
 		end = 0;
 	else if (end)

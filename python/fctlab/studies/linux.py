@@ -2,8 +2,9 @@
 
 What differs between the two is an option of the engine. Rows with one more of them switched on say
 which one explains the difference: `transport.handshake`, then `transport.reduction` as well,
-where losses are `transport.rto`, and for ADS, whose bands share a buffer here and have one each on
-Linux, `port.drop`.
+where losses are `transport.rto`, for ADS, whose bands share a buffer here and have one each on
+Linux, `port.drop`, and `transport.ack_every`. What has no option is switched off on Linux in the
+last rows: losses that are found by time.
 """
 
 from __future__ import annotations
@@ -54,13 +55,17 @@ class Settings:
     handshake: bool = False
     reduction: str = "at-once"
     rto: str = "estimated"
+    ack_every: int = 1
+    quick_acks: int = 0
     drop: str = "tail"
+    by_time: bool = True
+    """Of Linux: whether it finds losses by time as well."""
 
     def scheme(self, name: str) -> dict[str, dict[str, Any]]:
         """Tables of a scheme with what is not as by default; drops are of ports with bands."""
         transport = {
             key: value
-            for key in ("handshake", "reduction", "rto")
+            for key in ("handshake", "reduction", "rto", "ack_every", "quick_acks")
             if (value := getattr(self, key)) != getattr(Settings, key)
         }
         port = {"drop": self.drop} if name == "ADS" and self.drop != Settings.drop else {}
@@ -98,6 +103,24 @@ DROP = Reading(
     "and with ADS's lower bands taking no room from higher ones (port.drop)",
     {**RTO.changes, "drop": "lowest-priority"},
 )
+ACKS = Reading(
+    "-acks",
+    "and with an ACK for every second packet but the first 16 (transport.ack_every)",
+    {**DROP.changes, "ack_every": 2, "quick_acks": 16},
+)
+
+
+COUNTS = Reading(
+    "-counts",
+    "and with a Linux that finds losses by counting alone (no RACK, TLP and F-RTO)",
+    {**ACKS.changes, "by_time": False},
+)
+COUNTING = {
+    "net/ipv4/tcp_recovery": "0",
+    "net/ipv4/tcp_early_retrans": "0",
+    "net/ipv4/tcp_frto": "0",
+}
+"""RFC 8985 and RFC 5682 off."""
 
 
 def through_linux(result: Result) -> dict[str, Any]:
@@ -105,6 +128,14 @@ def through_linux(result: Result) -> dict[str, Any]:
     from fctlab import testbed
 
     return {"linux": testbed.replay(result, "uml").linux.report["summary"]}
+
+
+def through_counting_linux(result: Result) -> dict[str, Any]:
+    """The same without losses that are found by time."""
+    from fctlab import testbed
+
+    ran = testbed.replay(result, "uml", settings=COUNTING)
+    return {"linux": ran.linux.report["summary"]}
 
 
 class Lab(lab.Lab[Settings]):
@@ -130,7 +161,10 @@ class Lab(lab.Lab[Settings]):
         """The engine by default, and Linux."""
         scenario = self._scenario(scheme, workload, load)
         cost = 100.0 * load
-        return self.cells.cell(f"{scheme}, {workload} {load:g}", scenario, cost, through_linux)
+        place = f"{scheme}, {workload} {load:g}"
+        if self.settings.by_time:
+            return self.cells.cell(place, scenario, cost, through_linux)
+        return self.cells.cell(f"{place}, counting", scenario, cost, through_counting_linux)
 
     def places(self) -> Iterator[tuple[str, float]]:
         """Workloads and loads."""
@@ -240,10 +274,10 @@ CLAIMS = (
     *(
         each.under(reading)
         for each in (dctcp, pias, gain, median, ads)
-        for reading in (lab.TEXT, HANDSHAKE, PRR)
+        for reading in (lab.TEXT, HANDSHAKE, PRR, RTO, ACKS)
     ),
-    *(each.under(RTO) for each in (gain, ads)),
     ads.under(DROP),
+    *(each.under(COUNTS) for each in (gain, ads)),
 )
 
 

@@ -14,6 +14,7 @@ import json
 import os
 import select
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -35,6 +36,10 @@ WAKE_AT = 1 << 18
 TOTAL_RETRANS = 100
 """Offset of ``tcpi_total_retrans`` in ``struct tcp_info``."""
 MOST_MARK = (1 << 32) - 1
+VERIFIER = "BEGIN PROG LOAD LOG"
+CLOSES_S = 5.0
+"""A queue is empty by then."""
+READ = ("bpftool", "-j", "map", "dump", "pinned")
 SETTLE_S = 0.5
 """Between the network and the first flow."""
 
@@ -44,11 +49,15 @@ def main(job_file: str, answer_file: str) -> None:
     try:
         job = json.loads(Path(job_file).read_text())
         build(job)
-        answer = Flows(job).run()
+        with given(job):
+            answer = Flows(job).run()
         answer["counters"] = {name: counters(name) for name in job["namespaces"]}
+        if job["queues"]:
+            for (name, device), queue in zip(job["links"], closed(job["queues"]), strict=False):
+                answer["counters"][name]["queues"].append({"dev": device, **queue})
         answer["kernel"] = os.uname().release
     except BaseException as error:
-        answer = {"error": f"{type(error).__name__}: {error}"}
+        answer = {"error": f"{type(error).__name__}: {error}", "log": getattr(error, "log", "")}
     written = Path(f"{answer_file}.new")
     written.write_text(json.dumps(answer))
     written.rename(answer_file)
@@ -90,7 +99,9 @@ def build(job: dict[str, Any]) -> None:
             if program == "tc":
                 _settings(name, table["settings"])
             if table[program]:
-                _do([program, "-n", name, "-batch", "-"], "".join(f"{x}\n" for x in table[program]))
+                # Not -n, which has a /sys/fs/bpf of its own.
+                with _turned_to(name):
+                    _do([program, "-batch", "-"], "".join(f"{x}\n" for x in table[program]))
 
 
 def _settings(name: str, settings: dict[str, str]) -> None:
@@ -102,10 +113,18 @@ def _settings(name: str, settings: dict[str, str]) -> None:
                 raise RuntimeError(f"{key} = {value}: {error.strerror}") from None
 
 
+class Refused(RuntimeError):
+    """A command that failed; `log` is what the kernel's verifier says, if it does."""
+
+    def __init__(self, command: list[str], said: str) -> None:
+        super().__init__(f"{' '.join(command)}: {said[:500]}")
+        self.log = said if VERIFIER in said else ""
+
+
 def _do(command: list[str], text: str = "") -> str:
     done = subprocess.run(command, input=text, capture_output=True, text=True)
     if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip()[:500]}")
+        raise Refused(command, (done.stderr or done.stdout).strip())
     return done.stdout
 
 
@@ -121,6 +140,51 @@ def counters(name: str) -> dict[str, Any]:
     return {
         "timeouts": tcp["TCPTimeouts"],
         "queues": [{key: each[key] for key in kept if key in each} for each in queues],
+    }
+
+
+@contextmanager
+def given(job: dict[str, Any]) -> Iterator[None]:
+    """Meanwhile the kernel has a congestion control that a program of the job gives it."""
+    if not job["gives_congestion"]:
+        yield
+        return
+    with subprocess.Popen(
+        job["gives_congestion"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as giver:
+        assert giver.stdout and giver.stderr
+        name = giver.stdout.readline().strip()
+        if not name:
+            raise RuntimeError(giver.stderr.read().strip())
+        try:
+            yield job.update(congestion=name)
+        finally:
+            giver.terminate()
+
+
+def closed(pinned: str) -> list[dict[str, Any]]:
+    """What the queues of links in BPF have counted, once nothing waits in them any more."""
+    until = time.monotonic() + CLOSES_S
+    while True:
+        found = [_queue(entry["value"]) for entry in json.loads(_do([*READ, pinned]))]
+        waits = sum(queue["waits"] for queue in found)
+        if not waits:
+            return found
+        if time.monotonic() > until:
+            raise RuntimeError(f"{waits} bytes of queues in BPF neither wait nor have gone out")
+        time.sleep(0.01)
+
+
+def _queue(value: list[str]) -> dict[str, Any]:
+    """``struct queue`` of ``queue.bpf.c``."""
+    raw = bytes(int(byte, 16) for byte in value)
+    marked, dropped, *bands = struct.unpack(f"={len(raw) // 8}Q", raw)
+    half = len(bands) // 2
+    came, went = bands[:half], bands[half:]
+    return {
+        **{"kind": "bpf", "handle": "bpf", "bytes": sum(went), "drops": dropped, "marked": marked},
+        "waits": sum(abs(a - b) for a, b in zip(came, went, strict=True)),
+        "bands": [band for band in went if band],
     }
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fctlab.errors import SpecError
 from fctlab.export.types import MTU_BYTES
-from fctlab.testbed import contained
+from fctlab.testbed import congestion, contained, queues
 from fctlab.testbed.plan import Plan
 from fctlab.testbed.port import Kernel
 
@@ -27,6 +27,7 @@ for kind in htb prio red netem; do
     tc qdisc del dev fctlab0 root 2>/dev/null
 done
 """
+TCP = "--set scheme.preset=tcp runs, or --on uml"
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
@@ -51,19 +52,23 @@ def check(plan: Plan, here: Kernel) -> list[str]:
     Raises:
         SpecError: nothing of it would be left.
     """
-    if plan.congestion in here.lacks:
-        message = "this kernel has no dctcp; --set scheme.transport.kind=tcp runs, or --on uml"
-        raise SpecError("scheme.transport.kind", message)
-    if "red" in here.lacks and plan.congestion == "dctcp":
-        raise SpecError(
-            "scheme.port.ecn_threshold", "this kernel has no red to mark with; --on uml"
-        )
     told = []
+    if plan.congestion in here.lacks:
+        _needs("scheme.transport.kind", "this kernel has no dctcp", congestion.lacks(), TCP)
+        told.append("this kernel has no dctcp: it is given one in BPF")
+    if queues.wanted(plan, here):
+        _needs("scheme.port", "this kernel has no red", queues.lacks(), TCP)
+        told.append("this kernel has no red: ports mark in BPF, and bands share a buffer")
     if "netem" in here.lacks:
         told.append("this kernel has no netem: links have no delay but the machine's own")
     if "prio" in here.lacks and plan.thresholds:
         told.append("this kernel has no prio: bands are leaves of htb with tiny rates")
     return told
+
+
+def _needs(key: str, missing: str, why: str | None, instead: str) -> None:
+    if why:
+        raise SpecError(key, f"{missing}, and {why}; {instead}")
 
 
 def run(job: Path, answer: Path) -> None:

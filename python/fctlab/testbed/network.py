@@ -8,13 +8,14 @@ send no more (TCP small queues).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fctlab.testbed import port as ports
-from fctlab.testbed import tagger
-from fctlab.testbed.plan import IP_AND_TCP, Plan
+from fctlab.testbed import queues, tagger
+from fctlab.testbed.plan import IP_AND_TCP, Plan, Port
 from fctlab.testbed.port import Kernel
 
 PATIENCE_S = 120.0
@@ -38,11 +39,27 @@ SETTINGS = {
 }
 
 
+@dataclass(frozen=True)
+class Made:
+    """Programs in BPF; ``None`` where none is needed.
+
+    Attributes:
+        tagger: compiled, of a plan with priorities.
+        queues: compiled, where the kernel does not mark.
+        congestion: the command that gives the kernel a congestion control and prints its name.
+    """
+
+    tagger: Path | None = None
+    queues: Path | None = None
+    congestion: Sequence[str] = ()
+
+
 def job(
     plan: Plan,
     flows: Sequence[tuple[float, int, int, int]],
     kernel: Kernel,
-    made: Path | None = None,
+    made: Made,
+    settings: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """What `inside.main` reads.
 
@@ -50,17 +67,23 @@ def job(
         plan: the network.
         flows: start in seconds, source, destination, bytes; in order of start.
         kernel: where it is to run.
-        made: the tagger, of a plan with priorities.
+        made: programs that the plan needs there.
+        settings: of hosts, besides those that all have.
     """
     hosts = range(len(plan.ports))
-    tables = {SWITCH: _switch(plan, kernel)}
+    tables = {SWITCH: _switch(plan, kernel, made)}
     for host in hosts:
         tables[f"host{host}"] = _host(host, plan, kernel, made)
+        tables[f"host{host}"]["settings"] |= settings or {}
     return {
         "namespaces": tables,
         "hosts": [(f"host{host}", _address(host)) for host in hosts],
         "flows": list(flows),
         "congestion": plan.congestion,
+        "gives_congestion": list(made.congestion),
+        "queues": queues.PINNED if made.queues else None,
+        "links": [(SWITCH, f"port{host}") for host in hosts]
+        + [(f"host{host}", "eth0") for host in hosts],
         "sizes_marked": plan.tags_by == "outstanding",
         "patience_s": PATIENCE_S,
     }
@@ -75,7 +98,7 @@ def _mac(host: int, end: int) -> str:
     return f"02:00:00:00:{host:02x}:{end:02x}"
 
 
-def _host(host: int, plan: Plan, kernel: Kernel, made: Path | None) -> dict[str, Any]:
+def _host(host: int, plan: Plan, kernel: Kernel, made: Made) -> dict[str, Any]:
     window = f"initcwnd {plan.window_packets} initrwnd {max(plan.window_packets, 64)}"
     timer = f"rto_min {max(round(plan.min_rto_s * 1000), 1)}ms"
     ip = [
@@ -86,13 +109,24 @@ def _host(host: int, plan: Plan, kernel: Kernel, made: Path | None) -> dict[str,
         f"route add default via {_address(host, 1)} {window} {timer}",
     ]
     wire_ip, wire_tc = _wire("eth0", "wire", plan.ports[host].rate_bps, plan, kernel)
-    tc = [*ports.lines("eth0", plan.nics[host], plan, kernel), "qdisc add dev eth0 clsact"]
-    tags = tagger.lines("eth0", made, plan) if made else []
+    tc = _port("eth0", plan.nics[host], plan, kernel, made, len(plan.ports) + host, host)
+    tags = tagger.lines("eth0", made.tagger, plan) if made.tagger else []
     settings = SETTINGS | {"net/ipv4/tcp_ecn": str(int(plan.congestion == "dctcp"))}
     return {"ip": ip + wire_ip, "tc": tc + wire_tc + tags, "settings": settings}
 
 
-def _switch(plan: Plan, kernel: Kernel) -> dict[str, Any]:
+def _port(
+    device: str, port: Port, plan: Plan, kernel: Kernel, made: Made, sends: int, receives: int
+) -> list[str]:
+    """A device that sends to one link, and receives from another."""
+    clsact = f"qdisc add dev {device} clsact"
+    if made.queues is None:
+        return [*ports.lines(device, port, plan, kernel), clsact]
+    disciplines = ports.lines(device, queues.behind(port), plan, kernel)
+    return [*disciplines, clsact, *queues.lines(device, made.queues, sends, receives)]
+
+
+def _switch(plan: Plan, kernel: Kernel, made: Made) -> dict[str, Any]:
     ip, tc = [], []
     mtu = plan.payload_bytes + IP_AND_TCP
     for host, port in enumerate(plan.ports):
@@ -107,8 +141,7 @@ def _switch(plan: Plan, kernel: Kernel) -> dict[str, Any]:
         ]
         wire_ip, wire_tc = _wire(device, f"wire{host}", plan.nics[host].rate_bps, plan, kernel)
         ip += wire_ip
-        tc += [*ports.lines(device, port, plan, kernel), f"qdisc add dev {device} clsact"]
-        tc += wire_tc
+        tc += _port(device, port, plan, kernel, made, host, len(plan.ports) + host) + wire_tc
     return {"ip": ip, "tc": tc, "settings": {"net/ipv4/ip_forward": "1"}}
 
 
@@ -123,7 +156,7 @@ def _wire(
     delay = f"delay {plan.delay_s * 1e6:.3f}us"
     tc = [
         f"qdisc add dev {name} root netem limit {MANY} {delay} {speed}",
-        f"filter add dev {device} ingress protocol all prio 1 matchall "
+        f"filter add dev {device} ingress protocol all prio 2 matchall "
         f"action mirred egress redirect dev {name}",
     ]
     return ip, tc

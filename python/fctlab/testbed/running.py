@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 
 from fctlab.errors import SpecError
@@ -15,7 +15,7 @@ from fctlab.results import kinds, store
 from fctlab.results.result import Result
 from fctlab.results.result import run as simulate
 from fctlab.scenario import Scenario, ScenarioLike, load_scenario
-from fctlab.testbed import namespaces, network, plan, tagger, uml
+from fctlab.testbed import congestion, namespaces, network, plan, queues, tagger, uml
 from fctlab.testbed.plan import Plan
 from fctlab.testbed.port import Kernel
 
@@ -121,33 +121,49 @@ def _kernel(on: str, wanted: Plan, say: Callable[[str], object]) -> Kernel:
     return here
 
 
-def replay(simulated: Result, on: str, say: Callable[[str], object] = lambda _: None) -> Ran:
+def replay(
+    simulated: Result,
+    on: str,
+    say: Callable[[str], object] = lambda _: None,
+    settings: Mapping[str, str] | None = None,
+) -> Ran:
     """Send the flows of a run of the engine through Linux; as `run`, at the run's own rate.
+
+    Args:
+        simulated: the run.
+        on: as of `run`.
+        say: as of `run`.
+        settings: of hosts, by their names below ``/proc/sys``, besides the testbed's.
 
     Raises:
         SpecError: its scenario has what no testbed does, or the machine cannot do it.
     """
     loaded = load_scenario(simulated.scenario)
     wanted = plan.of(loaded.resolve())
-    return _replay(loaded, simulated, wanted, on, _kernel(on, wanted, say))
+    return _replay(loaded, simulated, wanted, on, _kernel(on, wanted, say), settings)
 
 
-def _replay(loaded: Scenario, simulated: Result, wanted: Plan, on: str, kernel: Kernel) -> Ran:
+def _replay(
+    loaded: Scenario,
+    simulated: Result,
+    wanted: Plan,
+    on: str,
+    kernel: Kernel,
+    settings: Mapping[str, str] | None = None,
+) -> Ran:
     flows = simulated.flows
     rows = list(flows.select("start_s", "src", "dst", "size_bytes").iter_rows())
     with TemporaryDirectory(prefix="fctlab-") as made:
         job, told = Path(made) / "job.json", Path(made) / "answer.json"
-        tags = Path(made) / "tagger.o" if wanted.thresholds else None
-        if tags:
-            tagger.build(wanted, tags)
-        job.write_text(json.dumps(network.job(wanted, rows, kernel, tags)))
+        programs = _programs(wanted, kernel, Path(made))
+        job.write_text(json.dumps(network.job(wanted, rows, kernel, programs, settings)))
         if on == "uml":
             uml.boot(job, told, simulated.scenario["seed"])
         else:
             namespaces.run(job, told)
         answer = json.loads(told.read_text())
     if "error" in answer:
-        raise SpecError(f"--on {on}", answer["error"])
+        raise SpecError(f"--on {on}", _refused(answer))
     made_by = f"Linux {answer['kernel']}"
     return Ran(
         on=on,
@@ -156,6 +172,27 @@ def _replay(loaded: Scenario, simulated: Result, wanted: Plan, on: str, kernel: 
         counters=answer["counters"],
         late_s=answer["late_s"],
     )
+
+
+def _programs(wanted: Plan, kernel: Kernel, folder: Path) -> network.Made:
+    """Those in BPF that a plan needs in a kernel, compiled."""
+    tags = folder / "tagger.o" if wanted.thresholds else None
+    if tags:
+        tagger.build(wanted, tags)
+    waits = folder / "queue.o" if queues.wanted(wanted, kernel) else None
+    if waits:
+        queues.build(wanted, waits)
+    gives = congestion.command() if wanted.congestion in kernel.lacks else ()
+    return network.Made(tags, waits, gives)
+
+
+def _refused(answer: dict[str, Any]) -> str:
+    """What went wrong; the log of the kernel's verifier is kept."""
+    if not answer["log"]:
+        return str(answer["error"])
+    kept = Path(gettempdir()) / "fctlab-verifier.log"
+    kept.write_text(answer["log"])
+    return f"the kernel refuses a program in BPF; its verifier's log is {kept}"
 
 
 def _table(flows: Any, answer: dict[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""The host tagger, ``data/tagger.bpf.c``, compiled for BPF with the thresholds of a plan.
+"""The host tagger, ``data/tagger.bpf.c``, with the thresholds of a plan.
 
 By bytes outstanding it takes a flow's size from its socket (SO_MARK), where `inside` writes it:
 the kernel in virtual time has no types (BTF) through which it could be read.
@@ -6,26 +6,13 @@ the kernel in virtual time has no types (BTF) through which it could be read.
 
 from __future__ import annotations
 
-import platform
-import shutil
-import subprocess
-from importlib import resources
 from pathlib import Path
 
-from fctlab.errors import SpecError
+from fctlab.testbed import bpf
 from fctlab.testbed.plan import Plan
 
-CLANG = "clang"
-PACKAGES = "clang, libbpf-dev and linux-libc-dev"
 SECTIONS = {"sent": "classifier", "outstanding": "left"}
 """By what hosts tag."""
-
-
-def lacks() -> str | None:
-    """Why it cannot be compiled here; ``None`` if it can."""
-    if shutil.which(CLANG) is None:
-        return f"priorities need a tagger, which {CLANG} compiles (Debian packages {PACKAGES})"
-    return None
 
 
 def build(plan: Plan, out: Path) -> None:
@@ -34,23 +21,16 @@ def build(plan: Plan, out: Path) -> None:
     Raises:
         SpecError: it cannot be compiled, and why.
     """
-    why = lacks()
-    if why:
-        raise SpecError("scheme.tagger", why)
     port = plan.nics[0]
     bands = len(port.codes)
-    words = [
-        *(CLANG, "-O2", "-g", "-target", "bpf", f"-I/usr/include/{platform.machine()}-linux-gnu"),
-        *("-DLEFT", f"-DBANDS={bands}", f"-DTHRESHOLDS={','.join(map(str, port.thresholds))}"),
-        *(f"-DCODES={','.join(map(str, port.codes))}",),
-        *(f"-DPRIORITIES={','.join(map(str, range(bands)))}",),
-        *("-x", "c", "-", "-c", "-o", str(out)),
-    ]
-    source = (resources.files("fctlab") / "data" / "tagger.bpf.c").read_bytes()
-    done = subprocess.run(words, input=source, capture_output=True)
-    if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip()[:300]
-        raise SpecError("scheme.tagger", f"does not compile ({PACKAGES} are needed): {said}")
+    defined = {
+        "LEFT": 1,
+        "BANDS": bands,
+        "THRESHOLDS": port.thresholds,
+        "CODES": port.codes,
+        "PRIORITIES": range(bands),
+    }
+    bpf.build("tagger", defined, out, "scheme.tagger")
 
 
 def lines(device: str, made: Path, plan: Plan) -> list[str]:

@@ -47,7 +47,7 @@ def _beside(real: dict[str, Any], here: dict[str, Any], what: str) -> list[str]:
 def _counted(found: Ran) -> list[Part]:
     queues = [queue for table in found.counters.values() for queue in table["queues"]]
     marks = sum(queue.get("marked", 0) for queue in queues)
-    drops = sum(queue["drops"] for queue in queues if queue["handle"] == "1:")
+    drops = sum(queue["drops"] for queue in queues if queue["handle"] in ("1:", "bpf"))
     timeouts = sum(table["timeouts"] for table in found.counters.values())
     again = found.linux.counters["retransmissions"]
     told = f"{count(marks)} ecn marks, {drops} drops, {again} retransmissions, {timeouts} timeouts"
