@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from fctlab import testbed
-from fctlab.testbed import host, namespaces, plan, port, tagger, uml
+from fctlab.testbed import bpf, congestion, host, namespaces, plan, port, queues, tagger, uml
 from tests.refusing import refuses
 from tests.test_export import MAPPING
 from tests.test_testbed import ADS, STAR
@@ -46,10 +46,14 @@ def test_thresholds_are_of_all_ports() -> None:
 
 def test_a_kernel_that_lacks_what_is_needed(tmp_path: Path, monkeypatch: Any) -> None:
     wanted = plan.of(STAR.resolve())
-    says = "scheme.transport.kind: this kernel has no dctcp; --set scheme.transport.kind=tcp runs"
-    refuses(f"{says}, or --on uml", namespaces.check, wanted, port.Kernel(frozenset({"dctcp"})))
-    says = "scheme.port.ecn_threshold: this kernel has no red to mark with; --on uml"
-    refuses(says, namespaces.check, wanted, port.Kernel(frozenset({"red"})))
+    for module, key, missing in (
+        (congestion, "scheme.transport.kind", "dctcp"),
+        (queues, "scheme.port", "red"),
+    ):
+        monkeypatch.setattr(module, "lacks", lambda: "clang cannot be found")
+        says = f"{key}: this kernel has no {missing}, and clang cannot be found; --set "
+        lacking = port.Kernel(frozenset({missing}))
+        refuses(f"{says}scheme.preset=tcp runs, or --on uml", namespaces.check, wanted, lacking)
     no_answer = tmp_path / "answer.json"
     monkeypatch.setattr("fctlab.testbed.contained.command", lambda _: ["sh", "-c", "echo no >&2"])
     says = "--on namespaces: ended without an answer: no"
@@ -60,9 +64,9 @@ def test_a_kernel_that_lacks_what_is_needed(tmp_path: Path, monkeypatch: Any) ->
 
 
 def test_a_tagger_that_does_not_compile(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(tagger, "lacks", lambda: None)
-    monkeypatch.setattr(tagger, "CLANG", "false")
-    says = f"scheme.tagger: does not compile ({tagger.PACKAGES} are needed): "
+    monkeypatch.setattr(bpf, "lacks", lambda: None)
+    monkeypatch.setattr(bpf, "CLANG", "false")
+    says = f"does not compile ({bpf.PACKAGES} are needed): "
     refuses(says, tagger.build, plan.of(PIAS.resolve()), tmp_path / "tagger.o")
 
 
