@@ -1,0 +1,177 @@
+"""Random fabrics whose SLOs are near what they achieve: are plans and predictions true on packets?
+
+Each has 32 to 64 hosts, two or three classes, and SLOs that the fluid misses or meets by up to a
+quarter under equal weights. It is predicted as it is, and it is planned. Packets judge both, on
+flows that neither has seen. Finished fabrics are lines of the file, and are not run again.
+
+    python benches/random_fabrics.py --fabrics 50 --out results/random-fabrics.jsonl
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fctlab import fabric
+from fctlab.fabric.types import ClassFound
+
+RACKS, HOSTS = (4, 8), 8
+RATES_GBPS = {10: "20us", 25: "16us", 100: "10us"}
+"""Base RTTs, by rates of hosts."""
+LOADS = (0.25, 0.5)
+"""Of the hosts' links."""
+MARGINS = (-0.1, 0.25)
+"""By so much SLOs are above what the fluid has under equal weights."""
+NEAR = 0.15
+"""An SLO that is met by less is near."""
+CLASSES: tuple[tuple[str, object, str, tuple[float, float]], ...] = (
+    ("rpc", {"kind": "uniform", "sizes": ["2KB", "10KB", "30KB"]}, "p99", (0.1, 0.3)),
+    ("web", "websearch", "mean", (0.4, 0.8)),
+    ("backup", {"kind": "fixed", "size": "1MB"}, "mean", (0.2, 0.5)),
+)
+"""Workloads, what is measured, and between which shares of the load they are drawn."""
+FLOWS = 12_000
+
+
+def drawn(number: int) -> dict[str, Any]:
+    """A fabric with classes and without SLOs."""
+    rng = np.random.default_rng(number)
+    racks = int(rng.integers(RACKS[0], RACKS[1] + 1))
+    gbps = int(rng.choice(list(RATES_GBPS)))
+    over = float(rng.choice([1.0, 1.5, 2.0]))
+    spines = 4
+    # Above one, links to spines carry more than hosts' links do.
+    load = float(rng.uniform(*LOADS)) / over
+    count = int(rng.integers(2, len(CLASSES) + 1))
+    kept = sorted(rng.choice(len(CLASSES), size=count, replace=False))
+    raw = [float(rng.uniform(*CLASSES[k][3])) for k in kept]
+    classes = [
+        {
+            "class": CLASSES[k][0],
+            "workload": CLASSES[k][1],
+            "share": round(share / sum(raw), 4),
+            "dscp": [10 + 8 * int(k)],
+            "slis": [{"name": "value", "metric": CLASSES[k][2]}],
+        }
+        for k, share in zip(kept, raw, strict=True)
+    ]
+    classes[-1]["share"] = round(1 - sum(each["share"] for each in classes[:-1]), 4)
+    weights = {"kind": "wfq", "weights": [1] * count}
+    return {
+        "name": f"random {number}",
+        "engine": "fluid",
+        "seed": number,
+        "topology": {
+            "kind": "leaf-spine",
+            "leaves": racks,
+            "spines": spines,
+            "hosts_per_leaf": HOSTS,
+            "host_rate": f"{gbps}Gbps",
+            "fabric_rate": f"{gbps * HOSTS / spines / over:g}Gbps",
+            "base_rtt": RATES_GBPS[gbps],
+        },
+        "traffic": {"load": round(load, 4), "flows": FLOWS, "classes": classes},
+        "scheme": {
+            "preset": "dctcp-rate",
+            "port": {"discipline": weights},
+            "nic": {"discipline": weights},
+        },
+    }
+
+
+def with_slos(number: int) -> dict[str, Any]:
+    """The same, each class with an SLO near what it has."""
+    spec = drawn(number)
+    found = fabric.predict(spec, most_windows=2)
+    rng = np.random.default_rng((number, 1))
+    for each, seen in zip(spec["traffic"]["classes"], found.classes, strict=True):
+        bound = seen.slis[0].value * (1 + rng.uniform(*MARGINS))
+        each["slo"] = f"value < {bound:.3g}"
+    return spec
+
+
+def judged(number: int) -> dict[str, Any]:
+    """What becomes of a fabric."""
+    spec = with_slos(number)
+    predicted = fabric.predict(spec)
+    truth = fabric.verify(spec)
+    planned = fabric.plan(spec)
+    return {
+        "fabric": number,
+        "topology": spec["topology"],
+        "predicted": _told(predicted.classes),
+        "packets": _told(truth.classes),
+        "weights": planned.weights,
+        "planned": _told(planned.classes),
+        "advice": planned.advice,
+        "verified": _told(planned.verified.classes) if planned.verified else [],
+        "cpu_s": [predicted.runs.cpu_s, truth.runs.cpu_s, planned.runs.cpu_s],
+    }
+
+
+def _told(classes: Sequence[ClassFound]) -> list[dict[str, Any]]:
+    return [
+        {
+            "class": each.name,
+            "verdict": each.verdict,
+            "loss": each.loss,
+            "value": each.slis[0].value,
+        }
+        for each in classes
+    ]
+
+
+def pairs(rows: Iterable[Mapping[str, Any]], fluid: str, packets: str) -> Iterator[tuple[Any, Any]]:
+    """Of every class what the fluid said, and packets."""
+    for row in rows:
+        yield from zip(row[fluid], row[packets], strict=False)
+
+
+def told(rows: Sequence[Mapping[str, Any]]) -> str:
+    """What came of them."""
+    lines = [f"{len(rows)} fabrics"]
+    for fluid, packets in (("predicted", "packets"), ("planned", "verified")):
+        both = list(pairs(rows, fluid, packets))
+        counts = Counter((a["verdict"], b["verdict"]) for a, b in both)
+        said = [b for a, b in both if a["verdict"] == "met"]
+        near = sum(-NEAR < each["loss"] <= 0 for each in said)
+        lines += [
+            f"{fluid}: {len(both)} classes, {len(said)} of them met; on packets "
+            f"{counts['met', 'met']} met, {counts['met', 'undecided']} undecided, "
+            f"{counts['met', 'violated']} violated; {near} by less than {NEAR:.0%}",
+            f"{fluid} as violated and met on packets: {counts['violated', 'met']}",
+        ]
+    whole = [row for row in rows if all(each["verdict"] == "met" for each in row["planned"])]
+    kept = sum(all(each["verdict"] == "met" for each in row["verified"]) for row in whole)
+    lines.append(f"fabrics planned as met: {len(whole)}; on packets {kept} met in every class")
+    lines.append(f"fabrics with advice: {sum(row['advice'] for row in rows)}")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run what is not in the file, and tell what came of all."""
+    asked = argparse.ArgumentParser(description="Random fabrics: plans and predictions on packets.")
+    asked.add_argument("--fabrics", type=int, default=50)
+    asked.add_argument("--out", type=Path, default=Path("results/random-fabrics.jsonl"))
+    args = asked.parse_args()
+    lines = args.out.read_text().splitlines() if args.out.exists() else []
+    rows = [json.loads(line) for line in lines]
+    known = {row["fabric"] for row in rows}
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    for number in range(1, args.fabrics + 1):
+        if number in known:
+            continue
+        rows.append(judged(number))
+        with args.out.open("a") as file:
+            file.write(json.dumps(rows[-1]) + "\n")
+    print(told(rows))
+
+
+if __name__ == "__main__":
+    main()
