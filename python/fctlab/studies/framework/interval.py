@@ -6,6 +6,7 @@ interval are measured, and others go on arriving until these are done.
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from collections.abc import Sequence
@@ -52,7 +53,7 @@ class Interval:
 
 def mean_bytes(*workloads: Any) -> float:
     """The mean size of a flow, where workloads have equal shares of the bytes."""
-    return len(workloads) / math.fsum(1 / _mean(each) for each in workloads)
+    return len(workloads) / math.fsum(1 / _mean(each) for each in map(json.dumps, workloads))
 
 
 def mean_of_table(sizes: Sequence[float], shares: Sequence[float]) -> float:
@@ -61,8 +62,9 @@ def mean_of_table(sizes: Sequence[float], shares: Sequence[float]) -> float:
     return sizes[0] * shares[0] + math.fsum((b - a) * (x + y) / 2 for x, y, a, b in rises)
 
 
-def _mean(workload: Any) -> float:
-    found: float = json.loads(_native.size_distribution(json.dumps(workload), ""))["mean_bytes"]
+@functools.cache
+def _mean(workload: str) -> float:
+    found: float = json.loads(_native.size_distribution(workload, ""))["mean_bytes"]
     return found
 
 
