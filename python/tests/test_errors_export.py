@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from fctlab.export import exporting, form, init, results, site
 from fctlab.export.targets import TARGETS, openconfig_rules, sonic_rules
 from fctlab.export.types import Advice, Share
 from tests import test_export_openconfig, test_export_sonic
-from tests.refusing import refuses
+from tests.refusing import changed, refuses
 from tests.test_export import ADVICE, MAPPING, THRESHOLDS, tables
 
 UNMARKED = replace(ADVICE, mark_bytes=None)
@@ -24,21 +23,6 @@ MIXED = replace(ADVICE, shares=(Share("web", 2), Share("bulk", None)))
 CODES = replace(ADVICE, shares=(Share("web", 2, (10, 12)), Share("bulk", 1)))
 ONE = replace(ADVICE, shares=(Share("web", None),))
 MANY = replace(ADVICE, shares=tuple(Share(f"c{i}", None) for i in range(16)))
-
-
-def changed(tree: dict[str, Any], *changes: tuple[str, Any]) -> dict[str, Any]:
-    """A copy in which each value stands at its path; ``None`` takes one out."""
-    made = copy.deepcopy(tree)
-    for path, value in changes:
-        *steps, last = (int(step) if step.isdigit() else step for step in path.split("."))
-        place: Any = made
-        for step in steps:
-            place = place[step]
-        if value is None:
-            del place[last]
-        else:
-            place[last] = value
-    return made
 
 
 def of_one() -> dict[str, Any]:

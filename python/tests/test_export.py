@@ -23,6 +23,7 @@ from fctlab.slo import planning
 from fctlab.slo import saved as plans
 from fctlab.slo.types import Plan
 from tests.conftest import SCENARIOS, Program
+from tests.refusing import changed
 from tests.test_export_openconfig import config as model_config
 from tests.test_export_sonic import config
 from tests.test_pinned import PINNED
@@ -302,15 +303,7 @@ BAD: list[tuple[str, Any, str]] = [
 
 @pytest.mark.parametrize(("path", "value", "wrong"), BAD, ids=[path[:24] for path, *_ in BAD])
 def test_a_site_that_cannot_be_is_refused(path: str, value: Any, wrong: str) -> None:
-    written = tables()
-    *steps, last = path.split(".")
-    place = written
-    for step in steps:
-        place = place[step]
-    if value is None:
-        del place[last]
-    else:
-        place[last] = value
+    written = changed(tables(), (path, value))
     with pytest.raises(SpecError, match=wrong):
         form.of(ADVICE, site.of(written), TARGETS["sonic"].limits)
 

@@ -157,12 +157,17 @@ def rates(asked: Asked) -> set[float]:
     return {rate_bps(each["rate"]) for each in links if {each["a"], each["b"]} & hosts}
 
 
+def alike(asked: Asked, accuracy: Accuracy) -> list[Measured]:
+    """The cases with the scenario's transport."""
+    used = transport(asked)
+    return [case for case in accuracy.cases if case.transport == used]
+
+
 def outside(asked: Asked, accuracy: Accuracy) -> str:
     """What of a scenario the study says nothing of; empty if it says something of all."""
-    used_by = transport(asked)
-    cases = [case for case in accuracy.cases if case.transport == used_by]
+    cases = alike(asked, accuracy)
     if not cases:
-        return f"of {used_by} nothing was measured"
+        return f"of {transport(asked)} nothing was measured"
     loads = [case.load for case in cases]
     if not asked.offered:
         return "there are too few flows to say how loaded links are"
@@ -185,7 +190,7 @@ def outside(asked: Asked, accuracy: Accuracy) -> str:
 
 def near(asked: Asked, accuracy: Accuracy) -> list[Measured]:
     """The cases that count."""
-    cases = [case for case in accuracy.cases if case.transport == transport(asked)]
+    cases = alike(asked, accuracy)
     loads = [case.load for case in cases]
     low = max((load for load in loads if load <= asked.busiest + NEAR), default=min(loads))
     high = min((load for load in loads if load >= asked.busiest - NEAR), default=max(loads))

@@ -53,6 +53,7 @@ def _leaf_spine(host: int, fabric: int, leaves: int, hosts: int, rtt: str) -> di
 
 
 EVEN = _leaf_spine(10, 40, 9, 16, "20us")
+FAST = _leaf_spine(100, 400, 9, 16, "10us")
 STRICT = {
     "preset": "dctcp-rate",
     "port": {"discipline": {"kind": "strict", "classes": 2}},
@@ -101,7 +102,7 @@ CASES: dict[str, dict[str, Any]] = {
     "2:1, load 0.4": _web(0.4, _leaf_spine(10, 20, 4, 16, "20us")),
     "4:1, load 0.2": _web(0.2, _leaf_spine(10, 10, 4, 16, "20us")),
     "25G": _web(0.5, _leaf_spine(25, 100, 9, 16, "16us")),
-    "100G": _web(0.5, _leaf_spine(100, 400, 9, 16, "10us")),
+    "100G": _web(0.5, FAST),
     "400G": _web(0.5, _leaf_spine(400, 1600, 9, 8, "10us")),
     "fat-tree": _web(0.4, {"kind": "fat-tree", "k": 6, "host_rate": "10Gbps", "base_rtt": "30us"}),
     "skewed matrix": _web(0.4, pattern={"kind": "matrix", "file": Source("skewed.csv", skewed)}),
@@ -116,7 +117,6 @@ CASES: dict[str, dict[str, Any]] = {
     "two classes, strict": _classes(STRICT, web="websearch", bulk="datamining"),
 }
 """Fabrics and traffic under DCTCP on rates, by name."""
-FAST = _leaf_spine(100, 400, 9, 16, "10us")
 HPCC: dict[str, dict[str, Any]] = {
     "HPCC, 10G, load 0.3": _web(0.3, scheme="hpcc"),
     "HPCC, 10G, load 0.5": _web(0.5, scheme="hpcc"),
@@ -197,7 +197,7 @@ class Settings:
 class Lab(lab.Lab[Settings]):
     """The cells of the study: packets, after which the fluid has the same flows."""
 
-    def cases(self, chosen: Mapping[str, dict[str, Any]] = CASES) -> Iterator[tuple[str, Cell]]:
+    def cases(self, chosen: Mapping[str, dict[str, Any]]) -> Iterator[tuple[str, Cell]]:
         """Each of the cases `chosen`."""
         for name, case in chosen.items():
             traffic = {**case["traffic"], "flows": FLOWS[self.mode]}
