@@ -7,6 +7,8 @@
 
 use fctlab_link::Backlog;
 
+use super::ring::{Ring, Stamped};
+
 /// A queue. Times are in steps.
 #[derive(Clone, Debug)]
 struct Lane {
@@ -72,6 +74,13 @@ struct Past {
     marked: (f64, f64),
 }
 
+impl Stamped for Past {
+    #[inline]
+    fn step(&self) -> u64 {
+        self.step
+    }
+}
+
 /// What a queue gets in a step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Service {
@@ -102,9 +111,8 @@ pub(super) struct Lanes {
     /// What comes at the first time or later has not waited, likewise, and nothing that left later than the second was marked.
     clear: Vec<f64>,
     marked_until: Vec<f64>,
-    /// For each lane the last steps, as many as the next power of two.
-    past: Vec<Past>,
-    bits: u32,
+    /// The last steps of each lane.
+    past: Ring<Past>,
     /// Before that nothing waited anywhere.
     begin: f64,
 }
@@ -112,7 +120,6 @@ pub(super) struct Lanes {
 impl Lanes {
     /// Empty ones that mark above these thresholds.
     pub(super) fn new(thresholds: &[f64]) -> Self {
-        let bits = 5;
         let lane = |&threshold| Lane {
             arrived: 0.0,
             left: 0.0,
@@ -124,13 +131,12 @@ impl Lanes {
             head: 0,
         };
         Lanes {
-            past: vec![Past::default(); thresholds.len() << bits],
+            past: Ring::new(thresholds.len()),
             lanes: thresholds.iter().map(lane).collect(),
             inflow: vec![0.0; thresholds.len()],
             quiet: vec![0.0; thresholds.len()],
             clear: vec![0.0; thresholds.len()],
             marked_until: vec![0.0; thresholds.len()],
-            bits,
             begin: 0.0,
         }
     }
@@ -196,17 +202,6 @@ impl Lanes {
         self.lanes[lane as usize].pass(now, bytes, rest);
     }
 
-    fn place(&self, lane: u32, step: u64) -> usize {
-        let mask = (1u64 << self.bits) - 1;
-        (lane as usize) << self.bits | (step & mask) as usize
-    }
-
-    /// A queue at the end of `step`, if anything waited then.
-    fn past(&self, lane: u32, step: u64) -> Option<&Past> {
-        let past = &self.past[self.place(lane, step)];
-        (past.step == step).then_some(past)
-    }
-
     /// Serves a queue in the step that ends at `now`; returns what waits then.
     pub(super) fn serve(&mut self, lane: u32, now: u64, service: &Service) -> f64 {
         let start = (now - 1) as f64;
@@ -236,15 +231,14 @@ impl Lanes {
             if waits && !waited {
                 self.begin_waiting(lane, now - 1);
             }
-            let place = self.place(lane, now);
-            self.past[place] = Past {
+            *self.past.slot_mut(lane, now) = Past {
                 step: now,
                 came: now as f64,
                 arrived: self.lanes[lane as usize].arrived,
                 marked: marked.unwrap_or_default(),
             };
             if waits {
-                self.past[place].came = self.find(lane, now);
+                self.past.slot_mut(lane, now).came = self.find(lane, now);
             }
         }
         after
@@ -252,10 +246,9 @@ impl Lanes {
 
     /// Until the end of `step` nothing waits, and then something does.
     fn begin_waiting(&mut self, lane: u32, step: u64) {
-        let place = self.place(lane, step);
         let known = &mut self.lanes[lane as usize];
         known.head = step;
-        let past = &mut self.past[place];
+        let past = self.past.slot_mut(lane, step);
         if past.step != step {
             *past = Past {
                 step,
@@ -269,7 +262,7 @@ impl Lanes {
     /// When that had come which has left of `lane` at the end of step `now`.
     fn find(&mut self, lane: u32, now: u64) -> f64 {
         let Lane { left, mut head, .. } = self.lanes[lane as usize];
-        let arrived = |step| self.past[self.place(lane, step)].arrived;
+        let arrived = |step| self.past.slot(lane, step).arrived;
         while head + 1 < now && arrived(head + 1) <= left {
             head += 1;
         }
@@ -289,7 +282,11 @@ impl Lanes {
             return time;
         }
         let step = step_of(time);
-        let at = |step| self.past(lane, step).map_or(step as f64, |past| past.came);
+        let at = |step| {
+            self.past
+                .at(lane, step)
+                .map_or(step as f64, |past| past.came)
+        };
         let (before, into) = (at(step), time - step as f64);
         if into == 0.0 {
             return before;
@@ -345,7 +342,7 @@ impl Lanes {
         }
         let mut all: Option<(f64, f64)> = None;
         for step in step_of(from) + 1..=step_of(to) + 1 {
-            let Some(past) = self.past(lane, step) else {
+            let Some(past) = self.past.at(lane, step) else {
                 continue;
             };
             let (mut first, mut last) = past.marked;
@@ -364,23 +361,7 @@ impl Lanes {
 
     /// Keeps at least the last `steps` steps, the last of which is `now`.
     pub(super) fn keep(&mut self, steps: u64, now: u64) {
-        let old = 1u64 << self.bits;
-        if steps <= old {
-            return;
-        }
-        let past = std::mem::take(&mut self.past);
-        let bits = steps.next_power_of_two().trailing_zeros();
-        let before = std::mem::replace(&mut self.bits, bits);
-        self.past = vec![Past::default(); self.lanes.len() << bits];
-        for lane in 0..self.lanes.len() as u32 {
-            for step in (now + 1).saturating_sub(old)..=now {
-                let known = past[(lane as usize) << before | (step & (old - 1)) as usize];
-                if known.step == step {
-                    let place = self.place(lane, step);
-                    self.past[place] = known;
-                }
-            }
-        }
+        self.past.keep(steps, now);
     }
 }
 

@@ -19,6 +19,7 @@ mod lanes;
 mod links;
 mod nic;
 mod ports;
+mod ring;
 mod telemetry;
 
 use fctlab_core::random::mix;

@@ -1,10 +1,18 @@
 //! What switches write into packets (INT, for HPCC): what each link has sent, and what waits at it.
 
+use super::ring::{Ring, Stamped};
+
 /// A link at the end of a step, and the step.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     step: u64,
     seen: Seen,
+}
+
+impl Stamped for Known {
+    fn step(&self) -> u64 {
+        self.step
+    }
 }
 
 /// What a link said at some time: bytes over what it can send in a step.
@@ -19,25 +27,16 @@ pub(super) struct Seen {
 #[derive(Debug)]
 pub(super) struct Telemetry {
     last: Vec<Known>,
-    /// For each link the last steps, as many as two to the power of `bits`.
-    past: Vec<Known>,
-    bits: u32,
+    past: Ring<Known>,
 }
 
 impl Telemetry {
     /// Of so many links that have sent nothing.
     pub(super) fn new(links: usize) -> Self {
-        let bits = 5;
         Telemetry {
             last: vec![Known::default(); links],
-            past: vec![Known::default(); links << bits],
-            bits,
+            past: Ring::new(links),
         }
-    }
-
-    fn place(&self, link: u32, step: u64) -> usize {
-        let mask = (1u64 << self.bits) - 1;
-        (link as usize) << self.bits | (step & mask) as usize
     }
 
     /// In the step that ends at `now` the link sends so much, and so much waits then.
@@ -52,17 +51,15 @@ impl Telemetry {
         };
         let before = std::mem::replace(last, known);
         // It has sent nothing in between.
-        let first = (before.step + 1).max((now + 1).saturating_sub(1 << self.bits));
+        let first = (before.step + 1).max((now + 1).saturating_sub(self.past.steps()));
+        let seen = Seen {
+            waiting: 0.0,
+            ..before.seen
+        };
         for step in first..now {
-            let place = self.place(link, step);
-            let seen = Seen {
-                waiting: 0.0,
-                ..before.seen
-            };
-            self.past[place] = Known { step, seen };
+            *self.past.slot_mut(link, step) = Known { step, seen };
         }
-        let place = self.place(link, now);
-        self.past[place] = known;
+        *self.past.slot_mut(link, now) = known;
     }
 
     /// What the link said at `time`.
@@ -77,35 +74,19 @@ impl Telemetry {
     }
 
     fn end_of(&self, link: u32, step: u64) -> Seen {
-        let known = self.past[self.place(link, step)];
-        if known.step == step {
-            return known.seen;
-        }
-        Seen {
-            waiting: 0.0,
-            ..self.last[link as usize].seen
-        }
+        let last = &self.last[link as usize];
+        self.past.at(link, step).map_or(
+            Seen {
+                waiting: 0.0,
+                ..last.seen
+            },
+            |known| known.seen,
+        )
     }
 
     /// Keeps at least the last `steps` steps, the last of which is `now`.
     pub(super) fn keep(&mut self, steps: u64, now: u64) {
-        let old = 1u64 << self.bits;
-        if steps <= old {
-            return;
-        }
-        let longer = steps.next_power_of_two().trailing_zeros();
-        let before = std::mem::replace(&mut self.bits, longer);
-        let past = std::mem::take(&mut self.past);
-        self.past = vec![Known::default(); self.last.len() << longer];
-        for link in 0..self.last.len() as u32 {
-            for step in (now + 1).saturating_sub(old)..=now {
-                let known = past[(link as usize) << before | (step & (old - 1)) as usize];
-                if known.step == step {
-                    let place = self.place(link, step);
-                    self.past[place] = known;
-                }
-            }
-        }
+        self.past.keep(steps, now);
     }
 }
 
