@@ -70,6 +70,7 @@ def transports() -> Iterator[Case]:
         ({"kind": "dctcp"}, "ack_every", 2),
         (late, "ack_delay", "20us"),
         (late, "quick_acks", 16),
+        (late, "abc_limit", "none"),
         ({"kind": "dctcp"}, "g", 0.9),
         ({"kind": "dctcp"}, "initial_alpha", 0.1),
         ({"kind": "dctcp"}, "echoes", "grow"),
@@ -116,7 +117,7 @@ SHARED = {
     *("reduction", "handshake"),
     *("rto", "min_rto", "initial_rto", "max_rto"),
     *("rto_backoff", "fast_retransmit", "dupack_threshold", "holes", "probe_after"),
-    *("ack_every", "ack_delay", "quick_acks"),
+    *("ack_every", "ack_delay", "quick_acks", "abc_limit"),
 }
 """Keys that all transports have."""
 

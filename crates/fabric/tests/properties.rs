@@ -140,12 +140,18 @@ fn scheme() -> impl Strategy<Value = Value> {
             // More than a BDP is refused there.
             let window = if transport == "hpcc" { "1bdp" } else { window };
             let every = if transport == "hpcc" { 1 } else { every };
+            let paced = transport == "hpcc" || transport == "dctcp-rate";
+            let growth = if paced || every < 3 {
+                json!(1)
+            } else {
+                json!("none")
+            };
             let mapped = port["discipline"]["kind"] == "mapped";
             let tagger = if mapped { "outstanding" } else { tagger };
             let mut scheme = json!({
                 "transport": {
                     "kind": transport, "initial_window": window, "min_rto": "5rtt",
-                    "ack_every": every, "ack_delay": "30us",
+                    "ack_every": every, "ack_delay": "30us", "abc_limit": growth,
                 },
                 "tagger": tagger, "routing": routing, "port": port,
                 "nic": {"per_flow_limit": limit},

@@ -3,8 +3,8 @@
 What differs between the two is an option of the engine. Rows with one more of them switched on say
 which one explains the difference: `transport.handshake`, then `transport.reduction` as well,
 where losses are `transport.rto`, for ADS, whose bands share a buffer here and have one each on
-Linux, `port.drop`, and `transport.ack_every`. What has no option is switched off on Linux in the
-last rows: losses that are found by time.
+Linux, `port.drop`, then `transport.ack_every` and `transport.abc_limit`. What has no option is
+switched off on Linux in the last rows: losses that are found by time.
 """
 
 from __future__ import annotations
@@ -48,6 +48,10 @@ JUDGED = ("all", "small", "medium")
 CLOSE = 0.1
 
 
+TRANSPORT = ("handshake", "reduction", "rto", "ack_every", "quick_acks", "abc_limit")
+"""Keys of transports that are set; ports have one more."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """How the engine runs."""
@@ -57,6 +61,7 @@ class Settings:
     rto: str = "estimated"
     ack_every: int = 1
     quick_acks: int = 0
+    abc_limit: int | str = 1
     drop: str = "tail"
     by_time: bool = True
     """Of Linux: whether it finds losses by time as well."""
@@ -65,7 +70,7 @@ class Settings:
         """Tables of a scheme with what is not as by default; drops are of ports with bands."""
         transport = {
             key: value
-            for key in ("handshake", "reduction", "rto", "ack_every", "quick_acks")
+            for key in TRANSPORT
             if (value := getattr(self, key)) != getattr(Settings, key)
         }
         port = {"drop": self.drop} if name == "ADS" and self.drop != Settings.drop else {}
@@ -108,12 +113,15 @@ ACKS = Reading(
     "and with an ACK for every second packet but the first 16 (transport.ack_every)",
     {**DROP.changes, "ack_every": 2, "quick_acks": 16},
 )
-
-
+ABC = Reading(
+    "-abc",
+    "and with windows that grow by packets (transport.abc_limit)",
+    {**ACKS.changes, "abc_limit": "none"},
+)
 COUNTS = Reading(
     "-counts",
     "and with a Linux that finds losses by counting alone (no RACK, TLP and F-RTO)",
-    {**ACKS.changes, "by_time": False},
+    {**ABC.changes, "by_time": False},
 )
 COUNTING = {
     "net/ipv4/tcp_recovery": "0",
@@ -274,7 +282,7 @@ CLAIMS = (
     *(
         each.under(reading)
         for each in (dctcp, pias, gain, median, ads)
-        for reading in (lab.TEXT, HANDSHAKE, PRR, RTO, ACKS)
+        for reading in (lab.TEXT, HANDSHAKE, PRR, RTO, ACKS, ABC)
     ),
     ads.under(DROP),
     *(each.under(COUNTS) for each in (gain, ads)),

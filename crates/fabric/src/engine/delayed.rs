@@ -1,5 +1,6 @@
 //! ACKs that wait at the receiver: one speaks for several packets, until enough have come, a mark
-//! differs or time is over.
+//! differs or time is over. Where a mark differs there are two ACKs, for what came before and for the
+//! packet itself (RFC 8257, section 3.2).
 //!
 //! An ACK waits as the packet that it will be, outside of every port. The next one takes its place
 //! and its time stamp, which is that of the earliest packet that it speaks for (RFC 7323, section 4.3).
@@ -22,6 +23,8 @@ pub(super) struct Delayed {
     due: Time,
     /// ACKs that have gone, up to as many as go at once.
     gone: u32,
+    /// Whether the last packet was marked.
+    marked: bool,
 }
 
 impl Default for Delayed {
@@ -31,6 +34,7 @@ impl Default for Delayed {
             packets: 0,
             due: Time::NEVER,
             gone: 0,
+            marked: false,
         }
     }
 }
@@ -56,22 +60,21 @@ impl<P: Probe> Engine<'_, P> {
     #[inline(never)]
     pub(super) fn delay_ack(&mut self, slot: FlowSlot, id: PacketId, prompt: bool) {
         let now = self.now();
-        if let Some(before) = self.delayed[slot as usize].ack {
-            let earlier = self.slab.get_mut(before).packet;
-            let ack = &mut self.slab.get_mut(id).packet;
-            if earlier.flags.has(Flags::CE) == ack.flags.has(Flags::CE) {
-                ack.stamp = earlier.stamp;
-                self.delayed[slot as usize].ack = None;
-                self.slab.remove(before);
-                at_mut(&mut self.flows, slot).in_network -= 1;
-            } else {
-                self.send_delayed_ack(slot); // RFC 8257, section 3.2
-            }
+        let marked = self.slab.get_mut(id).packet.flags.has(Flags::CE);
+        let delayed = at_mut(&mut self.delayed, slot);
+        let differs = std::mem::replace(&mut delayed.marked, marked) != marked;
+        if differs {
+            self.send_delayed_ack(slot);
+        } else if let Some(before) = delayed.ack.take() {
+            self.slab.get_mut(id).packet.stamp = self.slab.get_mut(before).packet.stamp;
+            self.slab.remove(before);
+            at_mut(&mut self.flows, slot).in_network -= 1;
         }
         let receiving = &self.settings.receiving;
         let delayed = at_mut(&mut self.delayed, slot);
         delayed.packets += 1;
         delayed.ack = Some(id);
+        let prompt = prompt || differs;
         if prompt || delayed.packets >= receiving.packets || delayed.gone < receiving.at_once {
             return self.send_delayed_ack(slot);
         }

@@ -39,6 +39,8 @@ pub struct AckEvent {
     pub acknowledged: u32,
     /// Packets newly known to have arrived, cumulatively or selectively.
     pub delivered: u32,
+    /// Those that grow a window (`abc_limit`).
+    pub grows: u32,
     /// Whether the acknowledged packet was marked with CE.
     pub marked: bool,
     /// First packet not yet acknowledged cumulatively.
@@ -61,6 +63,7 @@ pub(crate) fn test_ack() -> AckEvent {
         now: Time::ZERO,
         acknowledged: 1,
         delivered: 1,
+        grows: 1,
         marked: false,
         una: 1,
         next: 1,
@@ -341,6 +344,10 @@ impl TransportSpec {
         if self.rule.paced() && self.sender.reduction == Reduction::Prr {
             let message = format!("{} has a rate, which needs none", self.rule.kind());
             return Err(SpecError::new("reduction", message));
+        }
+        if self.rule.paced() && self.sender.abc_limit != Some(1) {
+            let message = format!("{} has a rate, which grows by time", self.rule.kind());
+            return Err(SpecError::new("abc_limit", message));
         }
         self.sender.resolve(&scale)
     }

@@ -366,6 +366,7 @@ impl Sender {
             now,
             acknowledged,
             delivered,
+            grows: delivered.min(config.most_growth),
             marked,
             una: self.una,
             next: self.next,

@@ -53,14 +53,19 @@ pub struct SenderSpec {
     pub probe_after: Option<u32>,
     /// Packets that come in order for which a receiver sends one ACK: `1`, or `2` for delayed ACKs
     /// (RFC 5681, section 4.2). The last packet of a flow, one out of order, and one whose mark
-    /// differs from the last one's (RFC 8257, section 3.2) are not waited with. A window grows once
-    /// for each ACK (RFC 5681, section 3.1; Linux counts packets, RFC 3465).
+    /// differs from the last one's (RFC 8257, section 3.2) are not waited with.
     #[schemars(range(min = 1))]
     pub ack_every: u32,
     /// How long a delayed ACK waits at most (Linux: 40 ms and more).
     pub ack_delay: Duration,
-    /// ACKs at the start of a flow that are not delayed (Linux: up to 16).
+    /// ACKs at the start of a flow that are not delayed (Linux: 16, and as long as the receiver's
+    /// window grows, which may be thousands of packets).
     pub quick_acks: u32,
+    /// Packets of one ACK that grow a window: 1, once for each ACK (RFC 5681, section 3.1); 2, the L
+    /// of RFC 3465; `"none"`, every packet that it says has arrived (Linux).
+    #[serde(with = "spec::or_none")]
+    #[schemars(with = "OrNone<u32>")]
+    pub abc_limit: Option<u32>,
 }
 
 /// Which holes below selectively acknowledged packets are sent again before a timeout.
@@ -146,6 +151,7 @@ impl Default for SenderSpec {
             ack_every: 1,
             ack_delay: Duration::from_ms(40),
             quick_acks: 0,
+            abc_limit: Some(1),
         }
     }
 }
@@ -191,6 +197,8 @@ pub struct SenderConfig {
     pub(super) fast_retransmit: bool,
     pub(super) dupack_threshold: u32,
     pub(super) fills_holes_after_cut: bool,
+    /// Packets of one ACK that grow a window.
+    pub(super) most_growth: u32,
     pub(super) probe_after: u32,
 }
 
@@ -246,6 +254,12 @@ impl SenderSpec {
                 "0 is not at least 1; write \"none\" for never",
             ));
         }
+        if self.abc_limit == Some(0) {
+            return Err(SpecError::new(
+                "abc_limit",
+                "0 is not at least 1; write \"none\" for every packet",
+            ));
+        }
         let max_window = match self.max_window {
             Some(length) => at_least_one("max_window", length)?,
             None => f64::INFINITY,
@@ -274,6 +288,7 @@ impl SenderSpec {
             fast_retransmit: self.fast_retransmit,
             dupack_threshold: self.dupack_threshold,
             fills_holes_after_cut: self.holes == Holes::AfterCut,
+            most_growth: self.abc_limit.unwrap_or(u32::MAX),
             probe_after: self.probe_after.unwrap_or(u32::MAX),
         })
     }

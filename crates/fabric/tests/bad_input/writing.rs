@@ -48,7 +48,7 @@ fn keys() {
         "scheme.transport.gain: unknown key; known here: g, initial_alpha, echoes, \
          initial_window, max_window, window_limits, reduction, connections, handshake, rto, min_rto, \
          initial_rto, max_rto, rto_backoff, fast_retransmit, dupack_threshold, holes, probe_after, \
-         ack_every, ack_delay, quick_acks"
+         ack_every, ack_delay, quick_acks, abc_limit"
     );
     for key in ["topology", "traffic"] {
         assert_eq!(
@@ -208,7 +208,7 @@ fn sets_and_syntax() {
         "scheme.transport.min_rot: unknown key; did you mean \"min_rto\"? known here: g, \
          initial_alpha, echoes, initial_window, max_window, window_limits, reduction, connections, handshake, rto, \
          min_rto, initial_rto, max_rto, rto_backoff, fast_retransmit, dupack_threshold, holes, probe_after, \
-         ack_every, ack_delay, quick_acks"
+         ack_every, ack_delay, quick_acks, abc_limit"
     );
     assert_eq!(
         set("traffic..load", "1"),

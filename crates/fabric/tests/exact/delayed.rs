@@ -50,6 +50,21 @@ fn an_ack_waits_for_a_second_packet_or_its_time() {
 }
 
 #[test]
+fn windows_grow_by_acks_or_by_packets() {
+    // Two packets, whose one ACK is back at 1.2 + 4.4 + 2.064 = 7.664 us. The window is three then, and
+    // the ACK of the next two, 7.664 us later, lets the sixth packet go.
+    let late = |limit: Value| json!({"ack_every": 2, "abc_limit": limit});
+    assert_eq!(fct(6, "2pkt", &late(json!(1))), 15_328_000 + 4_400_000);
+    // Or four, and all of them go at 7.664 us, one each 1.2 us.
+    let together = 7_664_000 + 4_400_000 + 3 * 1_200_000;
+    assert_eq!(fct(6, "2pkt", &late(json!(2))), together);
+    assert_eq!(fct(6, "2pkt", &late(json!("none"))), together);
+    // Where each packet has its ACK there is nothing else to count.
+    let one = fct(40, "2pkt", &json!({}));
+    assert_eq!(fct(40, "2pkt", &json!({"abc_limit": "none"})), one);
+}
+
+#[test]
 fn one_ack_speaks_for_several_packets() {
     let of = |every: u32| {
         let transport = json!({"ack_every": every});
@@ -62,13 +77,13 @@ fn one_ack_speaks_for_several_packets() {
 fn an_ack_says_one_thing_about_marks() {
     // Two hosts send ten packets each to a third, in pairs. K = 3 packets: of the pair that comes as
     // number k the first finds k - 2 waiting and makes it k - 1, the second k. So the first flow has
-    // marks from its fifth packet on, the second from its fourth. ACKs of the first: two packets each. Of the
-    // second: 1 and 2; 3, since 4 is marked; 4 and 5, 6 and 7, 8 and 9; 10, the last.
+    // marks from its fifth packet on, the second from its fourth. ACKs of the first: 1 and 2, 3 and 4; 5, marked
+    // as none before; 6 and 7, 8 and 9; 10, the last. Of the second: 1 and 2; 3, since 4 is marked; 4; two each.
     let mut scheme = scheme("10pkt", &json!({"kind": "dctcp", "ack_every": 2}));
     let flows = [(0, 0, 2, 14_600), (0, 1, 2, 14_600)];
     assert_eq!(acks(scheme.clone(), &flows), 10);
     scheme["port"]["ecn_threshold"] = json!("3pkt");
-    assert_eq!(acks(scheme, &flows), 11);
+    assert_eq!(acks(scheme, &flows), 12);
 }
 
 #[test]
