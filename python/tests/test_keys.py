@@ -64,6 +64,7 @@ def transports() -> Iterator[Case]:
         (lossy, "initial_rto", "900us"),
         (timers | {"rto_backoff": True}, "max_rto", "50us"),
         (timers, "rto_backoff", True),
+        (lossy, "rto_restarts", "first-again"),
         (lossy, "fast_retransmit", False),
         (lossy, "dupack_threshold", 40),
         (timers, "probe_after", 1),
@@ -71,6 +72,7 @@ def transports() -> Iterator[Case]:
         (late, "ack_delay", "20us"),
         (late, "quick_acks", 16),
         (late, "abc_limit", "none"),
+        ({"kind": "dctcp"}, "ack_jitter", "1us"),
         ({"kind": "dctcp"}, "g", 0.9),
         ({"kind": "dctcp"}, "initial_alpha", 0.1),
         ({"kind": "dctcp"}, "echoes", "grow"),
@@ -116,8 +118,8 @@ SHARED = {
     *("initial_window", "max_window", "window_limits", "connections"),
     *("reduction", "handshake"),
     *("rto", "min_rto", "initial_rto", "max_rto"),
-    *("rto_backoff", "fast_retransmit", "dupack_threshold", "holes", "probe_after"),
-    *("ack_every", "ack_delay", "quick_acks", "abc_limit"),
+    *("rto_backoff", "rto_restarts", "fast_retransmit", "dupack_threshold", "holes", "probe_after"),
+    *("ack_every", "ack_delay", "quick_acks", "ack_jitter", "abc_limit"),
 }
 """Keys that all transports have."""
 

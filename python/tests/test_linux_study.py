@@ -16,9 +16,9 @@ from fctlab.testbed import bpf, uml
 pytestmark = pytest.mark.xdist_group("linux")  # test_testbed looks for these processes
 
 WHY = uml.lacks() or bpf.lacks()
-READINGS = ("", "-handshake", "-prr", "-rto", "-acks")
+READINGS = ("", "-handshake", "-prr", "-rto", "-jitter", "-acks")
 ROWS = {f"linux-{n}{reading}" for n in range(1, 6) for reading in READINGS}
-ROWS |= {"linux-5-drop", "linux-3-counts", "linux-5-counts"}
+ROWS |= {"linux-5-drop", "linux-3-counts", "linux-5-counts", "linux-6-acks"}
 
 
 @pytest.mark.parametrize("mode", ["quick", "full"])
@@ -26,6 +26,8 @@ def test_every_row_has_cells_of_both(mode: Mode) -> None:
     plan = studies.load("linux").plan(mode)
     assert {claim.id for claim in plan.claims} == ROWS
     on_linux = {cell.id for cell in plan.cells() if cell.keep is linux.through_linux}
+    in_real_time = [cell for cell in plan.cells() if cell.keep is linux.through_namespaces]
+    assert len(in_real_time) == len(linux.SCHEMES)
     changed = [cell.id for cell in plan.cells() if not cell.keep]
     for keys in ("handshake", "handshake, reduction"):
         cut = {id.replace(f", {keys},", ",") for id in changed}
@@ -35,6 +37,7 @@ def test_every_row_has_cells_of_both(mode: Mode) -> None:
 @pytest.mark.skipif(bool(WHY), reason=f"virtual time: {WHY}")
 def test_a_small_one_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(linux.SCALES, "quick", linux.Scale(("websearch",), (0.6,), 30))
+    monkeypatch.setattr(linux, "REAL_FLOWS", 10)
     conduct.study("linux", "quick", out=tmp_path, seeds=1)
     told = json.loads((tmp_path / "report.json").read_text())
     assert {claim["id"] for claim in told["claims"]} == ROWS

@@ -14,6 +14,7 @@ import pytest
 
 import fctlab
 from fctlab import testbed
+from fctlab.studies import linux
 from fctlab.testbed import (
     bpf,
     congestion,
@@ -133,6 +134,24 @@ def test_linux_in_virtual_time_is_near_the_engine_and_repeats(tmp_path: Path) ->
     # Connections are opened in one round trip of bare headers: all that a lone flow takes longer.
     longer = ran.linux.flows["fct_s"].to_numpy() - ran.linux.flows["ideal_fct_s"].to_numpy()
     assert 72e-6 < longer.min() < 78e-6
+
+
+@in_virtual_time
+def test_acks_wait_once_the_window_has_grown() -> None:
+    """Alone, a flow has an ACK for each packet until then, and for every second one after it."""
+    one = STAR.set("traffic.flows", 1).set("scheme.preset", "tcp")
+    one = one.set("traffic.workload", {"kind": "fixed", "size": "10MB"})
+    ran = testbed.run(one, "uml")
+    (row,) = ran.linux.flows.iter_rows(named=True)
+    queues = ran.counters["switch"]["queues"]
+    (acks,) = (
+        queue["packets"]
+        for queue in queues
+        if (queue["dev"], queue["kind"]) == (f"port{row['src']}", "htb")
+    )
+    packets = -(-10_000_000 // 1460)
+    # Two more are the answers that open and close the connection.
+    assert 2 * acks - packets == pytest.approx(linux.GROWS, abs=4)
 
 
 @in_virtual_time

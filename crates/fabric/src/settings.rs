@@ -60,9 +60,11 @@ impl Settings {
         Spacing::new(self.seed, flow, packets, span)
     }
 
-    /// Whether packets are paced, shaped or spaced, or carry telemetry, or ACKs are delayed.
+    /// Whether packets are paced, shaped or spaced, or carry telemetry, or ACKs wait or count for
+    /// several packets.
     pub fn is_rare(&self) -> bool {
-        self.spaced || self.telemetry || self.spacing != 0.0 || self.receiving.delays()
+        let acks = self.receiving.delays() || self.sender.most_growth > 1;
+        self.spaced || self.telemetry || self.spacing != 0.0 || acks
     }
 }
 

@@ -1,19 +1,20 @@
 """The engine beside Linux in virtual time: the same flows; DCTCP, PIAS and ADS, and FIFO with TCP.
 
 What differs between the two is an option of the engine. Rows with one more of them switched on say
-which one explains the difference: `transport.handshake`, then `transport.reduction` as well,
-where losses are `transport.rto`, for ADS, whose bands share a buffer here and have one each on
-Linux, `port.drop`, then `transport.ack_every` and `transport.abc_limit`. What has no option is
-switched off on Linux in the last rows: losses that are found by time.
+which one explains the difference: connections that are opened, windows that shrink over a round
+trip, Linux's timers, for ADS, whose bands share a buffer here and have one each on Linux, what is
+dropped, hosts that are not in step, and delayed ACKs. What has no option is switched off on Linux
+in the last rows: losses that are found by time. Real time has rows of its own, of means alone.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from fctlab.errors import SpecError
 from fctlab.studies.framework import lab
 from fctlab.studies.framework.cells import Cell
 from fctlab.studies.framework.lab import Reading, beside, claim
@@ -43,38 +44,34 @@ SCHEMES: dict[str, dict[str, Any]] = {
     },
 }
 """Presets and what is changed in them. FIFO is TCP over tail drop."""
+REAL, REAL_FLOWS = ("websearch", 0.6), 400
+"""Workload, load and flows in real time: about a minute."""
 JUDGED = ("all", "small", "medium")
 """Size classes with at least 100 flows; large ones stand beside."""
 CLOSE = 0.1
 
 
-TRANSPORT = ("handshake", "reduction", "rto", "ack_every", "quick_acks", "abc_limit")
-"""Keys of transports that are set; ports have one more."""
+GROWS = 3887
+"""Packets of a flow until the receiver's window is as large as it gets: no ACK waits before. With
+the testbed's ``tcp_rmem``; `test_acks_wait_once_the_window_has_grown` counts them."""
 
 
 @dataclass(frozen=True)
 class Settings:
     """How the engine runs."""
 
-    handshake: bool = False
-    reduction: str = "at-once"
-    rto: str = "estimated"
-    ack_every: int = 1
-    quick_acks: int = 0
-    abc_limit: int | str = 1
+    transport: Mapping[str, Any] = field(default_factory=dict)
+    """Keys of transports."""
     drop: str = "tail"
+    """Of ports with bands."""
     by_time: bool = True
     """Of Linux: whether it finds losses by time as well."""
 
     def scheme(self, name: str) -> dict[str, dict[str, Any]]:
-        """Tables of a scheme with what is not as by default; drops are of ports with bands."""
-        transport = {
-            key: value
-            for key in TRANSPORT
-            if (value := getattr(self, key)) != getattr(Settings, key)
-        }
+        """Tables of a scheme with what is not as by default."""
         port = {"drop": self.drop} if name == "ADS" and self.drop != Settings.drop else {}
-        return {key: table for key, table in (("transport", transport), ("port", port)) if table}
+        both = (("transport", dict(self.transport)), ("port", port))
+        return {key: table for key, table in both if table}
 
 
 @dataclass(frozen=True)
@@ -90,38 +87,46 @@ SCALES: dict[Mode, Scale] = {
     "quick": Scale(("websearch",), (0.6,), 400),
     "full": Scale(("websearch", "cache"), (0.6, 0.8), 2_000),
 }
+OPENED: dict[str, Any] = {"handshake": True}
+SHRINKING = OPENED | {"reduction": "prr"}
+TIMED = SHRINKING | {"rto": "above-rtt", "initial_rto": "1s", "rto_restarts": "first-again"}
+UNEVEN = TIMED | {"ack_jitter": "1us"}
+DELAYED = UNEVEN | {"ack_every": 2, "quick_acks": GROWS, "abc_limit": "none"}
 HANDSHAKE = Reading(
-    "-handshake", "with connections that are opened (transport.handshake)", {"handshake": True}
+    "-handshake",
+    "with connections that are opened (transport.handshake)",
+    {"transport": OPENED},
 )
 PRR = Reading(
     "-prr",
     "and with windows that shrink over a round trip (transport.reduction)",
-    {"handshake": True, "reduction": "prr"},
+    {"transport": SHRINKING},
 )
 RTO = Reading(
     "-rto",
-    "and with timers that are longer than the RTT by as much (transport.rto)",
-    {**PRR.changes, "rto": "above-rtt"},
+    "and with Linux's timers (transport.rto, initial_rto, rto_restarts)",
+    {"transport": TIMED},
 )
 DROP = Reading(
     "-drop",
     "and with ADS's lower bands taking no room from higher ones (port.drop)",
-    {**RTO.changes, "drop": "lowest-priority"},
+    {"transport": TIMED, "drop": "lowest-priority"},
+)
+JITTER = Reading(
+    "-jitter",
+    "and with ACKs up to 1 us later, by chance (transport.ack_jitter)",
+    {"transport": UNEVEN, "drop": "lowest-priority"},
 )
 ACKS = Reading(
     "-acks",
-    "and with an ACK for every second packet but the first 16 (transport.ack_every)",
-    {**DROP.changes, "ack_every": 2, "quick_acks": 16},
-)
-ABC = Reading(
-    "-abc",
-    "and with windows that grow by packets (transport.abc_limit)",
-    {**ACKS.changes, "abc_limit": "none"},
+    "and with an ACK for every second packet once the receiver's window has grown "
+    "(transport.ack_every, quick_acks, abc_limit)",
+    {"transport": DELAYED, "drop": "lowest-priority"},
 )
 COUNTS = Reading(
     "-counts",
     "and with a Linux that finds losses by counting alone (no RACK, TLP and F-RTO)",
-    {**ABC.changes, "by_time": False},
+    {**ACKS.changes, "by_time": False},
 )
 COUNTING = {
     "net/ipv4/tcp_recovery": "0",
@@ -144,6 +149,16 @@ def through_counting_linux(result: Result) -> dict[str, Any]:
 
     ran = testbed.replay(result, "uml", settings=COUNTING)
     return {"linux": ran.linux.report["summary"]}
+
+
+def through_namespaces(result: Result) -> dict[str, Any]:
+    """The same in real time, or why this machine cannot."""
+    from fctlab import testbed
+
+    try:
+        return {"linux": testbed.replay(result, "namespaces").linux.report["summary"]}
+    except SpecError as error:
+        return {"linux": [], "lacks": str(error)}
 
 
 class Lab(lab.Lab[Settings]):
@@ -174,13 +189,23 @@ class Lab(lab.Lab[Settings]):
             return self.cells.cell(place, scenario, cost, through_linux)
         return self.cells.cell(f"{place}, counting", scenario, cost, through_counting_linux)
 
+    def real(self, scheme: str) -> Cell:
+        """The engine as it is set at a rate that namespaces have, and Linux in real time."""
+        scenario = self._scenario(scheme, *REAL, REAL_FLOWS)
+        scenario["topology"] |= {"host_rate": "200Mbps", "base_rtt": "500us"}
+        for key, table in self.settings.scheme(scheme).items():
+            scenario["scheme"][key] = scenario["scheme"].get(key, {}) | table
+        return self.cells.cell(f"{scheme}, in real time", scenario, 500.0, through_namespaces)
+
     def places(self) -> Iterator[tuple[str, float]]:
         """Workloads and loads."""
         for workload in self.scale.workloads:
             for load in self.scale.loads:
                 yield workload, load
 
-    def _scenario(self, scheme: str, workload: str, load: float) -> dict[str, Any]:
+    def _scenario(
+        self, scheme: str, workload: str, load: float, flows: int | None = None
+    ) -> dict[str, Any]:
         return {
             "topology": {
                 "kind": "star",
@@ -188,7 +213,7 @@ class Lab(lab.Lab[Settings]):
                 "host_rate": "1Gbps",
                 "base_rtt": "100us",
             },
-            "traffic": {"workload": workload, "load": load, "flows": self.scale.flows},
+            "traffic": {"workload": workload, "load": load, "flows": flows or self.scale.flows},
             "scheme": {"name": scheme, **SCHEMES[scheme]},
         }
 
@@ -198,8 +223,8 @@ def on_linux(run: Run, size: str = "all", name: str = "avg_fct_s") -> float:
     rows = (
         row for row in run.kept["linux"] if (row["class"], row["traffic_class"]) == (size, "all")
     )
-    value = next(rows)[name]
-    return math.nan if value is None else float(value)
+    row = next(rows, None)
+    return math.nan if row is None or row[name] is None else float(row[name])
 
 
 def _beside_linux(
@@ -278,14 +303,31 @@ def ads(lab: Lab) -> Iterator[Part]:
             yield from beside([_beside_linux(lab, "ADS", workload, load, size)])
 
 
+@claim("linux-6", "In real time, in namespaces: average FCT against Linux's", "equal (band 10%)")
+def real(lab: Lab) -> Iterator[Part]:
+    """Every scheme at 200 Mbps; small flows stand beside, whose tails are those of the machine."""
+    for scheme in SCHEMES:
+        for size in JUDGED:
+            part = Part(
+                f"websearch 0.6 at 200 Mbps, {scheme}, {size}, engine / Linux",
+                "equal (band 10%)",
+                Band.within(CLOSE),
+                (lab.real(scheme),),
+                lambda run, size=size: metric("avg_fct_s", size)(run) / on_linux(run, size),
+                percent=True,
+            )
+            yield from [part] if size != "small" else beside([part])
+
+
 CLAIMS = (
     *(
         each.under(reading)
         for each in (dctcp, pias, gain, median, ads)
-        for reading in (lab.TEXT, HANDSHAKE, PRR, RTO, ACKS, ABC)
+        for reading in (lab.TEXT, HANDSHAKE, PRR, RTO, JITTER, ACKS)
     ),
     ads.under(DROP),
     *(each.under(COUNTS) for each in (gain, ads)),
+    real.under(ACKS),
 )
 
 
@@ -299,6 +341,8 @@ def plan(mode: Mode) -> Plan:
             "and htb; hosts tag by bytes sent or outstanding with a program in BPF.",
             "Eight senders and a receiver at 1 Gbps, base RTT 100 us; the same flows on both.",
             "FIFO is TCP (on Linux: reno) over ports with tail drop.",
+            f"In real time {REAL_FLOWS} flows go through namespaces of this machine at 200 Mbps "
+            "with five times the base RTT; means alone say something there.",
         ],
     )
 

@@ -1,11 +1,12 @@
 //! ACKs that wait at the receiver: one speaks for several packets, until enough have come, a mark
 //! differs or time is over. Where a mark differs there are two ACKs, for what came before and for the
-//! packet itself (RFC 8257, section 3.2).
+//! packet itself (RFC 8257, section 3.2). An ACK that is ready may still go a moment later, by chance.
 //!
 //! An ACK waits as the packet that it will be, outside of every port. The next one takes its place
 //! and its time stamp, which is that of the earliest packet that it speaks for (RFC 7323, section 4.3).
 
-use fctlab_core::Time;
+use fctlab_core::random::{mix, unit_interval};
+use fctlab_core::{Duration, Time};
 
 use super::Engine;
 use super::probe::Probe;
@@ -21,7 +22,9 @@ pub(super) struct Delayed {
     packets: u32,
     /// When it goes at the latest; `NEVER` without one.
     due: Time,
-    /// ACKs that have gone, up to as many as go at once.
+    /// Whether it speaks for no more packets, and goes then.
+    ready: bool,
+    /// ACKs that have gone.
     gone: u32,
     /// Whether the last packet was marked.
     marked: bool,
@@ -33,6 +36,7 @@ impl Default for Delayed {
             ack: None,
             packets: 0,
             due: Time::NEVER,
+            ready: false,
             gone: 0,
             marked: false,
         }
@@ -63,7 +67,7 @@ impl<P: Probe> Engine<'_, P> {
         let marked = self.slab.get_mut(id).packet.flags.has(Flags::CE);
         let delayed = at_mut(&mut self.delayed, slot);
         let differs = std::mem::replace(&mut delayed.marked, marked) != marked;
-        if differs {
+        if differs || delayed.ready {
             self.send_delayed_ack(slot);
         } else if let Some(before) = delayed.ack.take() {
             self.slab.get_mut(id).packet.stamp = self.slab.get_mut(before).packet.stamp;
@@ -74,12 +78,29 @@ impl<P: Probe> Engine<'_, P> {
         let delayed = at_mut(&mut self.delayed, slot);
         delayed.packets += 1;
         delayed.ack = Some(id);
-        let prompt = prompt || differs;
-        if prompt || delayed.packets >= receiving.packets || delayed.gone < receiving.at_once {
+        let ready = prompt
+            || differs
+            || delayed.packets >= receiving.packets
+            || delayed.gone < receiving.at_once;
+        let wait = if ready {
+            self.by_chance(slot, receiving.jitter)
+        } else {
+            receiving.delay
+        };
+        if wait == Duration::ZERO {
             return self.send_delayed_ack(slot);
         }
-        delayed.due = delayed.due.min(now + receiving.delay);
+        let delayed = at_mut(&mut self.delayed, slot);
+        delayed.ready = ready;
+        delayed.due = delayed.due.min(now + wait);
         self.keep_timer(slot);
+    }
+
+    /// A time up to `most`: the next one of the flow.
+    fn by_chance(&self, slot: FlowSlot, most: Duration) -> Duration {
+        let flow = u64::from(at(&self.flows, slot).ack_hash) << 32;
+        let bits = mix(flow | u64::from(at(&self.delayed, slot).gone));
+        Duration::from_ps((most.ps() as f64 * unit_interval(bits)) as u64)
     }
 
     /// The ACK that waits goes.
@@ -88,6 +109,7 @@ impl<P: Probe> Engine<'_, P> {
         let Some(id) = delayed.ack.take() else { return };
         delayed.packets = 0;
         delayed.due = Time::NEVER;
+        delayed.ready = false;
         delayed.gone = delayed.gone.saturating_add(1);
         let now = self.now();
         let state = at(&self.flows, slot);

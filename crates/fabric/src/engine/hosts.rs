@@ -167,7 +167,12 @@ impl<P: Probe> Engine<'_, P> {
             if P::FULL && echo != 0 {
                 hear_telemetry(&mut self.slab, state, echo);
             }
-            state.sender.on_ack(now, &ack, &self.settings.sender);
+            let config = &self.settings.sender;
+            if P::FULL {
+                state.sender.on_ack::<true>(now, &ack, config);
+            } else {
+                state.sender.on_ack::<false>(now, &ack, config);
+            }
             if P::FULL {
                 self.probe.on_window(now, slot, state);
             }

@@ -39,8 +39,6 @@ pub struct AckEvent {
     pub acknowledged: u32,
     /// Packets newly known to have arrived, cumulatively or selectively.
     pub delivered: u32,
-    /// Those that grow a window (`abc_limit`).
-    pub grows: u32,
     /// Whether the acknowledged packet was marked with CE.
     pub marked: bool,
     /// First packet not yet acknowledged cumulatively.
@@ -63,7 +61,6 @@ pub(crate) fn test_ack() -> AckEvent {
         now: Time::ZERO,
         acknowledged: 1,
         delivered: 1,
-        grows: 1,
         marked: false,
         una: 1,
         next: 1,
@@ -358,7 +355,7 @@ impl TransportSpec {
     /// ACKs that never go, or that leave out what the rule has to hear, with the path of the key.
     pub fn receiving(&self) -> Result<Receiving, SpecError> {
         let receiving = self.sender.receiving()?;
-        if receiving.delays() && self.rule.telemetry().is_some() {
+        if receiving.skips() && self.rule.telemetry().is_some() {
             let message = format!("{} hears the telemetry of every packet", self.rule.kind());
             return Err(SpecError::new("ack_every", message));
         }

@@ -96,6 +96,8 @@ pub struct Sender {
     reduction: Prr,
     /// The first packet presumed lost goes out now, whatever is in flight.
     fast_retransmit_due: bool,
+    /// The timer starts again when the first outstanding packet is sent again.
+    again_restarts: bool,
     probe_due: bool,
     /// Nothing is sent before the first probe is answered.
     opening: bool,
@@ -123,6 +125,7 @@ impl Sender {
             recovering: false,
             reduction: Prr::default(),
             fast_retransmit_due: false,
+            again_restarts: config.again_restarts,
             probe_due: false,
             opening: false,
             timeouts_in_row: 0,
@@ -290,6 +293,9 @@ impl Sender {
 
     fn again(&mut self, index: usize, in_flight: u32) -> Transmit {
         self.fast_retransmit_due = false;
+        if index == 0 && self.again_restarts {
+            self.deadline = Time::NEVER; // until it is on its way
+        }
         self.pipe += in_flight;
         self.retransmissions += 1;
         Transmit::Again(self.una + index as u32)
@@ -324,9 +330,9 @@ impl Sender {
         self.recovery_end = self.next;
     }
 
-    /// An ACK has arrived.
+    /// An ACK has arrived. `RARE`: windows may grow by its packets (`config.most_growth`).
     #[inline(always)]
-    pub fn on_ack(&mut self, now: Time, ack: &Ack, config: &SenderConfig) {
+    pub fn on_ack<const RARE: bool>(&mut self, now: Time, ack: &Ack, config: &SenderConfig) {
         let in_flight_before = self.pipe;
         let mut marked = ack.marked;
         let acknowledged = ack.cumulative.saturating_sub(self.una);
@@ -362,18 +368,22 @@ impl Sender {
         } else {
             0.0
         };
-        self.rule.on_ack(&AckEvent {
+        let event = AckEvent {
             now,
             acknowledged,
             delivered,
-            grows: delivered.min(config.most_growth),
             marked,
             una: self.una,
             next: self.next,
             recovering: self.recovering || config.proportional && self.reduction.goes_on(self.una),
             in_flight: in_flight_before,
             sent: ack.stamp,
-        });
+        };
+        if RARE && config.most_growth > 1 {
+            self.grow_by_packets(event, config);
+        } else {
+            self.rule.on_ack(&event);
+        }
         let mut lost = 0;
         if config.fast_retransmit && !self.board.is_empty() {
             lost = self.detect_losses(config);
@@ -390,6 +400,22 @@ impl Sender {
             self.deadline = Time::NEVER;
         } else if acknowledged > 0 {
             self.deadline = now + self.timeout_interval(config);
+        }
+    }
+
+    /// An ACK for which the window grows by each packet that counts (RFC 3465, section 2).
+    fn grow_by_packets(&mut self, ack: AckEvent, config: &SenderConfig) {
+        let before = self.rule.window();
+        self.rule.on_ack(&ack);
+        if self.rule.window() > before {
+            // Nothing is new in these, so that they can but grow it.
+            let again = AckEvent {
+                delivered: 0,
+                ..ack
+            };
+            for _ in 1..ack.delivered.min(config.most_growth) {
+                self.rule.on_ack(&again);
+            }
         }
     }
 

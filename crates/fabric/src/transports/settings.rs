@@ -38,6 +38,8 @@ pub struct SenderSpec {
     pub max_rto: Duration,
     /// Double the timeout each time it expires without progress.
     pub rto_backoff: bool,
+    /// What starts a running timer again.
+    pub rto_restarts: RtoRestarts,
     /// Detect losses by selective ACKs (RFC 6675); otherwise duplicate ACKs
     /// are ignored and only the timer detects losses.
     pub fast_retransmit: bool,
@@ -61,6 +63,10 @@ pub struct SenderSpec {
     /// ACKs at the start of a flow that are not delayed (Linux: 16, and as long as the receiver's
     /// window grows, which may be thousands of packets).
     pub quick_acks: u32,
+    /// An ACK goes up to so much later, by chance: uniformly, and in order within a flow. Without it
+    /// hosts keep in step, and a full buffer may take all packets of one flow and none of another
+    /// (Floyd and Jacobson 1992, section 3: up to the time of a packet ends that).
+    pub ack_jitter: Duration,
     /// Packets of one ACK that grow a window: 1, once for each ACK (RFC 5681, section 3.1); 2, the L
     /// of RFC 3465; `"none"`, every packet that it says has arrived (Linux).
     #[serde(with = "spec::or_none")]
@@ -130,6 +136,18 @@ pub enum Rto {
     Fixed,
 }
 
+/// What starts a running retransmission timer again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RtoRestarts {
+    /// A cumulative ACK of new data (RFC 6298, section 5.3). A recovery that takes longer than the timer
+    /// ends in a timeout.
+    Acks,
+    /// Also the retransmission of the first outstanding packet (Linux; RFC 6675, section 6, allows that for
+    /// each retransmission of a recovery).
+    FirstAgain,
+}
+
 impl Default for SenderSpec {
     fn default() -> Self {
         SenderSpec {
@@ -144,6 +162,7 @@ impl Default for SenderSpec {
             initial_rto: None,
             max_rto: Duration::from_ms(60_000), // RFC 6298 (2.5)
             rto_backoff: true,
+            rto_restarts: RtoRestarts::Acks,
             fast_retransmit: true,
             dupack_threshold: 3,
             holes: Holes::Detected,
@@ -151,6 +170,7 @@ impl Default for SenderSpec {
             ack_every: 1,
             ack_delay: Duration::from_ms(40),
             quick_acks: 0,
+            ack_jitter: Duration::ZERO,
             abc_limit: Some(1),
         }
     }
@@ -165,11 +185,17 @@ pub struct Receiving {
     pub delay: Duration,
     /// So many ACKs of a flow do not wait.
     pub at_once: u32,
+    /// Those that do not wait go up to so much later.
+    pub jitter: Duration,
 }
 
 impl Receiving {
     /// Whether any ACK waits.
     pub fn delays(&self) -> bool {
+        self.skips() || self.jitter > Duration::ZERO
+    }
+    /// Whether any packet has no ACK of its own.
+    pub fn skips(&self) -> bool {
         self.packets > 1
     }
 }
@@ -194,11 +220,13 @@ pub struct SenderConfig {
     pub(super) initial_rto: Duration,
     pub(super) max_rto: Duration,
     pub(super) rto_backoff: bool,
+    /// Sending the first outstanding packet again starts the timer again.
+    pub(super) again_restarts: bool,
     pub(super) fast_retransmit: bool,
     pub(super) dupack_threshold: u32,
     pub(super) fills_holes_after_cut: bool,
     /// Packets of one ACK that grow a window.
-    pub(super) most_growth: u32,
+    pub(crate) most_growth: u32,
     pub(super) probe_after: u32,
 }
 
@@ -219,6 +247,7 @@ impl SenderSpec {
             packets: self.ack_every,
             delay: self.ack_delay,
             at_once: self.quick_acks,
+            jitter: self.ack_jitter,
         })
     }
 
@@ -285,6 +314,7 @@ impl SenderSpec {
                 .map_or(min_rto, |t| t.resolve(scale).max(min_rto)),
             max_rto: self.max_rto,
             rto_backoff: self.rto_backoff,
+            again_restarts: self.rto_restarts == RtoRestarts::FirstAgain,
             fast_retransmit: self.fast_retransmit,
             dupack_threshold: self.dupack_threshold,
             fills_holes_after_cut: self.holes == Holes::AfterCut,

@@ -29,8 +29,8 @@ impl Aimd {
             threshold: f64::INFINITY,
         }
     }
-    /// Growth on an ACK of new data, for each packet that counts: one packet in slow start, one
-    /// packet per window afterwards (RFC 5681, section 3.1; RFC 3465, section 2). A window that the sender does
+    /// Growth on an ACK of new data: one packet in slow start, one packet per
+    /// window afterwards (RFC 5681, section 3.1). A window that the sender does
     /// not fill does not grow (RFC 7661's concern); as in Linux, slow start goes
     /// on up to twice what is in flight, since a NIC that is still sending what
     /// earlier ACKs released must not slow it down.
@@ -44,14 +44,12 @@ impl Aimd {
         if ack.acknowledged == 0 || ack.recovering {
             return;
         }
-        for _ in 0..ack.grows {
-            if self.window < self.threshold {
-                if self.window < f64::from(ack.in_flight) * 2.0 {
-                    self.window += 1.0;
-                }
-            } else if ack.in_flight >= self.window as u32 {
-                self.window += packets / self.window;
+        if self.window < self.threshold {
+            if self.window < f64::from(ack.in_flight) * 2.0 {
+                self.window += 1.0;
             }
+        } else if ack.in_flight >= self.window as u32 {
+            self.window += packets / self.window;
         }
     }
     /// The window times `factor`, but two packets at least, as in RFC 5681 (RFC

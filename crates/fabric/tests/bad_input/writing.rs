@@ -47,8 +47,8 @@ fn keys() {
         scheme(json!({"transport": {"gain": 0.5}})),
         "scheme.transport.gain: unknown key; known here: g, initial_alpha, echoes, \
          initial_window, max_window, window_limits, reduction, connections, handshake, rto, min_rto, \
-         initial_rto, max_rto, rto_backoff, fast_retransmit, dupack_threshold, holes, probe_after, \
-         ack_every, ack_delay, quick_acks, abc_limit"
+         initial_rto, max_rto, rto_backoff, rto_restarts, fast_retransmit, dupack_threshold, holes, probe_after, \
+         ack_every, ack_delay, quick_acks, ack_jitter, abc_limit"
     );
     for key in ["topology", "traffic"] {
         assert_eq!(
@@ -207,8 +207,8 @@ fn sets_and_syntax() {
         set("scheme.transport.min_rot", "1us"),
         "scheme.transport.min_rot: unknown key; did you mean \"min_rto\"? known here: g, \
          initial_alpha, echoes, initial_window, max_window, window_limits, reduction, connections, handshake, rto, \
-         min_rto, initial_rto, max_rto, rto_backoff, fast_retransmit, dupack_threshold, holes, probe_after, \
-         ack_every, ack_delay, quick_acks, abc_limit"
+         min_rto, initial_rto, max_rto, rto_backoff, rto_restarts, fast_retransmit, dupack_threshold, holes, probe_after, \
+         ack_every, ack_delay, quick_acks, ack_jitter, abc_limit"
     );
     assert_eq!(
         set("traffic..load", "1"),

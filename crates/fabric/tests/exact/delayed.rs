@@ -99,3 +99,32 @@ fn what_comes_out_of_order_is_answered_at_once() {
     assert!(played.flows.iter().all(|flow| flow.finished));
     assert_eq!(played.counters.timeouts, 0);
 }
+
+#[test]
+fn an_ack_goes_a_moment_later_by_chance() {
+    // A window of one packet, so a thousand ACKs one after the other, each up to 1 us later: 500 us, and
+    // 1000 / sqrt(12 x 1000) us = 9 us is one standard deviation.
+    let one = |jitter: &str| json!({"max_window": "1pkt", "ack_jitter": jitter});
+    let late = fct(1001, "1pkt", &one("1us")) - fct(1001, "1pkt", &one("0us"));
+    assert!((460 * US..540 * US).contains(&late), "{late}");
+    // One of each packet all the same, and in order: a window of ten is ten ACKs.
+    let few = json!({"ack_jitter": "3us"});
+    assert_eq!(acks(scheme("10pkt", &few), &[flow(10)]), 10);
+    let played = play(star(1, scheme("10pkt", &few)), &[flow(500)]);
+    assert_eq!(played.counters.retransmissions, 0);
+}
+
+#[test]
+fn a_recovery_may_restart_the_timer() {
+    // Eight flows share the port, so between a loss and three packets beyond it others go. Then the hole is sent
+    // again, and is back a round trip later: often past a timer that runs since the last cumulative ACK.
+    let timeouts = |restarts: &str| {
+        let transport = json!({"rto": "fixed", "min_rto": "60us", "rto_restarts": restarts});
+        let mut scheme = scheme("4pkt", &transport);
+        scheme["port"]["buffer"] = json!("20pkt");
+        let flows: Vec<Given> = (0..8).map(|host| (0, host, 8, 60 * 1460)).collect();
+        play(star(8, scheme), &flows).counters.timeouts
+    };
+    let (acks, first_again) = (timeouts("acks"), timeouts("first-again"));
+    assert!(first_again < acks, "{first_again} {acks}");
+}
