@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from typer.testing import CliRunner
 
@@ -118,6 +119,37 @@ def test_the_error_of_the_fluid_is_that_of_its_load_and_sizes() -> None:
     strict = spec(scheme={"preset": "dctcp-rate", **ports})
     assert accuracy.errors(asked.load(strict), EXACT)[0].open.startswith("ports are strict")
     assert accuracy.errors(asked.load(spec(), engine="packet"), EXACT) == ()
+
+
+def test_errors_of_other_ports_and_of_bursts_do_not_count() -> None:
+    plain = EXACT.cases[0]
+    wide = (Size(above=0, up_to=None, mean=1.3, tail=1.5),)
+    fifo, strict, incast = (
+        msgspec.structs.replace(plain, disciplines=(port,), patterns=(pattern,), load=0.5, **more)
+        for port, pattern, more in (
+            ("fifo", "all-to-all", {}),
+            ("strict", "all-to-all", {"sizes": wide}),
+            ("fifo", "incast", {"sizes": wide}),
+        )
+    )
+    classes = [
+        {k: v for k, v in each.items() if k != "dscp"} for each in spec()["traffic"]["classes"]
+    ]
+    traffic = spec()["traffic"] | {"classes": classes}
+    read = asked.load(spec(scheme={"preset": "dctcp-rate"}, traffic=traffic))
+    both_ends = tuple(msgspec.structs.replace(fifo, load=load) for load in (0.1, 0.9))
+    measured = Accuracy(engines=(), cases=(fifo, strict, incast, *both_ends))
+    assert accuracy.near(read, measured)[0] == fifo
+    assert {each.high for each in accuracy.errors(read, measured)} == {1.0}
+    none = Accuracy(
+        engines=(),
+        cases=(
+            strict,
+            incast,
+            *(msgspec.structs.replace(strict, load=load) for load in (0.1, 0.9)),
+        ),
+    )
+    assert accuracy.errors(read, none)[0].open
 
 
 @pytest.mark.usefixtures("known")

@@ -226,10 +226,11 @@ def accuracy(
     from fctlab.results.points import PointStore
     from fctlab.results.store import FileOutput
     from fctlab.studies.fabric import SIZES
+    from fctlab.studies.framework.runner import INPUTS
 
     points = PointStore(kinds.store_in(study) or study)
     place = None if out is None else FileOutput(out, _is_accuracy, force=force)
-    found = of_study(points, SIZES)
+    found = of_study(points, study / INPUTS, SIZES)
     if not found.cases:
         raise SpecError(str(study), "holds no run of `fctlab study fabric`")
     if place is None:

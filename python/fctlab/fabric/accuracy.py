@@ -3,7 +3,8 @@
 ``accuracy.json`` has, for each case of the study, its transport, how loaded its busiest link is,
 what stands at its ports, and by size of flow the fluid's mean and tail of slowdowns over those of
 packets. Of a scenario those cases of its transport count whose loads are next to its own, and those
-with its discipline. An SLI's factor is the widest of all sizes that it includes.
+with its discipline; not those with a discipline or bursts that it has not. An SLI's factor is the
+widest of all sizes that it includes.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -20,6 +22,7 @@ from fctlab.answers import Answer
 from fctlab.fabric.asked import Asked, Class
 from fctlab.fabric.types import Error
 from fctlab.formats import rate, rate_bps
+from fctlab.results.inputs import found
 from fctlab.results.points import PointStore
 from fctlab.scenario import Scenario
 from fctlab.slo import planning
@@ -29,6 +32,8 @@ NEAR = 0.02
 """Loads that are no farther apart are the same one."""
 EVEN = 3.0
 """A trace is all to all if no link has more than so many times the mean load of its tier."""
+PLAIN = {"fifo", "all-to-all", "matrix"}
+"""Disciplines and patterns whose errors count for every scenario."""
 PERCENTILES = (0.5, 0.99)
 """Between a median and the tail, a percentile is off by no more than mean and tail are."""
 
@@ -88,11 +93,14 @@ def known() -> Accuracy:
     return msgspec.json.decode(text, type=Accuracy)
 
 
-def of_study(store: PointStore, sizes: Mapping[str, tuple[float, float]]) -> Accuracy:
+def of_study(
+    store: PointStore, inputs: Path, sizes: Mapping[str, tuple[float, float]]
+) -> Accuracy:
     """The file's contents, from what runs of the study found.
 
     Args:
         store: of the study; points that do not compare the fluid are left out.
+        inputs: the folder of the files that its scenarios read.
         sizes: by name, above how many bytes and up to how many.
     """
     measured, engines = [], set()
@@ -110,7 +118,7 @@ def of_study(store: PointStore, sizes: Mapping[str, tuple[float, float]]) -> Acc
             for size, (above, up_to) in sizes.items()
             if f"tail {size}" in ratios
         ]
-        asked = Asked(Scenario(point.input["scenario"]).resolve())
+        asked = Asked(Scenario(found(point.input["scenario"], inputs)).resolve())
         measured.append(_measured(asked, rows))
         engines.add(store.times(point.key)["engine"])
     measured.sort(key=lambda case: (case.transport, case.load, case.rate_bps))
@@ -194,12 +202,15 @@ def near(asked: Asked, accuracy: Accuracy) -> list[Measured]:
     loads = [case.load for case in cases]
     low = max((load for load in loads if load <= asked.busiest + NEAR), default=min(loads))
     high = min((load for load in loads if load >= asked.busiest - NEAR), default=max(loads))
-    special = disciplines(asked) - {"fifo"}
-    return [
-        case
-        for case in cases
-        if low - NEAR <= case.load <= high + NEAR or special & set(case.disciplines)
-    ]
+    used = disciplines(asked) | patterns(asked)
+    special = used - PLAIN
+
+    def counts(case: Measured) -> bool:
+        has = {*case.disciplines, *case.patterns}
+        loaded = low - NEAR <= case.load <= high + NEAR
+        return has <= used | PLAIN and (loaded or bool(special & has))
+
+    return [case for case in cases if counts(case)]
 
 
 def errors(asked: Asked, accuracy: Accuracy | None = None) -> tuple[Error, ...]:
@@ -207,8 +218,10 @@ def errors(asked: Asked, accuracy: Accuracy | None = None) -> tuple[Error, ...]:
     if asked.tables["engine"]["kind"] != "fluid":
         return ()
     accuracy = accuracy or known()
-    if not (left_out := outside(asked, accuracy)):
-        cases = near(asked, accuracy)
+    left_out = outside(asked, accuracy)
+    if not left_out and not (cases := near(asked, accuracy)):
+        left_out = "no case of its load had these ports and this traffic"
+    if not left_out:
         return tuple(_error(each, sli, cases) for each in asked.classes for sli in each.slis)
     return tuple(
         Error(traffic_class=each.name, sli=sli["name"], low=1.0, high=1.0, open=left_out)

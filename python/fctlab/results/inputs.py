@@ -2,7 +2,7 @@
 
 On another machine a trace has another name or none, and what a point is must not hang on where
 its files lie. `packed` replaces names by digests; `unpacked` writes the contents into a folder
-and names them there.
+and names them there; `found` names those that are in a folder already.
 """
 
 from __future__ import annotations
@@ -51,6 +51,13 @@ def unpacked(value: Any, contents: Mapping[str, bytes], folder: Path) -> Any:
         return str(folder / text.removeprefix(MARK)) if text in contents else text
 
     return _each_text(value, replaced)
+
+
+def found(value: Any, folder: Path) -> Any:
+    """`value` with names of the files in `folder` that have its digests; others stay."""
+    there = sorted(folder.iterdir()) if folder.is_dir() else []
+    _, files = packed([str(file.absolute()) for file in there])
+    return _each_text(value, lambda text: str(files.get(text, text)))
 
 
 def _each_text(value: Any, change: Callable[[str], str]) -> Any:
