@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import closing
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from queue import Empty, SimpleQueue
@@ -27,6 +28,8 @@ T = TypeVar("T")
 
 Told: TypeAlias = Callable[[object], None]
 """Told now and then how far a job has come; what it raises ends the job."""
+
+_stop: ContextVar[threading.Event | None] = ContextVar("stop", default=None)
 
 TICK_S = 0.1
 """Polars makes the system restart a wait that Ctrl-C interrupts: wake up often."""
@@ -92,7 +95,9 @@ def run_jobs(
         if hasattr(pool, "submit_job"):  # it sees to cores, memory and files as well
             submitted: Future[T] = pool.submit_job(job)
             return submitted
-        return pool.submit(job.function, job.input, deaf if executor else listen(job))
+        if executor:
+            return pool.submit(job.function, job.input, deaf)
+        return pool.submit(_heeding, stop, job.function, job.input, listen(job))
 
     def start() -> None:
         nonlocal free
@@ -128,6 +133,24 @@ def run_jobs(
     finally:
         if executor is None:
             pool.shutdown()
+
+
+def _heeding(
+    stop: threading.Event, function: Callable[[Any, Told], T], given: Any, told: Told
+) -> T:
+    _stop.set(stop)
+    return function(given, told)
+
+
+def check() -> None:
+    """Say inside a job that one may end here: for what waits and tells nothing.
+
+    Raises:
+        CancelledError: the job is to end.
+    """
+    stop = _stop.get()
+    if stop is not None and stop.is_set():
+        raise CancelledError
 
 
 def do_all(

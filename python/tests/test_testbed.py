@@ -14,6 +14,7 @@ import pytest
 
 import fctlab
 from fctlab import testbed
+from fctlab.jobs import Job, Told, run_jobs
 from fctlab.studies import linux
 from fctlab.testbed import (
     bpf,
@@ -366,6 +367,27 @@ def test_containers_end_with_what_they_hold() -> None:
     done = subprocess.run(contained.command(["sh", "-c", probe]), capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.startswith("inner\n"), done.stderr
     assert "inner" not in subprocess.run(["ip", "netns"], capture_output=True, text=True).stdout
+
+
+def _waits(given: str, told: Told) -> None:
+    contained.run(["sleep", given], network=False)
+
+
+def _fails(given: str, told: Told) -> None:
+    while not running(given, Path.cwd()):
+        time.sleep(0.05)
+    raise LookupError(given)
+
+
+def test_what_is_contained_ends_with_its_job() -> None:
+    if why := contained.lacks():
+        pytest.skip(why)
+    both = [Job("waits", _waits, "61.5"), Job("fails", _fails, "61.5")]
+    began = time.monotonic()
+    with pytest.raises(LookupError):
+        list(run_jobs(both, 2))
+    assert time.monotonic() - began < 20
+    assert not _left("61.5", Path.cwd())
 
 
 @in_virtual_time

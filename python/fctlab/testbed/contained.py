@@ -10,8 +10,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from fctlab import jobs
 
 NEEDED = ("unshare", "setpriv", "ip", "tc", "mount")
 MOUNTS = (
@@ -46,3 +49,43 @@ def command(words: Sequence[str | Path], network: bool = True) -> list[str]:
     if os.geteuid() != 0:
         spaces += ["--user", "--map-root-user"]
     return ["setpriv", "--pdeathsig", "KILL", "unshare", *spaces, "--", *inner]
+
+
+def run(
+    words: Sequence[str | Path],
+    network: bool = True,
+    env: Mapping[str, str] | None = None,
+    patience_s: float | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run a command contained; it ends with the job that runs it (`fctlab.jobs.check`).
+
+    Args:
+        words: the command.
+        network: as of `command`.
+        env: its environment, instead of this process's.
+        patience_s: how long at most.
+
+    Raises:
+        TimeoutError: it took longer; it was killed.
+    """
+    since = time.monotonic()
+    with subprocess.Popen(
+        command(words, network),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=env,
+    ) as ran:
+        try:
+            while True:
+                try:
+                    out, err = ran.communicate(timeout=jobs.TICK_S)
+                    return subprocess.CompletedProcess(ran.args, ran.returncode, out, err)
+                except subprocess.TimeoutExpired:
+                    jobs.check()
+                if patience_s is not None and time.monotonic() - since > patience_s:
+                    raise TimeoutError
+        except BaseException:
+            ran.kill()
+            raise

@@ -79,6 +79,6 @@ def run(job: Path, answer: Path) -> None:
     """
     program = resources.files("fctlab.testbed") / "inside.py"
     words: list[str | Path] = [sys.executable, "-I", "-S", "-B", str(program), job, answer]
-    done = subprocess.run(contained.command(words), capture_output=True, text=True)
+    done = contained.run(words)
     if not answer.exists():
         raise SpecError("--on namespaces", f"ended without an answer: {done.stderr.strip()[-300:]}")

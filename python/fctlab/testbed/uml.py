@@ -204,15 +204,8 @@ def start_with(init: Path, seed: int) -> subprocess.CompletedProcess[str]:
         "GLIBC_TUNABLES": "glibc.pthread.rseq=0",
     }
     try:
-        return subprocess.run(
-            contained.command(words, network=False),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            env=environment,
-            timeout=PATIENCE_S,
-        )
-    except subprocess.TimeoutExpired:
+        return contained.run(words, network=False, env=environment, patience_s=PATIENCE_S)
+    except TimeoutError:
         message = f"did not end within {PATIENCE_S:.0f} s; it was killed"
         raise SpecError(str(kernel()), message) from None
 
