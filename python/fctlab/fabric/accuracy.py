@@ -93,9 +93,7 @@ def known() -> Accuracy:
     return msgspec.json.decode(text, type=Accuracy)
 
 
-def of_study(
-    store: PointStore, inputs: Path, sizes: Mapping[str, tuple[float, float]]
-) -> Accuracy:
+def of_study(store: PointStore, inputs: Path, sizes: Mapping[str, tuple[float, float]]) -> Accuracy:
     """The file's contents, from what runs of the study found.
 
     Args:

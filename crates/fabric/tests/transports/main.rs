@@ -71,7 +71,7 @@ impl Ends {
             marked,
             stamp: Stamp::at(sent_at),
         };
-        self.sender.on_ack(self.now, &ack, &self.config);
+        self.sender.on_ack::<true>(self.now, &ack, &self.config);
         self.send()
     }
     /// Packet `number` arrives, sent one RTT ago, and so does its ACK; what is sent upon it.
