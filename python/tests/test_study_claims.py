@@ -49,11 +49,11 @@ def test_every_claim_that_differs_names_what_decides_it_or_how_many_readings_do_
 @pytest.mark.parametrize("file", KEPT, ids=lambda file: file.stem)
 def test_what_is_kept_has_every_claim_of_its_study(file: Path) -> None:
     found = kept.read(file)
-    plan = studies.load(file.stem).plan("quick")
+    plan = studies.load(file.stem).plan(found["mode"])
     ids = [(c.id, c.text, c.paper, c.beyond) for c in plan.claims if "." not in c.id]
     keys = ("id", "claim", "paper", "beyond_the_paper")
     assert [tuple(claim[key] for key in keys) for claim in found["claims"]] == ids
-    assert f"fctlab study {file.stem} --quick" in found["command"]
+    assert f"fctlab study {file.stem} --{found['mode']}" in found["command"]
 
 
 def test_what_is_kept_is_what_the_report_says(tmp_path: Path) -> None:
