@@ -55,7 +55,7 @@ def test_a_kernel_that_lacks_what_is_needed(tmp_path: Path, monkeypatch: Any) ->
         lacking = port.Kernel(frozenset({missing}))
         refuses(f"{says}scheme.preset=tcp runs, or --on uml", namespaces.check, wanted, lacking)
     no_answer = tmp_path / "answer.json"
-    monkeypatch.setattr("fctlab.testbed.contained.command", lambda _: ["sh", "-c", "echo no >&2"])
+    monkeypatch.setattr("fctlab.testbed.contained.command", lambda *_: ["sh", "-c", "echo no >&2"])
     says = "--on namespaces: ended without an answer: no"
     refuses(says, namespaces.run, tmp_path / "job.json", no_answer)
     done = subprocess.CompletedProcess([], 1, stdout="panic\n", stderr="")
