@@ -75,6 +75,14 @@ SCENARIOS: list[tuple[dict[str, Any], str]] = [
         "scheme.transport.falls_to: 1B is not above falls_from",
     ),
     (
+        on({"transport": {"kind": "dctcp", "abc_limit": 0}}),
+        'scheme.transport.abc_limit: 0 is not at least 1; write "none" for every packet',
+    ),
+    (
+        on({"transport": {"kind": "dctcp-rate", "abc_limit": 2}}),
+        "scheme.transport.abc_limit: dctcp-rate has a rate, which grows by time",
+    ),
+    (
         on({"transport": {"kind": "dctcp", "ack_delay": "0s"}}),
         "ack_delay: 0s is no time to wait; write ack_every = 1 for an ACK of each packet",
     ),

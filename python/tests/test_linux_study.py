@@ -27,12 +27,21 @@ def test_every_row_has_cells_of_both(mode: Mode) -> None:
     plan = studies.load("linux").plan(mode)
     assert {claim.id for claim in plan.claims} == (QUICK if mode == "quick" else ROWS)
     on_linux = {cell.id for cell in plan.cells() if cell.keep is linux.through_linux}
-    in_real_time = [cell for cell in plan.cells() if cell.keep is linux.through_namespaces]
+    in_real_time = [
+        cell for cell in plan.cells() if cell.keep in (linux.through_namespaces, linux.nowhere)
+    ]
     assert len(in_real_time) == len(linux.SCHEMES)
     changed = [cell.id for cell in plan.cells() if not cell.keep]
     for keys in ("handshake", "handshake, reduction"):
         cut = {id.replace(f", {keys},", ",") for id in changed}
         assert on_linux <= cut, keys
+
+
+def test_what_this_machine_cannot_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linux, "_lacks", lambda _: "there are no namespaces")
+    plan = studies.load("linux").plan("quick")
+    assert linux.through_namespaces not in {cell.keep for cell in plan.cells()}
+    assert "DCTCP did not: there are no namespaces" in plan.notes
 
 
 @pytest.mark.skipif(bool(WHY), reason=f"virtual time: {WHY}")

@@ -133,3 +133,11 @@ def test_claims_refuses_what_is_no_report_of_a_study(tmp_path: Path) -> None:
     twice = [str(KEPT[0]), str(KEPT[0])]
     result = CliRunner().invoke(app, ["claims", *twice])
     assert isinstance(result.exception, SpecError) and "listed 2 times" in str(result.exception)
+
+
+def test_a_report_in_another_mode_takes_the_place_of_what_was_kept() -> None:
+    quick = {"mode": "quick", "claims": [{"id": "a-1"}, {"id": "a-2"}]}
+    full = {"mode": "full", "claims": [{"id": "a-1"}]}
+    assert kept.merged(quick, full) == full
+    some = {**full, "mode": "quick", "lengths": {}, "readings": {"claims": []}}
+    assert kept.merged(quick, some) == {**quick, "readings": {"claims": []}}

@@ -9,12 +9,13 @@ in the last rows: losses that are found by time. Real time has rows of its own, 
 
 from __future__ import annotations
 
+import functools
+import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fctlab.errors import SpecError
 from fctlab.studies.framework import lab
 from fctlab.studies.framework.cells import Cell
 from fctlab.studies.framework.lab import Reading, beside, claim
@@ -152,13 +153,15 @@ def through_counting_linux(result: Result) -> dict[str, Any]:
 
 
 def through_namespaces(result: Result) -> dict[str, Any]:
-    """The same in real time, or why this machine cannot."""
+    """The same in real time."""
     from fctlab import testbed
 
-    try:
-        return {"linux": testbed.replay(result, "namespaces").linux.report["summary"]}
-    except SpecError as error:
-        return {"linux": [], "lacks": str(error)}
+    return {"linux": testbed.replay(result, "namespaces").linux.report["summary"]}
+
+
+def nowhere(result: Result) -> dict[str, Any]:
+    """Nothing, where this machine cannot (`Lab.lacks`)."""
+    return {"linux": []}
 
 
 class Lab(lab.Lab[Settings]):
@@ -174,9 +177,7 @@ class Lab(lab.Lab[Settings]):
         changed = self.settings.scheme(scheme)
         if not changed:
             return self.both(scheme, workload, load)
-        scenario = self._scenario(scheme, workload, load)
-        for key, table in changed.items():
-            scenario["scheme"][key] = scenario["scheme"].get(key, {}) | table
+        scenario = self._set(self._scenario(scheme, workload, load))
         keys = ", ".join(key for table in changed.values() for key in table)
         return self.cells.cell(f"{scheme}, {keys}, {workload} {load:g}", scenario)
 
@@ -191,11 +192,24 @@ class Lab(lab.Lab[Settings]):
 
     def real(self, scheme: str) -> Cell:
         """The engine as it is set at a rate that namespaces have, and Linux in real time."""
-        scenario = self._scenario(scheme, *REAL, REAL_FLOWS)
+        keep = nowhere if self.lacks(scheme) else through_namespaces
+        return self.cells.cell(f"{scheme}, in real time", self._real(scheme), 500.0, keep)
+
+    def lacks(self, scheme: str) -> str | None:
+        """Why this machine cannot run a scheme in real time; ``None`` if it can."""
+        return _lacks(json.dumps(self._real(scheme)))
+
+    def _real(self, scheme: str) -> dict[str, Any]:
+        scenario = self._set(self._scenario(scheme, *REAL, REAL_FLOWS))
         scenario["topology"] |= {"host_rate": "200Mbps", "base_rtt": "500us"}
-        for key, table in self.settings.scheme(scheme).items():
-            scenario["scheme"][key] = scenario["scheme"].get(key, {}) | table
-        return self.cells.cell(f"{scheme}, in real time", scenario, 500.0, through_namespaces)
+        return scenario
+
+    def _set(self, scenario: dict[str, Any]) -> dict[str, Any]:
+        """The scenario with what is set."""
+        scheme = scenario["scheme"]
+        for key, table in self.settings.scheme(scheme["name"]).items():
+            scheme[key] = scheme.get(key, {}) | table
+        return scenario
 
     def places(self) -> Iterator[tuple[str, float]]:
         """Workloads and loads."""
@@ -216,6 +230,14 @@ class Lab(lab.Lab[Settings]):
             "traffic": {"workload": workload, "load": load, "flows": flows or self.scale.flows},
             "scheme": {"name": scheme, **SCHEMES[scheme]},
         }
+
+
+@functools.cache
+def _lacks(scenario: str) -> str | None:
+    """A machine is asked once."""
+    from fctlab import testbed
+
+    return testbed.lacks(json.loads(scenario), "namespaces")
 
 
 def on_linux(run: Run, size: str = "all", name: str = "avg_fct_s") -> float:
@@ -344,6 +366,7 @@ def plan(mode: Mode) -> Plan:
             "FIFO is TCP (on Linux: reno) over ports with tail drop.",
             f"In real time {REAL_FLOWS} flows go through namespaces of this machine at 200 Mbps "
             "with five times the base RTT; means alone say something there.",
+            *(f"{scheme} did not: {why}" for scheme in SCHEMES if (why := made.lacks(scheme))),
         ],
     )
 

@@ -121,6 +121,16 @@ def _kernel(on: str, wanted: Plan, say: Callable[[str], object]) -> Kernel:
     return here
 
 
+def lacks(scenario: ScenarioLike, on: str) -> str | None:
+    """Why this machine cannot run a scenario at a place; ``None`` if it can. As of `run`."""
+    wanted = plan.of(load_scenario(scenario).resolve())
+    try:
+        _kernel(on, wanted, lambda _: None)
+    except SpecError as error:
+        return str(error)
+    return None
+
+
 def replay(
     simulated: Result,
     on: str,

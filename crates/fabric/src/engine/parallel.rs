@@ -34,7 +34,7 @@ use crate::records::Record;
 /// On how many threads a run can be at most, and why on no more.
 pub(crate) fn most_threads(prepared: &Prepared) -> (u32, &'static str) {
     if prepared.settings.is_rare() {
-        let why = "packets that are paced, shaped, spaced, carry telemetry or have delayed ACKs are simulated on one thread";
+        let why = "packets that are paced, shaped, spaced, carry telemetry or have ACKs that wait or count for several are simulated on one thread";
         return (1, why);
     }
     match prepared.fabric.most_parts() {

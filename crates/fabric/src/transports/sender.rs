@@ -96,7 +96,8 @@ pub struct Sender {
     reduction: Prr,
     /// The first packet presumed lost goes out now, whatever is in flight.
     fast_retransmit_due: bool,
-    /// The timer starts again when the first outstanding packet is sent again.
+    /// The timer starts again when the first outstanding packet is sent again: a copy of the
+    /// configuration's, which would have to be passed for each packet that is not sent.
     again_restarts: bool,
     probe_due: bool,
     /// Nothing is sent before the first probe is answered.

@@ -65,7 +65,7 @@ pub struct SenderSpec {
     pub quick_acks: u32,
     /// An ACK goes up to so much later, by chance: uniformly, and in order within a flow. Without it
     /// hosts keep in step, and a full buffer may take all packets of one flow and none of another
-    /// (Floyd and Jacobson 1992, section 3: up to the time of a packet ends that).
+    /// (Floyd and Jacobson 1992).
     pub ack_jitter: Duration,
     /// Packets of one ACK that grow a window: 1, once for each ACK (RFC 5681, section 3.1); 2, the L
     /// of RFC 3465; `"none"`, every packet that it says has arrived (Linux).

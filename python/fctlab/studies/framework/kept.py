@@ -74,10 +74,10 @@ def merged(old: Plain, new: Plain) -> Plain:
     """What is kept where a new report comes.
 
     One of some claims alone (``--only``) brings what was tried of them, readings and longer runs;
-    the rows stay those of the whole study.
+    the rows stay those of the whole study. One in another mode takes its place.
     """
     known, there = ({claim["id"] for claim in each["claims"]} for each in (old, new))
-    if there >= known:
+    if there >= known or new["mode"] != old["mode"]:
         return new
     tried = {key: new[key] for key in ("lengths", "readings") if new[key]}
     return {**old, **tried}
