@@ -4,6 +4,8 @@ use fctlab_link::{Allowed, Line, Load, Paced, Told};
 
 use super::curve::Curve;
 use super::lanes::{Lanes, LastByte};
+use super::links::Chance;
+use super::nic::Waits;
 use super::telemetry::{Seen, Telemetry};
 
 /// A link of a flow's path, and the queue there.
@@ -40,6 +42,12 @@ impl Hop {
 pub(super) struct Known<'a> {
     pub lanes: &'a Lanes,
     pub telemetry: Option<&'a Telemetry>,
+    /// The sender's NIC.
+    pub nic: u32,
+    /// How long packets wait at each NIC, by the number of its link.
+    pub nic_waits: &'a [Waits],
+    /// How long packets that meet by chance wait at each link.
+    pub chances: &'a [Chance],
 }
 
 /// The way of a flow there, without its NIC, and that of its ACKs, without that of the receiver.
@@ -90,6 +98,8 @@ pub(super) struct Active {
     last_byte: Option<LastByte>,
     left: usize,
     pace: f64,
+    /// How long that waits for packets that it meets by chance.
+    by_chance: f64,
 }
 
 impl Active {
@@ -116,6 +126,7 @@ impl Active {
             last_byte: None,
             left: 0,
             pace: 0.0,
+            by_chance: 0.0,
         }
     }
 
@@ -151,14 +162,16 @@ impl Active {
         // Back along the path, to when that was sent of which the ACK comes now; of this step nothing is known yet.
         let mut time = (end - half).min(end - 1.0);
         for hop in self.way.back.iter().rev() {
+            time -= known.chances[hop.link as usize].wait(0.0);
             if lanes.quiet(hop.lane) > time {
                 time = lanes.came(hop.lane, time);
             }
         }
-        time -= half;
+        time -= half + known.nic_waits[self.way.nic as usize].ack;
         let (mut first, mut last) = (1.0, 0.0);
         let mut busiest = Busiest::default();
         for hop in self.way.there.iter_mut().rev() {
+            time -= known.chances[hop.link as usize].wait(hop.came);
             let from = hop.acked;
             if time < from {
                 time = from;
@@ -177,6 +190,7 @@ impl Active {
             }
             time = lanes.came(hop.lane, time);
         }
+        time -= known.nic_waits[known.nic as usize].data;
         if first < last {
             hearing.marked = (first, last);
         }
@@ -293,21 +307,28 @@ impl Active {
 
     /// Follows its last byte, and with `ack` that of its ACK, until `now`; when it is where it ends, if it is.
     #[inline]
-    pub(super) fn ends(&mut self, ack: bool, lanes: &Lanes, now: u64) -> Option<f64> {
+    pub(super) fn ends(
+        &mut self,
+        ack: bool,
+        lanes: &Lanes,
+        chances: &[Chance],
+        now: u64,
+    ) -> Option<f64> {
         self.last_byte?;
-        self.follow(ack, lanes, now)
+        self.follow(ack, lanes, chances, now)
     }
 
-    fn follow(&mut self, ack: bool, lanes: &Lanes, now: u64) -> Option<f64> {
+    fn follow(&mut self, ack: bool, lanes: &Lanes, chances: &[Chance], now: u64) -> Option<f64> {
         let byte = self.last_byte.as_mut()?;
         let back: &[Hop] = if ack { &self.way.back } else { &[] };
         for hop in self.way.there.iter().chain(back).skip(self.left) {
             let left = lanes.leaves(hop.lane, byte, (hop.came, self.pace), now)?;
             *byte = LastByte::At(left);
             self.left += 1;
+            self.by_chance += chances[hop.link as usize].wait(hop.came);
         }
         match *byte {
-            LastByte::At(time) => Some(time),
+            LastByte::At(time) => Some(time + self.by_chance),
             LastByte::Behind(_) => None,
         }
     }

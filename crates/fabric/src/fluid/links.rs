@@ -1,4 +1,4 @@
-//! The links beyond NICs: each divides its rate among its queues, less what ACKs take.
+//! The links beyond NICs: each divides its rate among its queues, where ACKs wait beside data.
 
 use std::ops::Range;
 
@@ -37,6 +37,56 @@ pub(super) struct Layer {
     pub longest: f64,
 }
 
+/// How busy a link is where nothing waits, which says how long packets wait that meet by chance.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chance {
+    /// The share of its rate that it sends; zero where something waits, and its queue says how long.
+    busy: f64,
+    /// Steps that a full packet takes, and its bytes.
+    slot: f64,
+    packet: f64,
+}
+
+/// More than such a share of a link are not packets that meet by chance.
+const BUSIEST: f64 = 0.9;
+
+impl Chance {
+    /// How long a packet waits for those of others where its flow brings so many bytes in the step, in steps.
+    ///
+    /// A flow does not wait for itself; others come by chance, as in M/D/1 (Pollaczek and Khinchine).
+    #[inline]
+    pub(super) fn wait(&self, own: f64) -> f64 {
+        let others = (self.busy - own * self.slot / self.packet).clamp(0.0, BUSIEST);
+        0.5 * self.slot * others / (1.0 - others)
+    }
+}
+
+/// Bytes of ACKs that come in this step, and in the next one.
+#[derive(Debug)]
+struct Acks {
+    now: Vec<f64>,
+    next: Vec<f64>,
+}
+
+impl Acks {
+    fn new(places: usize) -> Self {
+        Acks {
+            now: vec![0.0; places],
+            next: vec![0.0; places],
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, place: u32, bytes: f64) {
+        self.next[place as usize] += bytes;
+    }
+
+    fn begin(&mut self) {
+        std::mem::swap(&mut self.now, &mut self.next);
+        self.next.fill(0.0);
+    }
+}
+
 /// All links, by number; NICs have no queues.
 #[derive(Debug)]
 pub(super) struct Links {
@@ -47,9 +97,10 @@ pub(super) struct Links {
     /// The places of links, and at each place those that flows under way pass.
     places: Vec<u32>,
     listed: Vec<Vec<u32>>,
-    /// Bytes of ACKs that each link sends in this step, and in the next one.
-    acks: Vec<f64>,
-    next_acks: Vec<f64>,
+    /// Bytes of ACKs that come to each queue, and to each NIC, by its number.
+    acks: Acks,
+    nic_acks: Acks,
+    chances: Vec<Chance>,
     /// Bytes of a full packet.
     packet: f64,
     demands: Vec<f64>,
@@ -90,13 +141,19 @@ impl Links {
                 marks_by_port: port.marks_by_port,
             });
         }
+        let chance = |link: &Link| Chance {
+            busy: 0.0,
+            slot: packet / link.capacity,
+            packet,
+        };
         let links = Links {
+            chances: links.iter().map(chance).collect(),
             waited: vec![0.0; links.len()],
             links,
             disciplines: ports.disciplines,
             classes: ports.classes,
-            acks: vec![0.0; places.len()],
-            next_acks: vec![0.0; places.len()],
+            acks: Acks::new(thresholds.len()),
+            nic_acks: Acks::new(places.len()),
             places,
             listed: vec![Vec::new(); deepest as usize + 1],
             packet,
@@ -174,41 +231,46 @@ impl Links {
         self.links[link as usize].flows -= 1;
     }
 
-    /// ACKs take so many bytes of what `link` sends in the next step.
+    /// So many bytes of ACKs come to `lane` in the next step.
     #[inline]
-    pub(super) fn add_acks(&mut self, link: u32, bytes: f64) {
-        self.next_acks[link as usize] += bytes;
+    pub(super) fn add_acks(&mut self, lane: u32, bytes: f64) {
+        self.acks.add(lane, bytes);
+    }
+
+    /// So many come to `nic`, where they do not wait.
+    #[inline]
+    pub(super) fn add_nic_acks(&mut self, nic: u32, bytes: f64) {
+        self.nic_acks.add(nic, bytes);
     }
 
     /// Nobody sends for a while.
     pub(super) fn skip(&mut self) {
-        self.next_acks.fill(0.0);
+        self.acks.next.fill(0.0);
+        self.nic_acks.next.fill(0.0);
     }
 
     /// The next step begins.
     pub(super) fn begin(&mut self) {
-        std::mem::swap(&mut self.acks, &mut self.next_acks);
-        self.next_acks.fill(0.0);
+        self.acks.begin();
+        self.nic_acks.begin();
     }
 
-    /// What `link` sends in this step, beside ACKs.
+    /// What `nic` sends in this step, beside ACKs.
     #[inline]
-    pub(super) fn capacity(&self, link: u32) -> f64 {
-        (self.links[link as usize].capacity - self.acks[link as usize]).max(0.0)
+    pub(super) fn nic_capacity(&self, nic: u32) -> f64 {
+        (self.links[nic as usize].capacity - self.nic_acks.now[nic as usize]).max(0.0)
+    }
+
+    /// How long packets that meet by chance wait at each link.
+    pub(super) fn chances(&self) -> &[Chance] {
+        &self.chances
     }
 
     /// Bytes that wait at a link or come to it in this step, ACKs included; zero where nobody asks.
     fn offered(&self, id: u32, lanes: &Lanes) -> f64 {
         let link = &self.links[id as usize];
         match self.telemetry {
-            Some(_) => {
-                self.acks[id as usize]
-                    + link
-                        .lanes
-                        .clone()
-                        .map(|lane| lanes.offered(lane))
-                        .sum::<f64>()
-            }
+            Some(_) => link.lanes.clone().map(|lane| lanes.offered(lane)).sum(),
             None => 0.0,
         }
     }
@@ -236,12 +298,22 @@ impl Links {
         let mut listed = std::mem::take(&mut self.listed[layer]);
         let mut overflow = None;
         listed.retain(|&id| {
-            let capacity = self.capacity(id);
+            let link = &self.links[id as usize];
+            let capacity = link.capacity;
+            for lane in link.lanes.clone() {
+                lanes.add(lane, self.acks.now[lane as usize]);
+            }
             let offered = self.offered(id, lanes);
+            let comes: f64 = link.lanes.clone().map(|lane| lanes.comes(lane)).sum();
             let link = &mut self.links[id as usize];
+            let busy = &mut self.chances[id as usize].busy;
+            *busy = comes / capacity;
             if link.lanes.len() == 1 && lanes.passes(link.lanes.start, now, capacity) {
                 link.is_listed = link.flows > 0;
                 let is_listed = link.is_listed;
+                if !is_listed {
+                    *busy = 0.0;
+                }
                 self.write(id, now, offered, 0.0);
                 return is_listed;
             }
@@ -258,6 +330,9 @@ impl Links {
                 told.longest = link.lanes.clone().map(oldest).fold(told.longest, f64::max);
             }
             link.is_listed = link.flows > 0 || waits > 0.0;
+            if waits > 0.0 || !link.is_listed {
+                self.chances[id as usize].busy = 0.0;
+            }
             link.is_listed
         });
         self.listed[layer] = listed;
@@ -316,19 +391,22 @@ impl Links {
 
 /// Divides `capacity` by strict priority among classes of which so much waits and comes in the step.
 ///
-/// A packet on its way is not taken back, and one that comes a moment after the last of its class has left finds another
-/// class's on its way: a class that fills the link lets a packet of those below it through before its own wait.
+/// A packet on its way is not taken back. One that comes when nothing of its class waits finds another class's on its way,
+/// which goes before it: a class that fills the link lets one packet of those below it through, and then nothing while
+/// anything of it waits, be it less than a packet.
 fn by_priority(capacity: f64, packet: f64, known: &[(f64, f64)], served: &mut [f64]) {
     let mut rest = capacity;
     let mut below: f64 = known.iter().map(|(waits, comes)| waits + comes).sum();
-    for (served, (waits, comes)) in served.iter_mut().zip(known) {
-        below -= waits + comes;
-        let through = if below > ROUNDING {
-            (comes + packet - rest).clamp(0.0, packet)
+    for (served, &(waits, comes)) in served.iter_mut().zip(known) {
+        let own = waits + comes;
+        below -= own;
+        let pauses = waits <= ROUNDING || own <= rest;
+        let through = if pauses && below > ROUNDING {
+            (own + packet - rest).clamp(0.0, packet)
         } else {
             0.0
         };
-        *served = (waits + comes - through).max(*waits).min(rest);
+        *served = (own - through).max(waits).min(rest);
         rest -= *served;
     }
     for (served, (waits, comes)) in served.iter_mut().zip(known) {
@@ -380,6 +458,9 @@ mod tests {
         // Once that waits nothing more goes before it.
         assert_eq!(served([(1.0, 10.0), none, lots]), [10.0, 0.0, 0.0]);
         assert_eq!(served([(1.0, 0.0), none, lots]), [1.0, 0.0, 4.0]);
+        assert_eq!(served([(0.25, 10.0), none, lots]), [10.0, 0.0, 0.0]);
+        // Nothing of it waits for the last quarter of a packet's time: a packet goes then, the rest of it in the next step.
+        assert_eq!(served([(0.25, 9.5), none, lots]), [9.0, 0.0, 1.0]);
         // A class that leaves room waits for nobody.
         assert_eq!(served([(0.0, 8.0), none, lots]), [8.0, 0.0, 2.0]);
         assert_eq!(

@@ -31,7 +31,7 @@ use fctlab_workload::Flow;
 use self::flow::{Active, Hop, Known, Way};
 use self::lanes::Lanes;
 use self::links::{Links, Overflow};
-use self::nic::Nic;
+use self::nic::{Nic, Waits};
 pub(crate) use self::ports::check;
 use self::telemetry::Seen;
 use crate::completions::Completions;
@@ -112,6 +112,8 @@ struct Network<'a> {
     hosts: Vec<Vec<Active>>,
     busy: Vec<u32>,
     lines: Vec<Line>,
+    /// How long packets wait at each NIC, by the number of its link.
+    nic_waits: Vec<Waits>,
     active: usize,
     /// The longest round trip of a flow, and the longest wait in each layer, in steps.
     round_trip: f64,
@@ -160,6 +162,7 @@ impl<'a> Network<'a> {
             hosts: (0..fabric.hosts).map(|_| Vec::new()).collect(),
             busy: Vec::new(),
             lines: fabric.nics.iter().map(line).collect(),
+            nic_waits: vec![Waits::default(); fabric.links.len()],
             active: 0,
             round_trip: 0.0,
             events: 0,
@@ -271,11 +274,12 @@ impl<'a> Network<'a> {
         busy.retain(|&host| {
             self.deliver(host, ended);
             let flows = &mut self.hosts[host as usize];
+            let nic = self.fabric.nics[host as usize];
             if flows.is_empty() {
+                self.nic_waits[nic as usize] = Waits::default();
                 return false;
             }
-            let nic = self.fabric.nics[host as usize];
-            let sends = (&self.lines[host as usize], self.links.capacity(nic));
+            let sends = (&self.lines[host as usize], self.links.nic_capacity(nic));
             let (discipline, places) = self.links.discipline(nic);
             let place = |class: u16| match discipline.sharing {
                 Sharing::One => 0,
@@ -284,9 +288,13 @@ impl<'a> Network<'a> {
             let known = Known {
                 lanes: &self.lanes,
                 telemetry: self.links.telemetry(),
+                nic,
+                nic_waits: &self.nic_waits,
+                chances: self.links.chances(),
             };
-            self.nic
-                .send(flows, sends, (discipline, place), &known, self.now);
+            self.nic_waits[nic as usize] =
+                self.nic
+                    .send(flows, sends, (discipline, place), &known, self.now);
             let each = flows.iter_mut();
             each.for_each(|flow| flow.arrive(&mut self.lanes));
             true
@@ -306,12 +314,12 @@ impl<'a> Network<'a> {
             let bytes = flow.deliver(&self.lanes, over) * ack;
             if bytes > 0.0 {
                 let way = flow.way();
-                self.links.add_acks(way.nic, bytes);
+                self.links.add_nic_acks(way.nic, bytes);
                 way.back
                     .iter()
-                    .for_each(|hop| self.links.add_acks(hop.link, bytes));
+                    .for_each(|hop| self.links.add_acks(hop.lane, bytes));
             }
-            let Some(end) = flow.ends(to_ack, &self.lanes, over) else {
+            let Some(end) = flow.ends(to_ack, &self.lanes, self.links.chances(), over) else {
                 number += 1;
                 continue;
             };

@@ -30,6 +30,43 @@ enum Then {
     Again(usize),
 }
 
+/// How long packets wait at a NIC where a fluid has no queue, in steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Waits {
+    /// An ACK, which goes behind the data there.
+    pub ack: f64,
+    /// A packet of data, behind those of other flows that it meets by chance. Flows that are held back take turns: their
+    /// packets are not in flight before.
+    pub data: f64,
+}
+
+impl Waits {
+    /// Where `flows` send that are so `busy`, `held` of them held back, and a packet takes a `slot`.
+    ///
+    /// An ACK waits for half of the packet on its way, and for one of each other flow that is held back. Where none is,
+    /// packets meet by chance, as in M/D/1, of each flow one at most.
+    fn new(busy: f64, flows: usize, held: usize, slot: f64) -> Self {
+        let others = flows as f64 - 1.0;
+        let (ack, data) = if held > 0 {
+            (0.5 + (held - 1) as f64, 0.0)
+        } else {
+            let by_chance = if busy < 1.0 {
+                0.5 * busy / (1.0 - busy)
+            } else {
+                f64::INFINITY
+            };
+            (
+                by_chance.min(0.5 * busy + others),
+                by_chance.min(0.5 * others),
+            )
+        };
+        Waits {
+            ack: ack * slot,
+            data: data * slot,
+        }
+    }
+}
+
 /// Where flows were paced at less than this share of a NIC's rate it suffices: windows rise by little in a step.
 const ALMOST: f64 = 0.8;
 
@@ -46,6 +83,8 @@ pub(super) struct Nic {
 impl Nic {
     /// The flows of one NIC send in the step that ends at `now`, no more than `capacity` over their `line`. Classes stand
     /// at their `places` in its discipline.
+    ///
+    /// Returns what packets wait there meanwhile.
     pub(super) fn send(
         &mut self,
         flows: &mut [Active],
@@ -53,15 +92,20 @@ impl Nic {
         (discipline, place): (&Discipline, impl Fn(u16) -> usize),
         known: &Known<'_>,
         now: u64,
-    ) {
+    ) -> Waits {
+        let waits = |sent: f64, flows, held| {
+            let busy = 1.0 - (capacity - sent).max(0.0) / line.capacity;
+            Waits::new(busy, flows, held, line.packet / line.capacity)
+        };
         if let [flow] = flows {
-            if flow.sends() {
-                let hearing = flow.hear(known, line, now);
-                let could = flow.react(&hearing, line, capacity);
-                let sends = could.min(flow.rest());
-                flow.send(sends, could, hearing.span, now);
+            if !flow.sends() {
+                return waits(0.0, 1, 0);
             }
-            return;
+            let hearing = flow.hear(known, line, now);
+            let could = flow.react(&hearing, line, capacity);
+            let sends = could.min(flow.rest());
+            flow.send(sends, could, hearing.span, now);
+            return waits(sends, 1, 0);
         }
         self.turns.clear();
         self.before.clear();
@@ -96,9 +140,11 @@ impl Nic {
             });
         }
         let full = !suffices && self.turns.iter().map(|turn| turn.sends).sum::<f64>() > capacity;
-        if full {
-            self.share(flows, (line, capacity), discipline);
-        }
+        let held = if full {
+            self.share(flows, (line, capacity), discipline)
+        } else {
+            0
+        };
         let fair = capacity / self.turns.len() as f64;
         for turn in &self.turns {
             let flow = &mut flows[turn.flow];
@@ -113,15 +159,18 @@ impl Nic {
             };
             flow.send(turn.sends, rate, turn.hearing.span, now);
         }
+        let sent = self.turns.iter().map(|turn| turn.sends).sum();
+        waits(sent, self.turns.len(), held)
     }
 
-    /// Divides `capacity` among classes, and what a class gets among its flows.
+    /// Divides `capacity` among classes, and what a class gets among its flows; returns how many are held back.
     fn share(
         &mut self,
         flows: &mut [Active],
         (line, capacity): (&Line, f64),
         discipline: &Discipline,
-    ) {
+    ) -> usize {
+        let mut held = 0;
         let classes = match &discipline.sharing {
             Sharing::Weights(weights) => weights.len(),
             Sharing::One | Sharing::Priority => 1,
@@ -145,6 +194,7 @@ impl Nic {
             let level = level(&mut self.wants, self.shares[number]);
             let turns = self.turns.iter_mut();
             for turn in turns.filter(|turn| class(turn) == number && turn.sends > level) {
+                held += 1;
                 let flow = &mut flows[turn.flow];
                 let most = level / turn.hearing.span;
                 turn.could = match &mut turn.then {
@@ -161,6 +211,7 @@ impl Nic {
                 turn.sends = turn.could.min(flow.rest());
             }
         }
+        held
     }
 }
 
@@ -180,7 +231,19 @@ fn level(wants: &mut [f64], all: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::level;
+    use super::{Waits, level};
+
+    #[test]
+    fn an_ack_waits_for_the_packets_in_front_of_it() {
+        let waits = |busy, flows, held| {
+            let Waits { ack, data } = Waits::new(busy, flows, held, 2.0);
+            (ack, data)
+        };
+        assert_eq!(waits(1.0, 3, 3), (5.0, 0.0));
+        assert_eq!(waits(1.0, 1, 0), (1.0, 0.0));
+        assert_eq!(waits(0.5, 2, 0), (1.0, 1.0));
+        assert_eq!(waits(1.0, 2, 0), (3.0, 1.0));
+    }
 
     #[test]
     fn those_who_want_less_get_it() {
