@@ -408,18 +408,19 @@ def test_fit_is_judged_by_the_tail(tmp_path: Path) -> None:
     sizes = np.where(rng.random(n) < 0.9, 1_000, 1_000_000)
     table = pl.DataFrame({"start_s": np.cumsum(rng.exponential(means)), "size_bytes": sizes})
     table.write_csv(tmp_path / "log.csv")
-    found = fit.fit(tmp_path / "log.csv").classes[0]
+    fitted = fit.fit(tmp_path / "log.csv")
+    found = fitted.classes[0]
     tail = found.tail
     assert found.interarrivals.ks < 0.1
     assert not found.holds and tail.log > tail.drawn[2], tail
     assert any("p99 slowdown" in warning for warning in found.warnings)
-    fitspec.save(fit.fit(tmp_path / "log.csv"), tmp_path / "out")
+    fitspec.save(fitted, tmp_path / "out")
     assert '"measured"' in (tmp_path / "out" / "specification.toml").read_text()
 
 
 def test_fit_raises_few_false_alarms(tmp_path: Path) -> None:
     # The nominal level is 2 in 40; with a chance of one in a thousand there are more.
-    logs = 50 if EVERYTHING else 20
+    logs = 50 if EVERYTHING else 10
     most = binom.ppf(0.999, logs, 2 / 40)
     alarms = 0
     for seed in range(logs):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,37 +40,55 @@ def resolved(plan: Plan, folder: Path) -> dict[str, Any]:
     return {cell.id: fctlab.load_scenario(ready(cell.scenario)).resolve() for cell in plan.cells()}
 
 
+Resolved = Callable[[str, Mode], dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def scenarios(tmp_path_factory: pytest.TempPathFactory) -> Resolved:
+    """Those of a study, resolved once."""
+
+    @functools.cache
+    def of(name: str, mode: Mode) -> dict[str, Any]:
+        return resolved(studies.load(name).plan(mode), tmp_path_factory.mktemp(name))
+
+    return of
+
+
+@pytest.mark.xdist_group("likeness")
 @pytest.mark.parametrize("mode", ["quick", "full"])
 @pytest.mark.parametrize("name", STUDIES)
-def test_schemes_differ_only_in_what_the_study_names(name: str, mode: Mode, tmp_path: Path) -> None:
-    plan = studies.load(name).plan(mode)
-    assert plan.intended
-    assert unlike(resolved(plan, tmp_path), plan.intended) == []
+def test_schemes_differ_only_in_what_the_study_names(
+    name: str, mode: Mode, scenarios: Resolved
+) -> None:
+    intended = studies.load(name).plan(mode).intended
+    assert intended
+    assert unlike(scenarios(name, mode), intended) == []
 
 
+@pytest.mark.xdist_group("likeness")
 @pytest.mark.parametrize("name", STUDIES)
-def test_alpha_starts_at_zero_in_every_study(name: str, tmp_path: Path) -> None:
-    transports = [s["scheme"]["transport"] for s in _quick(name, tmp_path).values()]
+def test_alpha_starts_at_zero_in_every_study(name: str, scenarios: Resolved) -> None:
+    transports = [s["scheme"]["transport"] for s in scenarios(name, "quick").values()]
     assert {t["initial_alpha"] for t in transports if "initial_alpha" in t} == {0.0}
 
 
+@pytest.mark.xdist_group("likeness")
 @pytest.mark.parametrize("name", ["ads", "ascc", "awafs", "dsrtf"])
-def test_completion_times_of_what_ran_in_ns_2_end_with_the_ack(name: str, tmp_path: Path) -> None:
-    for cell, found in _quick(name, tmp_path).items():
+def test_completion_times_of_what_ran_in_ns_2_end_with_the_ack(
+    name: str, scenarios: Resolved
+) -> None:
+    for cell, found in scenarios(name, "quick").items():
         if not cell.startswith("case study"):  # of section 3.1: arithmetic, in seconds
             assert found["measure"]["fct_ends"] == "ack", cell
 
 
-def test_d_srtfs_hosts_have_their_delay_in_both_fabrics(tmp_path: Path) -> None:
-    fabrics = {s["topology"]["kind"]: s["topology"] for s in _quick("dsrtf", tmp_path).values()}
+@pytest.mark.xdist_group("likeness")
+def test_d_srtfs_hosts_have_their_delay_in_both_fabrics(scenarios: Resolved) -> None:
+    fabrics = {s["topology"]["kind"]: s["topology"] for s in scenarios("dsrtf", "quick").values()}
     assert fabrics["leaf-spine"]["host_delay"] == fabrics["fat-tree"]["host_delay"] == "20us"
     # 85.2 us = 80 us in hosts + 4 x (1.2 + 0.032) us of transmissions + 8 links.
     assert fabrics["leaf-spine"]["base_rtt"]["value"] == "85.2us"
     assert fabrics["fat-tree"]["link_delay"] == "34ns"
-
-
-def _quick(name: str, folder: Path) -> dict[str, Any]:
-    return resolved(studies.load(name).plan("quick"), folder)
 
 
 def scenario(kind: str, **transport: Any) -> dict[str, Any]:

@@ -111,7 +111,8 @@ pub(crate) fn resolve(
     let control = match cc {
         None => of_scheme()?,
         Some(cc) => {
-            let written = Control::written(cc, of_scheme);
+            let base = Control::needs_base(&cc).then(of_scheme).transpose()?;
+            let written = Control::written(cc, base.as_ref());
             written.map_err(|e| e.under("cc").under("engine"))?
         }
     };

@@ -211,6 +211,11 @@ fn what_it_does_not_know_is_refused() {
         "scheme.transport.kind: the model has no dctcp; it has dctcp-rate and hpcc, or what \
          engine.cc says (swp-d, swp-h, dctcp-rate, hpcc)"
     );
+    let of_the_scheme = |scenario: &mut Value| {
+        scenario["scheme"] = json!("dctcp");
+        scenario["engine"] = json!({"kind": "model", "cc": {"payload": "1KB"}});
+    };
+    assert!(error(&of_the_scheme).starts_with("scheme.transport.kind: the model has no dctcp;"));
     assert_eq!(
         set(&["engine"], json!({"kind": "model", "cc": {"eta": 0}})),
         "engine.cc.eta: 0 is not in (0, inf)"

@@ -126,15 +126,18 @@ impl Control {
         read(Value::String(name.to_owned()))
     }
 
+    /// Whether what a person wrote differs from something that it does not name. What was resolved needs nothing.
+    pub fn needs_base(given: &Value) -> bool {
+        let table = given.as_object();
+        table.is_some_and(|table| !table.contains_key("preset") && !Control::is_whole(table))
+    }
+
     /// What a person wrote: a preset's name, or a table of what differs from the preset it names
     /// or, if it names none, from `base`.
     ///
     /// # Errors
     /// The first mistake, with its path.
-    pub fn written(
-        given: Value,
-        base: impl FnOnce() -> Result<Self, SpecError>,
-    ) -> Result<Self, SpecError> {
+    pub fn written(given: Value, base: Option<&Self>) -> Result<Self, SpecError> {
         let mut given = match given {
             Value::String(name) => Map::from_iter([("preset".to_owned(), Value::String(name))]),
             Value::Object(table) => table,
@@ -150,9 +153,7 @@ impl Control {
             Some(other) => {
                 return Err(SpecError::new("preset", format!("{other} is not a name")));
             }
-            // One that was resolved needs no base, which there may not be.
-            None if Control::is_whole(&given) => Map::new(),
-            None => table(&base()?),
+            None => base.map_or_else(Map::new, table),
         };
         table.extend(given);
         Control::read(table)
@@ -257,7 +258,10 @@ impl Control {
 impl<'de> Deserialize<'de> for Control {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let given = Value::deserialize(d)?;
-        let written = Control::written(given, || Control::preset(DEFAULT));
+        // A preset is read here, too, and needs none.
+        let base = Control::needs_base(&given).then(|| Control::preset(DEFAULT));
+        let base = base.transpose().map_err(SpecError::into_serde)?;
+        let written = Control::written(given, base.as_ref());
         written.map_err(SpecError::into_serde)
     }
 }
