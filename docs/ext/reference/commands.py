@@ -71,8 +71,7 @@ def _row(param: Any) -> str:
 
 def _value(param: Any) -> str:
     """What stands for the value of an option, as in the help."""
-    named = param.metavar or param.type_descriptor.annotation.__name__.upper()
-    return str({"STR": "TEXT", "INT": "INTEGER", "_TYPE": "TEXT"}.get(named, named))
+    return str(param.metavar or param.type.name.upper())
 
 
 def _default(param: Any) -> str:

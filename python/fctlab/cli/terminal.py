@@ -24,6 +24,9 @@ def output(text: str) -> Path:
     return Path(text)
 
 
+output.__name__ = "path"  # what Typer shows as the type of an option that it reads
+
+
 Force = Annotated[
     bool,
     typer.Option(
