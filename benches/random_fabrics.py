@@ -5,6 +5,9 @@ quarter under equal weights. It is predicted as it is, and it is planned. Packet
 flows that neither has seen. Finished fabrics are lines of the file, and are not run again.
 
     python benches/random_fabrics.py --fabrics 50 --out results/random-fabrics.jsonl
+
+With ``--docs PAGE`` the table is written between the lines ``<!-- begin random-fabrics -->`` and
+``<!-- end random-fabrics -->`` of a page.
 """
 
 from __future__ import annotations
@@ -18,8 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from fctlab import fabric
+from fctlab import fabric, jobs
 from fctlab.fabric.types import ClassFound
+from fctlab.studies.framework.docs import between
 
 RACKS, HOSTS = (4, 8), 8
 RATES_GBPS = {10: "20us", 25: "16us", 100: "10us"}
@@ -104,6 +108,7 @@ def judged(number: int) -> dict[str, Any]:
     planned = fabric.plan(spec)
     return {
         "fabric": number,
+        "engine": jobs.engine(),
         "topology": spec["topology"],
         "predicted": _told(predicted.classes),
         "packets": _told(truth.classes),
@@ -134,24 +139,40 @@ def pairs(rows: Iterable[Mapping[str, Any]], fluid: str, packets: str) -> Iterat
 
 
 def told(rows: Sequence[Mapping[str, Any]]) -> str:
-    """What came of them."""
-    lines = [f"{len(rows)} fabrics"]
+    """What came of them, as Markdown."""
+    lines = [
+        f"{len(rows)} fabrics, engine {', '.join(sorted({row['engine'] for row in rows}))}:",
+        "",
+        "| the fluid says | classes | by less than "
+        f"{NEAR:.0%} | met on packets | undecided | violated | value within the SLO |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
     for fluid, packets in (("predicted", "packets"), ("planned", "verified")):
-        both = list(pairs(rows, fluid, packets))
-        counts = Counter((a["verdict"], b["verdict"]) for a, b in both)
-        said = [b for a, b in both if a["verdict"] == "met"]
-        near = sum(-NEAR < each["loss"] <= 0 for each in said)
-        lines += [
-            f"{fluid}: {len(both)} classes, {len(said)} of them met; on packets "
-            f"{counts['met', 'met']} met, {counts['met', 'undecided']} undecided, "
-            f"{counts['met', 'violated']} violated; {near} by less than {NEAR:.0%}",
-            f"{fluid} as violated and met on packets: {counts['violated', 'met']}",
-        ]
+        for verdict in ("met", "violated"):
+            both = [b for a, b in pairs(rows, fluid, packets) if a["verdict"] == verdict]
+            counts = Counter(each["verdict"] for each in both)
+            cells = (
+                f"{fluid} as {verdict}",
+                len(both),
+                sum(abs(each["loss"]) < NEAR for each in both),
+                *(counts[each] for each in ("met", "undecided", "violated")),
+                sum(each["loss"] <= 0 for each in both),
+            )
+            lines.append(f"| {' | '.join(map(str, cells))} |")
     whole = [row for row in rows if all(each["verdict"] == "met" for each in row["planned"])]
-    kept = sum(all(each["verdict"] == "met" for each in row["verified"]) for row in whole)
-    lines.append(f"fabrics planned as met: {len(whole)}; on packets {kept} met in every class")
-    lines.append(f"fabrics with advice: {sum(row['advice'] for row in rows)}")
+    kept = sum(all(each["loss"] <= 0 for each in row["verified"]) for row in whole)
+    lines += [
+        "",
+        f"Of {len(whole)} fabrics planned as met in every class {kept} have every value within its "
+        f"SLO on packets. {sum(row['advice'] for row in rows)} of {len(rows)} got advice. "
+        f"CPU seconds of a fabric, on average: {_mean_s(rows, 0):.1f} predicted, "
+        f"{_mean_s(rows, 2):.1f} planned and verified, {_mean_s(rows, 1):.1f} on packets.",
+    ]
     return "\n".join(lines)
+
+
+def _mean_s(rows: Sequence[Mapping[str, Any]], which: int) -> float:
+    return float(np.mean([row["cpu_s"][which] for row in rows]))
 
 
 def main() -> None:
@@ -159,6 +180,7 @@ def main() -> None:
     asked = argparse.ArgumentParser(description="Random fabrics: plans and predictions on packets.")
     asked.add_argument("--fabrics", type=int, default=50)
     asked.add_argument("--out", type=Path, default=Path("results/random-fabrics.jsonl"))
+    asked.add_argument("--docs", type=Path, help="Write the table into this page.")
     args = asked.parse_args()
     lines = args.out.read_text().splitlines() if args.out.exists() else []
     rows = [json.loads(line) for line in lines]
@@ -170,6 +192,9 @@ def main() -> None:
         rows.append(judged(number))
         with args.out.open("a") as file:
             file.write(json.dumps(rows[-1]) + "\n")
+    if args.docs:
+        text = args.docs.read_text(encoding="utf-8")
+        args.docs.write_text(between(text, "random-fabrics", told(rows)), encoding="utf-8")
     print(told(rows))
 
 

@@ -195,10 +195,11 @@ fn the_last_byte_of_a_flow_is_not_behind_what_never_comes() {
 }
 
 #[test]
-fn classes_are_served_by_their_weights() {
+fn classes_are_served_by_their_weights_or_in_their_order() {
     for discipline in [
         json!({"kind": "wfq", "weights": [4, 1]}),
         json!({"kind": "drr", "weights": [1, 3]}),
+        json!({"kind": "strict", "classes": 2}),
     ] {
         let mut scenario = web_search(leaf_spine(4, 8), 0.5, 4_000);
         scenario["traffic"]["classes"] = json!([

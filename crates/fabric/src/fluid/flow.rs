@@ -266,6 +266,15 @@ impl Active {
         }
     }
 
+    /// Tells the queues on its path how late a packet may come there, for what it has met by chance.
+    pub(super) fn come_late(&self, chances: &[Chance], late: &mut [f64]) {
+        let mut waits = 0.0;
+        for hop in &self.way.there {
+            late[hop.lane as usize] += hop.came * waits;
+            waits += chances[hop.link as usize].longest(hop.came);
+        }
+    }
+
     /// Where something waits at the place `layer` in the step that ends at `now`, less comes to the queues behind it.
     pub(super) fn wait(&mut self, layer: u32, lanes: &mut Lanes, now: u64) {
         let ahead = self.way.there.iter();

@@ -56,8 +56,20 @@ impl Chance {
     /// A flow does not wait for itself; others come by chance, as in M/D/1 (Pollaczek and Khinchine).
     #[inline]
     pub(super) fn wait(&self, own: f64) -> f64 {
-        let others = (self.busy - own * self.slot / self.packet).clamp(0.0, BUSIEST);
+        let others = self.others(own);
         0.5 * self.slot * others / (1.0 - others)
+    }
+
+    /// How long the one waits that waits longest: for a whole packet, if one meets another at all.
+    #[inline]
+    pub(super) fn longest(&self, own: f64) -> f64 {
+        let meet = own / self.packet * self.others(own);
+        self.slot * meet.min(1.0)
+    }
+
+    #[inline]
+    fn others(&self, own: f64) -> f64 {
+        (self.busy - own * self.slot / self.packet).clamp(0.0, BUSIEST)
     }
 }
 
@@ -101,6 +113,8 @@ pub(super) struct Links {
     acks: Acks,
     nic_acks: Acks,
     chances: Vec<Chance>,
+    /// Where a link serves by priority: by queue, bytes that come in this step times how late one may be, in steps.
+    late: Option<Vec<f64>>,
     /// Bytes of a full packet.
     packet: f64,
     demands: Vec<f64>,
@@ -146,7 +160,10 @@ impl Links {
             slot: packet / link.capacity,
             packet,
         };
+        let by_priority = |port: &Discipline| port.sharing == Sharing::Priority;
+        let has_priority = ports.disciplines.iter().any(by_priority);
         let links = Links {
+            late: has_priority.then(|| vec![0.0; thresholds.len()]),
             chances: links.iter().map(chance).collect(),
             waited: vec![0.0; links.len()],
             links,
@@ -266,6 +283,12 @@ impl Links {
         &self.chances
     }
 
+    /// The same, and where links serve by priority how late bytes come to their queues.
+    pub(super) fn lateness(&mut self) -> Option<(&[Chance], &mut [f64])> {
+        let late = self.late.as_mut()?;
+        Some((&self.chances, late))
+    }
+
     /// Bytes that wait at a link or come to it in this step, ACKs included; zero where nobody asks.
     fn offered(&self, id: u32, lanes: &Lanes) -> f64 {
         let link = &self.links[id as usize];
@@ -330,6 +353,9 @@ impl Links {
                 told.longest = link.lanes.clone().map(oldest).fold(told.longest, f64::max);
             }
             link.is_listed = link.flows > 0 || waits > 0.0;
+            if let Some(late) = &mut self.late {
+                late[link.lanes.start as usize..link.lanes.end as usize].fill(0.0);
+            }
             if waits > 0.0 || !link.is_listed {
                 self.chances[id as usize].busy = 0.0;
             }
@@ -364,10 +390,17 @@ impl Links {
         self.served.resize(self.demands.len(), 0.0);
         let discipline = &self.disciplines[link.discipline as usize];
         if discipline.sharing == Sharing::Priority {
-            let known = all
-                .clone()
-                .map(|lane| (lanes.waits(lane), lanes.comes(lane)));
-            let known: Vec<(f64, f64)> = known.collect();
+            let late = self.late.as_deref().unwrap_or_default();
+            let known = all.clone().map(|lane| {
+                let comes = lanes.comes(lane);
+                let late = late.get(lane as usize).map_or(0.0, |late| late / comes);
+                Class {
+                    waits: lanes.waits(lane),
+                    comes,
+                    late: if comes > 0.0 { late * capacity } else { 0.0 },
+                }
+            });
+            let known: Vec<Class> = known.collect();
             by_priority(capacity, self.packet, &known, &mut self.served);
         } else {
             discipline.share(capacity, &self.demands, &mut self.served);
@@ -389,28 +422,39 @@ impl Links {
     }
 }
 
-/// Divides `capacity` by strict priority among classes of which so much waits and comes in the step.
+/// A class at a port that serves by priority.
+#[derive(Clone, Copy, Debug, Default)]
+struct Class {
+    /// Bytes that wait, and those that come in the step.
+    waits: f64,
+    comes: f64,
+    /// What the link sends in the time by which one of them is late, for what it has met by chance.
+    late: f64,
+}
+
+/// Divides `capacity` by strict priority among classes.
 ///
 /// A packet on its way is not taken back. One that comes when nothing of its class waits finds another class's on its way,
 /// which goes before it: a class that fills the link lets one packet of those below it through, and then nothing while
-/// anything of it waits, be it less than a packet.
-fn by_priority(capacity: f64, packet: f64, known: &[(f64, f64)], served: &mut [f64]) {
+/// anything of it waits, be it less than a packet. But where packets may be late, one that is later than what waits is long
+/// leaves a gap.
+fn by_priority(capacity: f64, packet: f64, known: &[Class], served: &mut [f64]) {
     let mut rest = capacity;
-    let mut below: f64 = known.iter().map(|(waits, comes)| waits + comes).sum();
-    for (served, &(waits, comes)) in served.iter_mut().zip(known) {
-        let own = waits + comes;
+    let mut below: f64 = known.iter().map(|class| class.waits + class.comes).sum();
+    for (served, class) in served.iter_mut().zip(known) {
+        let own = class.waits + class.comes;
         below -= own;
-        let pauses = waits <= ROUNDING || own <= rest;
+        let pauses = class.waits <= class.late + ROUNDING || own <= rest;
         let through = if pauses && below > ROUNDING {
             (own + packet - rest).clamp(0.0, packet)
         } else {
             0.0
         };
-        *served = (own - through).max(waits).min(rest);
+        *served = (own - through).max(class.waits).min(rest);
         rest -= *served;
     }
-    for (served, (waits, comes)) in served.iter_mut().zip(known) {
-        let more = (waits + comes - *served).min(rest);
+    for (served, class) in served.iter_mut().zip(known) {
+        let more = (class.waits + class.comes - *served).min(rest);
         *served += more;
         rest -= more;
     }
@@ -447,6 +491,11 @@ mod tests {
     fn a_class_waits_for_a_packet_of_those_below_it() {
         let served = |known: [(f64, f64); 3]| {
             let mut served = [0.0; 3];
+            let known = known.map(|(waits, comes)| Class {
+                waits,
+                comes,
+                late: 0.0,
+            });
             by_priority(10.0, 1.0, &known, &mut served);
             served
         };
@@ -467,5 +516,21 @@ mod tests {
             served([(0.0, 5.0), (0.0, 2.0), (0.0, 3.0)]),
             [5.0, 2.0, 3.0]
         );
+    }
+
+    #[test]
+    fn a_late_packet_leaves_a_gap_where_less_waits() {
+        let late = Class {
+            waits: 0.25,
+            comes: 10.0,
+            late: 0.25,
+        };
+        let lots = Class {
+            comes: 4.0,
+            ..Class::default()
+        };
+        let mut found = [0.0; 2];
+        by_priority(10.0, 1.0, &[late, lots], &mut found);
+        assert_eq!(found, [9.25, 0.75]);
     }
 }

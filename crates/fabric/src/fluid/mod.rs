@@ -297,6 +297,9 @@ impl<'a> Network<'a> {
                     .send(flows, sends, (discipline, place), &known, self.now);
             let each = flows.iter_mut();
             each.for_each(|flow| flow.arrive(&mut self.lanes));
+            if let Some((chances, late)) = self.links.lateness() {
+                flows.iter().for_each(|flow| flow.come_late(chances, late));
+            }
             true
         });
         self.busy = busy;
