@@ -2,9 +2,9 @@
 
 use fctlab_link::{Allowed, Line, Load, Paced, Told};
 
+use super::chance::Chance;
 use super::curve::Curve;
 use super::lanes::{Lanes, LastByte};
-use super::links::Chance;
 use super::nic::Waits;
 use super::telemetry::{Seen, Telemetry};
 

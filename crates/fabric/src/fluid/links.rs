@@ -6,8 +6,10 @@ use fctlab_core::SpecError;
 use fctlab_link::Backlog;
 use fctlab_link::queues::{Discipline, Sharing};
 
+use super::chance::Chance;
 use super::lanes::{Lanes, Service};
 use super::ports::Ports;
+use super::priority::{Class, ROUNDING, by_priority};
 use super::telemetry::Telemetry;
 use crate::network::Fabric;
 
@@ -35,42 +37,6 @@ pub(super) struct Layer {
     pub waits: bool,
     /// The longest wait, in steps, about.
     pub longest: f64,
-}
-
-/// How busy a link is where nothing waits, which says how long packets wait that meet by chance.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Chance {
-    /// The share of its rate that it sends; zero where something waits, and its queue says how long.
-    busy: f64,
-    /// Steps that a full packet takes, and its bytes.
-    slot: f64,
-    packet: f64,
-}
-
-/// More than such a share of a link are not packets that meet by chance.
-const BUSIEST: f64 = 0.9;
-
-impl Chance {
-    /// How long a packet waits for those of others where its flow brings so many bytes in the step, in steps.
-    ///
-    /// A flow does not wait for itself; others come by chance, as in M/D/1 (Pollaczek and Khinchine).
-    #[inline]
-    pub(super) fn wait(&self, own: f64) -> f64 {
-        let others = self.others(own);
-        0.5 * self.slot * others / (1.0 - others)
-    }
-
-    /// How long the one waits that waits longest: for a whole packet, if one meets another at all.
-    #[inline]
-    pub(super) fn longest(&self, own: f64) -> f64 {
-        let meet = own / self.packet * self.others(own);
-        self.slot * meet.min(1.0)
-    }
-
-    #[inline]
-    fn others(&self, own: f64) -> f64 {
-        (self.busy - own * self.slot / self.packet).clamp(0.0, BUSIEST)
-    }
 }
 
 /// Bytes of ACKs that come in this step, and in the next one.
@@ -155,11 +121,7 @@ impl Links {
                 marks_by_port: port.marks_by_port,
             });
         }
-        let chance = |link: &Link| Chance {
-            busy: 0.0,
-            slot: packet / link.capacity,
-            packet,
-        };
+        let chance = |link: &Link| Chance::new(packet, packet / link.capacity);
         let by_priority = |port: &Discipline| port.sharing == Sharing::Priority;
         let has_priority = ports.disciplines.iter().any(by_priority);
         let links = Links {
@@ -390,14 +352,13 @@ impl Links {
         self.served.resize(self.demands.len(), 0.0);
         let discipline = &self.disciplines[link.discipline as usize];
         if discipline.sharing == Sharing::Priority {
-            let late = self.late.as_deref().unwrap_or_default();
             let known = all.clone().map(|lane| {
                 let comes = lanes.comes(lane);
-                let late = late.get(lane as usize).map_or(0.0, |late| late / comes);
+                let late = self.late.as_ref().map_or(0.0, |late| late[lane as usize]);
                 Class {
                     waits: lanes.waits(lane),
                     comes,
-                    late: if comes > 0.0 { late * capacity } else { 0.0 },
+                    late: late * capacity / comes.max(ROUNDING),
                 }
             });
             let known: Vec<Class> = known.collect();
@@ -422,47 +383,6 @@ impl Links {
     }
 }
 
-/// A class at a port that serves by priority.
-#[derive(Clone, Copy, Debug, Default)]
-struct Class {
-    /// Bytes that wait, and those that come in the step.
-    waits: f64,
-    comes: f64,
-    /// What the link sends in the time by which one of them is late, for what it has met by chance.
-    late: f64,
-}
-
-/// Divides `capacity` by strict priority among classes.
-///
-/// A packet on its way is not taken back. One that comes when nothing of its class waits finds another class's on its way,
-/// which goes before it: a class that fills the link lets one packet of those below it through, and then nothing while
-/// anything of it waits, be it less than a packet. But where packets may be late, one that is later than what waits is long
-/// leaves a gap.
-fn by_priority(capacity: f64, packet: f64, known: &[Class], served: &mut [f64]) {
-    let mut rest = capacity;
-    let mut below: f64 = known.iter().map(|class| class.waits + class.comes).sum();
-    for (served, class) in served.iter_mut().zip(known) {
-        let own = class.waits + class.comes;
-        below -= own;
-        let pauses = class.waits <= class.late + ROUNDING || own <= rest;
-        let through = if pauses && below > ROUNDING {
-            (own + packet - rest).clamp(0.0, packet)
-        } else {
-            0.0
-        };
-        *served = (own - through).max(class.waits).min(rest);
-        rest -= *served;
-    }
-    for (served, class) in served.iter_mut().zip(known) {
-        let more = (class.waits + class.comes - *served).min(rest);
-        *served += more;
-        rest -= more;
-    }
-}
-
-/// Bytes that are as good as none.
-const ROUNDING: f64 = 1e-6;
-
 /// More waits at a link than its buffer holds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Overflow {
@@ -480,57 +400,5 @@ impl Overflow {
             self.now as f64 * step_s
         );
         SpecError::new("scheme.port.buffer", message)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_class_waits_for_a_packet_of_those_below_it() {
-        let served = |known: [(f64, f64); 3]| {
-            let mut served = [0.0; 3];
-            let known = known.map(|(waits, comes)| Class {
-                waits,
-                comes,
-                late: 0.0,
-            });
-            by_priority(10.0, 1.0, &known, &mut served);
-            served
-        };
-        let (none, lots) = ((0.0, 0.0), (2.0, 2.0));
-        assert_eq!(served([(0.0, 10.0), none, none]), [10.0, 0.0, 0.0]);
-        // The first class has as much as the link sends: one packet of the others goes before its last one.
-        assert_eq!(served([(0.0, 10.0), none, lots]), [9.0, 0.0, 1.0]);
-        assert_eq!(served([(0.0, 10.0), (0.0, 0.25), none]), [9.75, 0.25, 0.0]);
-        // Once that waits nothing more goes before it.
-        assert_eq!(served([(1.0, 10.0), none, lots]), [10.0, 0.0, 0.0]);
-        assert_eq!(served([(1.0, 0.0), none, lots]), [1.0, 0.0, 4.0]);
-        assert_eq!(served([(0.25, 10.0), none, lots]), [10.0, 0.0, 0.0]);
-        // Nothing of it waits for the last quarter of a packet's time: a packet goes then, the rest of it in the next step.
-        assert_eq!(served([(0.25, 9.5), none, lots]), [9.0, 0.0, 1.0]);
-        // A class that leaves room waits for nobody.
-        assert_eq!(served([(0.0, 8.0), none, lots]), [8.0, 0.0, 2.0]);
-        assert_eq!(
-            served([(0.0, 5.0), (0.0, 2.0), (0.0, 3.0)]),
-            [5.0, 2.0, 3.0]
-        );
-    }
-
-    #[test]
-    fn a_late_packet_leaves_a_gap_where_less_waits() {
-        let late = Class {
-            waits: 0.25,
-            comes: 10.0,
-            late: 0.25,
-        };
-        let lots = Class {
-            comes: 4.0,
-            ..Class::default()
-        };
-        let mut found = [0.0; 2];
-        by_priority(10.0, 1.0, &[late, lots], &mut found);
-        assert_eq!(found, [9.25, 0.75]);
     }
 }

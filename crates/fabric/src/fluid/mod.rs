@@ -13,12 +13,14 @@
 //!
 //! What a fluid knows nothing of is refused in [`ports`].
 
+mod chance;
 mod curve;
 mod flow;
 mod lanes;
 mod links;
 mod nic;
 mod ports;
+mod priority;
 mod ring;
 mod telemetry;
 
