@@ -192,10 +192,11 @@ def main() -> None:
         rows.append(judged(number))
         with args.out.open("a") as file:
             file.write(json.dumps(rows[-1]) + "\n")
+    table = told(rows)
     if args.docs:
         text = args.docs.read_text(encoding="utf-8")
-        args.docs.write_text(between(text, "random-fabrics", told(rows)), encoding="utf-8")
-    print(told(rows))
+        args.docs.write_text(between(text, "random-fabrics", table), encoding="utf-8")
+    print(table)
 
 
 if __name__ == "__main__":

@@ -78,6 +78,7 @@ pub(super) struct Links {
     /// Bytes of ACKs that come to each queue, and to each NIC, by its number.
     acks: Acks,
     nic_acks: Acks,
+    /// How busy each link is.
     chances: Vec<Chance>,
     /// Where a link serves by priority: by queue, bytes that come in this step times how late one may be, in steps.
     late: Option<Vec<f64>>,
@@ -216,7 +217,7 @@ impl Links {
         self.acks.add(lane, bytes);
     }
 
-    /// So many come to `nic`, where they do not wait.
+    /// So many come to `nic`, where they go before data; how long they wait is `nic::Waits`.
     #[inline]
     pub(super) fn add_nic_acks(&mut self, nic: u32, bytes: f64) {
         self.nic_acks.add(nic, bytes);
@@ -232,6 +233,9 @@ impl Links {
     pub(super) fn begin(&mut self) {
         self.acks.begin();
         self.nic_acks.begin();
+        if let Some(late) = &mut self.late {
+            late.fill(0.0);
+        }
     }
 
     /// What `nic` sends in this step, beside ACKs.
@@ -315,9 +319,6 @@ impl Links {
                 told.longest = link.lanes.clone().map(oldest).fold(told.longest, f64::max);
             }
             link.is_listed = link.flows > 0 || waits > 0.0;
-            if let Some(late) = &mut self.late {
-                late[link.lanes.start as usize..link.lanes.end as usize].fill(0.0);
-            }
             if waits > 0.0 || !link.is_listed {
                 self.chances[id as usize].busy = 0.0;
             }
