@@ -116,6 +116,56 @@ fn flows_of_hpcc_take_as_long_as_with_packets() {
     }
 }
 
+/// Windows that are not paced: slow start, marks at enqueue, and trains of packets that meet. Small flows lose some of their
+/// waits.
+#[test]
+fn flows_of_dctcp_take_as_long_as_with_packets() {
+    for (host, fabric, load) in [("10Gbps", "40Gbps", 0.5), ("100Gbps", "400Gbps", 0.6)] {
+        let mut topology = leaf_spine(4, 8);
+        topology["host_rate"] = json!(host);
+        topology["fabric_rate"] = json!(fabric);
+        let mut scenario = web_search(topology, load, 4_000);
+        scenario["scheme"] = json!({"preset": "dctcp", "port": {"buffer": "10MB"}});
+        let [fluid, packets] = ["fluid", "packet"].map(|engine| generated(on(engine, &scenario)));
+        for sizes in [
+            (0, 10_000),
+            (10_000, 100_000),
+            (100_000, 1_000_000),
+            (1_000_000, u64::MAX),
+            (0, u64::MAX),
+        ] {
+            let [a, b] = [&fluid, &packets].map(|run| slowdowns(run, sizes));
+            let means = mean(&a) / mean(&b) - 1.0;
+            let tails = tail(&a) / tail(&b) - 1.0;
+            println!("{host} {sizes:?}: mean {means:+.3}, tail {tails:+.3}");
+            assert!(means.abs() < 0.075, "{host} {sizes:?}: mean {means}");
+            assert!(tails.abs() < 0.15, "{host} {sizes:?}: tail {tails}");
+        }
+    }
+}
+
+/// Slow start from 10 packets on, up to what the NIC takes; below a window nothing is waited for.
+#[test]
+fn a_flow_of_dctcp_alone_starts_slowly() {
+    for (host, sizes) in [
+        ("10Gbps", [1, 9_000, 100_000, 1_000_000]),
+        ("100Gbps", [1, 9_000, 100_000, 10_000_000]),
+    ] {
+        for size in sizes {
+            let mut topology = leaf_spine(2, 1);
+            topology["host_rate"] = json!(host);
+            let scenario = json!({"topology": topology, "scheme": "dctcp"});
+            let slowdown = |engine| {
+                let run = play(on(engine, &scenario), &[(0, 0, 1, size)]);
+                run.flows[0].slowdown
+            };
+            let [fluid, packets] = ["fluid", "packet"].map(slowdown);
+            let off = fluid / packets - 1.0;
+            assert!(off.abs() < 0.03, "{host} {size}: {fluid} {packets}");
+        }
+    }
+}
+
 /// A flow alone on links that HPCC keeps to 95%, one of which is slower than the others.
 #[test]
 fn a_flow_of_hpcc_alone_follows_its_slowest_link() {
@@ -248,8 +298,8 @@ fn what_a_fluid_cannot_know_is_refused_by_name() {
     for (path, value, expected) in [
         (
             vec!["scheme"],
-            json!("dctcp"),
-            "scheme.transport.kind: the fluid has no dctcp; take dctcp-rate or hpcc",
+            json!("tcp"),
+            "scheme.transport.kind: the fluid has no tcp; take dctcp, dctcp-rate or hpcc",
         ),
         (
             vec!["scheme"],
@@ -280,6 +330,26 @@ fn what_a_fluid_cannot_know_is_refused_by_name() {
             vec!["scheme"],
             json!({"preset": "dctcp-rate", "port": {"discipline": {"kind": "strict", "classes": 2}}}),
             "scheme.nic.discipline: the fluid's flows take turns at their NICs; write fifo or wfq there",
+        ),
+        (
+            vec!["scheme"],
+            json!({"preset": "dctcp", "nic": {"per_flow_limit": "none"}}),
+            "scheme.nic.per_flow_limit: the fluid knows only what the preset says here; remove it",
+        ),
+        (
+            vec!["scheme"],
+            json!({"preset": "dctcp", "transport": {"ack_every": 2}}),
+            "scheme.transport.ack_every: the fluid knows only what the preset says here; remove it",
+        ),
+        (
+            vec!["scheme"],
+            json!({"preset": "dctcp", "transport": {"echoes": "grow"}}),
+            "scheme.transport.echoes: windows of the fluid do not grow with marks; write \"hold\"",
+        ),
+        (
+            vec!["scheme"],
+            json!({"preset": "dctcp", "port": {"ecn_at": "departures"}}),
+            "scheme.port.ecn_at: the fluid marks by what waits; write \"enqueue\" or \"dequeue\"",
         ),
         (
             vec!["traffic", "spacing"],

@@ -76,6 +76,31 @@ impl Heard<'_> {
     }
 }
 
+/// What bounds a flow: its rate, and the byte up to which it may send.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bound {
+    pub rate: f64,
+    pub until: f64,
+}
+
+impl Bound {
+    /// Of a window of so much of a BDP, once so much is acked: a packet leaves while less than it is in flight.
+    #[inline(always)]
+    pub(crate) fn paced(share: f64, acked: f64, line: &Line) -> Self {
+        let window = ceil(share * line.bdp() / line.counted - ROUNDING);
+        Bound {
+            rate: share * line.capacity,
+            until: (window + floor(acked / line.packet) + 1.0) * line.packet,
+        }
+    }
+
+    /// What is sent in a `part` of `span` at most at rate `most`, after so much.
+    #[inline(always)]
+    pub(crate) fn send(&self, before: f64, part: f64, span: f64, most: f64) -> f64 {
+        (self.rate.min(most) * part * span).min((self.until - before).max(0.0))
+    }
+}
+
 /// What a flow sends in a step, evenly until its window changes and evenly after that. Bytes are counted
 /// from its first one.
 #[derive(Clone, Copy, Debug)]

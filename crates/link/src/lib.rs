@@ -16,7 +16,8 @@
 //!
 //! Beside the paper's law there are DCTCP's and HPCC's own ([`laws::Law`]): a flow has a window
 //! (`window`) that reacts to what ACKs bring (`acks`, `heard`), instead of a rate that follows R(t).
-//! [`Paced`] is such a flow by itself, for networks of links: what is acked, and when, is told from outside.
+//! [`Paced`] is such a flow by itself, for networks of links: what is acked, and when, is told from outside. There a
+//! window may be without a pace, too ([`laws::clocked`]).
 //!
 //! **How it gets fast.** All controlled flows of a class follow the same R(t),
 //! so a flow's rate is a reference rate plus a deviation that decays as
@@ -40,6 +41,7 @@ mod flow;
 pub mod flows;
 mod heard;
 pub mod laws;
+mod marks;
 pub mod model;
 mod pacing;
 pub mod queues;

@@ -1,10 +1,12 @@
-//! What a flow with a window sends: at most its window in flight, paced at a window per round trip.
+//! What a flow with a window sends: at most its window in flight, paced at a window per round trip, or as fast as its NIC
+//! takes it.
 //!
 //! How the window reacts is the law's: [`Reaction`]. Whoever moves the bytes says what is acked, and
 //! may bound the rate: a link that several flows share.
 
 use crate::acks::{Acks, Instant};
-use crate::heard::{Heard, Line, ROUNDING, Sent, ceil, floor};
+use crate::heard::{Bound, Heard, Line, Sent};
+use crate::laws::clocked::{self, Clocked};
 use crate::laws::{Law, Reaction, Reacts};
 
 /// A flow with a window. Bytes are counted from its first one.
@@ -48,31 +50,6 @@ pub struct Allowed {
     after: Bound,
 }
 
-/// What bounds a flow: its rate, and the byte up to which it may send.
-#[derive(Clone, Copy, Debug)]
-struct Bound {
-    rate: f64,
-    until: f64,
-}
-
-impl Bound {
-    /// Of a window of so much of a BDP, once so much is acked: a packet leaves while less than it is in flight.
-    #[inline(always)]
-    fn new(share: f64, acked: f64, line: &Line) -> Self {
-        let window = ceil(share * line.bdp() / line.counted - ROUNDING);
-        Bound {
-            rate: share * line.capacity,
-            until: (window + floor(acked / line.packet) + 1.0) * line.packet,
-        }
-    }
-
-    /// What is sent in a `part` of `span` at most at rate `most`, after so much.
-    #[inline(always)]
-    fn send(&self, before: f64, part: f64, span: f64, most: f64) -> f64 {
-        (self.rate.min(most) * part * span).min((self.until - before).max(0.0))
-    }
-}
-
 /// What is sent in a step, before the window changes and after.
 #[derive(Clone, Copy, Debug)]
 pub struct Portions {
@@ -100,6 +77,11 @@ impl Paced {
         Some(Paced::after(reaction, 0.0))
     }
 
+    /// A flow that has sent nothing, and whose window is not paced.
+    pub fn clocked(spec: &clocked::Spec, line: &Line) -> Self {
+        Paced::after(Reaction::Clocked(Clocked::new(spec, line)), 0.0)
+    }
+
     /// A flow that has sent so much, of which nothing is acked.
     pub(crate) fn after(reaction: Reaction, sent: f64) -> Self {
         Paced {
@@ -119,7 +101,12 @@ impl Paced {
         self.acked
     }
 
-    /// The rate at which it is paced, as a share of the line's.
+    /// Whether its NIC alone paces it.
+    pub fn is_clocked(&self) -> bool {
+        matches!(self.reaction, Reaction::Clocked(_))
+    }
+
+    /// Its window as a share of a BDP, so the rate at which it is paced as a share of the line's.
     pub fn share(&self) -> f64 {
         self.reaction.share()
     }
@@ -207,11 +194,14 @@ impl Paced {
                 acks,
             });
             if part > 0.0 {
-                before = Some(Bound::new(share, self.acked + part * delivered, line));
+                before = Some(
+                    self.reaction
+                        .bound(share, self.acked + part * delivered, line),
+                );
             }
         }
         self.acked = acked;
-        let after = Bound::new(self.reaction.share(), acked, line);
+        let after = self.reaction.bound(self.reaction.share(), acked, line);
         Allowed {
             part,
             before: before.unwrap_or(after),

@@ -125,6 +125,15 @@ HPCC: dict[str, dict[str, Any]] = {
     "HPCC, 100G, load 0.7": _web(0.7, FAST, scheme="hpcc"),
 }
 """The same under HPCC."""
+DCTCP: dict[str, dict[str, Any]] = {
+    "DCTCP, 10G, load 0.3": _web(0.3, scheme="dctcp"),
+    "DCTCP, 10G, load 0.5": _web(0.5, scheme="dctcp"),
+    "DCTCP, 10G, load 0.7": _web(0.7, scheme="dctcp"),
+    "DCTCP, 25G": _web(0.5, _leaf_spine(25, 100, 9, 16, "16us"), scheme="dctcp"),
+    "DCTCP, 100G, load 0.5": _web(0.5, FAST, scheme="dctcp"),
+    "DCTCP, 100G, load 0.7": _web(0.7, FAST, scheme="dctcp"),
+}
+"""The same under windows as hosts have them, with slow start."""
 FLOWS: dict[Mode, int] = {"quick": 3_000, "full": 20_000}
 """Of a case; full, there are at least a thousand of every size."""
 
@@ -297,6 +306,20 @@ def tails_of_hpcc(lab: Lab) -> Iterator[Part]:
         yield from _parts_of(name, cell, "tail", tuple(SIZES), 0.10)
 
 
+@claim("fabric-9", "DCTCP on windows: mean slowdown of all flows, and by size", "equal (band 5%)")
+def means_of_dctcp(lab: Lab) -> Iterator[Part]:
+    """Under windows that no rate paces, from slow start on."""
+    for name, cell in lab.cases(DCTCP):
+        yield from _parts_of(name, cell, "mean", tuple(SIZES), 0.05)
+
+
+@claim("fabric-10", "DCTCP on windows: p99 slowdown of all flows, and by size", "equal (band 10%)")
+def tails_of_dctcp(lab: Lab) -> Iterator[Part]:
+    """Likewise."""
+    for name, cell in lab.cases(DCTCP):
+        yield from _parts_of(name, cell, "tail", tuple(SIZES), 0.10)
+
+
 CLAIMS = (
     means,
     tails,
@@ -306,6 +329,8 @@ CLAIMS = (
     costs,
     means_of_hpcc,
     tails_of_hpcc,
+    means_of_dctcp,
+    tails_of_dctcp,
 )
 
 
@@ -335,7 +360,7 @@ def _row(name: str, cell: Cell, runs: list[Run]) -> tuple[str, ...]:
 
 
 def _overview(lab: Lab) -> Table:
-    cases = dict(lab.cases(CASES)) | dict(lab.cases(HPCC))
+    cases = dict(lab.cases(CASES)) | dict(lab.cases(HPCC)) | dict(lab.cases(DCTCP))
     return Table(
         "cases",
         "Errors of the fluid, and in brackets the floor",
@@ -351,7 +376,7 @@ def _overview(lab: Lab) -> Table:
             "median of a flow",
         ),
         lambda results: [_row(name, cell, results.of(cell)) for name, cell in cases.items()],
-        tuple(f"fabric-{i}" for i in (1, 2, 3, 4, 7, 8)),
+        tuple(f"fabric-{i}" for i in (1, 2, 3, 4, 7, 8, 9, 10)),
     )
 
 

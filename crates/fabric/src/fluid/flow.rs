@@ -18,8 +18,9 @@ pub(super) struct Hop {
     /// Bytes that have come to it, and those of the last step.
     passed: f64,
     came: f64,
-    /// When that left it of which ACKs are back, and what the link wrote into that.
+    /// When that left it of which ACKs are back, and had come, and what the link wrote into that.
     acked: f64,
+    acked_came: f64,
     seen: Seen,
 }
 
@@ -32,6 +33,7 @@ impl Hop {
             passed: 0.0,
             came: 0.0,
             acked: 0.0,
+            acked_came: 0.0,
             seen,
         }
     }
@@ -111,7 +113,9 @@ impl Active {
         mut way: Way,
         now: u64,
     ) -> Self {
-        way.there.iter_mut().for_each(|hop| hop.acked = now as f64);
+        for hop in &mut way.there {
+            (hop.acked, hop.acked_came) = (now as f64, now as f64);
+        }
         Active {
             index,
             class,
@@ -168,7 +172,7 @@ impl Active {
             }
         }
         time -= half + known.nic_waits[self.way.nic as usize].ack;
-        let (mut first, mut last) = (1.0, 0.0);
+        let (mut first, mut last): (f64, f64) = (1.0, 0.0);
         let mut busiest = Busiest::default();
         for hop in self.way.there.iter_mut().rev() {
             time -= known.chances[hop.link as usize].wait(hop.came);
@@ -182,13 +186,16 @@ impl Active {
                 busiest.look(time - from, (before, hop.seen), line);
             }
             if lanes.quiet(hop.lane) <= from {
+                hop.acked_came = time;
                 continue; // nothing has waited there since, or been marked
             }
-            if let Some((begin, stop)) = lanes.marked(hop.lane, from, time) {
-                first = ((begin - from) / (time - from)).min(first);
-                last = ((stop - from) / (time - from)).max(last);
+            let came = lanes.came(hop.lane, time);
+            let before = std::mem::replace(&mut hop.acked_came, came);
+            if let Some((begin, stop)) = lanes.marked(hop.lane, (from, time), (before, came)) {
+                first = first.min(begin);
+                last = last.max(stop);
             }
-            time = lanes.came(hop.lane, time);
+            time = came;
         }
         time -= known.nic_waits[known.nic as usize].data;
         if first < last {
@@ -200,6 +207,11 @@ impl Active {
         self.heard = time;
         hearing.acked = self.curve.at(time).max(hearing.acked);
         hearing
+    }
+
+    /// Whether what it sends then leaves as fast as the NIC takes it: its first window, where that is not paced.
+    pub(super) fn bursts(&self, hearing: &Hearing) -> bool {
+        self.paced.is_clocked() && hearing.acked <= 0.0
     }
 
     /// Hears that, and sends at most at rate `most` meanwhile; returns the bytes, as if it always had more. Before, while
@@ -263,6 +275,13 @@ impl Active {
             hop.came = sent - hop.passed;
             hop.passed = sent;
             lanes.add(hop.lane, hop.came);
+        }
+    }
+
+    /// Tells the links on its path how long the train is that it brings.
+    pub(super) fn come_in_trains(&self, trains: &mut [f64]) {
+        for hop in &self.way.there {
+            trains[hop.link as usize] += hop.came * hop.came;
         }
     }
 
@@ -331,8 +350,9 @@ impl Active {
         let byte = self.last_byte.as_mut()?;
         let back: &[Hop] = if ack { &self.way.back } else { &[] };
         for hop in self.way.there.iter().chain(back).skip(self.left) {
-            let left = lanes.leaves(hop.lane, byte, (hop.came, self.pace), now)?;
+            let (left, rate) = lanes.leaves(hop.lane, byte, (hop.came, self.pace), now)?;
             *byte = LastByte::At(left);
+            self.pace = self.pace.min(rate);
             self.left += 1;
             self.by_chance += chances[hop.link as usize].wait(hop.came);
         }

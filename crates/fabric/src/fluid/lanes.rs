@@ -21,8 +21,9 @@ struct Lane {
     left_before: f64,
     arrived_before: f64,
     rate: f64,
-    /// What leaves while more waits is marked.
+    /// What leaves while more waits is marked, or what comes.
     threshold: f64,
+    marks_arrivals: bool,
     /// The step at whose end all had come which has left, or less.
     head: u64,
 }
@@ -70,7 +71,7 @@ struct Past {
     /// When that had come which leaves now.
     came: f64,
     arrived: f64,
-    /// The part of the step in which what left was marked.
+    /// The part of the step in which what left, or came, was marked.
     marked: (f64, f64),
 }
 
@@ -118,9 +119,9 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    /// Empty ones that mark above these thresholds.
-    pub(super) fn new(thresholds: &[f64]) -> Self {
-        let lane = |&threshold| Lane {
+    /// Empty ones that mark above these thresholds what leaves, or what comes.
+    pub(super) fn new(marks: &[(f64, bool)]) -> Self {
+        let lane = |&(threshold, marks_arrivals)| Lane {
             arrived: 0.0,
             left: 0.0,
             step: 0,
@@ -128,15 +129,16 @@ impl Lanes {
             arrived_before: 0.0,
             rate: 0.0,
             threshold,
+            marks_arrivals,
             head: 0,
         };
         Lanes {
-            past: Ring::new(thresholds.len()),
-            lanes: thresholds.iter().map(lane).collect(),
-            inflow: vec![0.0; thresholds.len()],
-            quiet: vec![0.0; thresholds.len()],
-            clear: vec![0.0; thresholds.len()],
-            marked_until: vec![0.0; thresholds.len()],
+            past: Ring::new(marks.len()),
+            lanes: marks.iter().map(lane).collect(),
+            inflow: vec![0.0; marks.len()],
+            quiet: vec![0.0; marks.len()],
+            clear: vec![0.0; marks.len()],
+            marked_until: vec![0.0; marks.len()],
             begin: 0.0,
         }
     }
@@ -294,23 +296,23 @@ impl Lanes {
         before + into * (at(step + 1) - before)
     }
 
-    /// When a flow's last byte leaves `lane`, if it does until the end of the last step, `now`. Of the flow `own` bytes
-    /// came in that step, at a rate of `pace`.
+    /// When a flow's last byte leaves `lane`, if it does until the end of the last step, `now`, and at what rate at most those
+    /// before it do. Of the flow `own` bytes came in that step, at a rate of `pace`.
     pub(super) fn leaves(
         &self,
         lane: u32,
         byte: &mut LastByte,
         (own, pace): (f64, f64),
         now: u64,
-    ) -> Option<f64> {
+    ) -> Option<(f64, f64)> {
         let lane = &self.lanes[lane as usize];
         let start = (now - 1) as f64;
         let time = match *byte {
-            LastByte::At(time) if lane.step != now => return Some(time),
+            LastByte::At(time) if lane.step != now => return Some((time, f64::INFINITY)),
             LastByte::Behind(bytes) if bytes > lane.left => return None,
             LastByte::Behind(bytes) => {
                 let into = (bytes - lane.left_before) / lane.rate;
-                return Some(start + into.clamp(0.0, 1.0));
+                return Some((start + into.clamp(0.0, 1.0), lane.rate));
             }
             LastByte::At(time) => time,
         };
@@ -332,11 +334,35 @@ impl Lanes {
         let waited = lane.arrived_before - lane.left_before + growth * (first - start);
         let waits = waited.max(0.0) + own + growth * (time - first);
         let leaves = time + waits.max(0.0) / lane.rate;
-        Some(leaves.min(now as f64).max(time))
+        Some((leaves.min(now as f64).max(time), lane.rate))
     }
 
-    /// The part of the time from `from` to `to` in which what left `lane` was marked.
-    pub(super) fn marked(&self, lane: u32, from: f64, to: f64) -> Option<(f64, f64)> {
+    /// The part of what left `lane` from `from` to `to` that was marked: its first and last shares. It had come from
+    /// `came.0` to `came.1`.
+    pub(super) fn marked(
+        &self,
+        lane: u32,
+        left: (f64, f64),
+        came: (f64, f64),
+    ) -> Option<(f64, f64)> {
+        let (from, to) = if self.lanes[lane as usize].marks_arrivals {
+            came
+        } else {
+            left
+        };
+        let (first, last) = self.marked_between(lane, from, to)?;
+        let share = |time| {
+            if to > from {
+                (time - from) / (to - from)
+            } else {
+                0.0
+            }
+        };
+        Some((share(first), share(last)))
+    }
+
+    /// The part of the time from `from` to `to` in which marks were made.
+    fn marked_between(&self, lane: u32, from: f64, to: f64) -> Option<(f64, f64)> {
         if from >= self.marked_until[lane as usize] || from < self.begin {
             return None;
         }
@@ -371,7 +397,7 @@ mod tests {
 
     /// A lane to which so much comes in each step, served at 10 a step.
     fn lane(inflows: &[f64], threshold: f64) -> Lanes {
-        let mut lanes = Lanes::new(&[threshold]);
+        let mut lanes = Lanes::new(&[(threshold, false)]);
         for (now, &inflow) in (1u64..).zip(inflows) {
             lanes.add(0, inflow);
             let served = lanes.offered(0).min(10.0);
@@ -403,20 +429,21 @@ mod tests {
         assert_eq!(lanes.leaves(0, &mut byte, (10.0, 20.0), 1), None);
         assert!(matches!(byte, LastByte::Behind(bytes) if bytes == 17.5));
         let lanes = lane(&[20.0, 10.0], 100.0);
-        assert_eq!(lanes.leaves(0, &mut byte, (0.0, 20.0), 2), Some(1.75));
+        let leaves = lanes.leaves(0, &mut byte, (0.0, 20.0), 2);
+        assert_eq!(leaves, Some((1.75, 10.0)));
         // The same where nothing is left in the end: 5 of the flow in a quarter, and 4 of others all the time.
         let lanes = lane(&[9.0], 100.0);
         let leaves = lanes.leaves(0, &mut LastByte::At(0.5), (5.0, 20.0), 1);
-        assert_eq!(leaves, Some(0.5 + (5.0 + 1.0 - 2.5) / 10.0));
+        assert_eq!(leaves, Some((0.5 + (5.0 + 1.0 - 2.5) / 10.0, 10.0)));
     }
 
     #[test]
     fn marks_begin_where_the_queue_passes_the_threshold() {
         let lanes = lane(&[20.0, 20.0, 0.0], 15.0);
-        assert_eq!(lanes.marked(0, 0.0, 1.0), None);
-        assert_eq!(lanes.marked(0, 1.0, 2.0), Some((1.5, 2.0)));
-        assert_eq!(lanes.marked(0, 1.75, 2.75), Some((1.75, 2.5)));
-        assert_eq!(lanes.marked(0, 2.5, 3.0), None);
+        assert_eq!(lanes.marked_between(0, 0.0, 1.0), None);
+        assert_eq!(lanes.marked_between(0, 1.0, 2.0), Some((1.5, 2.0)));
+        assert_eq!(lanes.marked_between(0, 1.75, 2.75), Some((1.75, 2.5)));
+        assert_eq!(lanes.marked_between(0, 2.5, 3.0), None);
     }
 
     #[test]

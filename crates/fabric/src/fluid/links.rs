@@ -82,6 +82,8 @@ pub(super) struct Links {
     chances: Vec<Chance>,
     /// Where a link serves by priority: by queue, bytes that come in this step times how late one may be, in steps.
     late: Option<Vec<f64>>,
+    /// Where flows send in trains: by link, the squares of what they bring in this step, in bytes.
+    trains: Option<Vec<f64>>,
     /// Bytes of a full packet.
     packet: f64,
     demands: Vec<f64>,
@@ -101,17 +103,17 @@ impl Links {
         (packet, step_s): (f64, f64),
     ) -> (Self, Lanes) {
         let deepest = places.iter().copied().max().unwrap_or(0);
-        let mut thresholds = Vec::new();
+        let mut marks = Vec::new();
         let mut links = Vec::with_capacity(places.len());
         for (id, (port, &place)) in ports.of_link.iter().zip(&places).enumerate() {
-            let first = thresholds.len();
+            let first = marks.len();
             let lanes = match (place, &ports.disciplines[port.discipline as usize].sharing) {
                 (0, _) => 0,
                 (_, Sharing::One) => 1,
                 (_, Sharing::Weights(weights)) => weights.len(),
                 (_, Sharing::Priority) => ports.classes[port.discipline as usize].len(),
             };
-            thresholds.resize(first + lanes, port.threshold);
+            marks.resize(first + lanes, (port.threshold, port.marks_arrivals));
             links.push(Link {
                 lanes: first as u32..(first + lanes) as u32,
                 capacity: fabric.links[id].rate.bytes_per_s() * step_s,
@@ -122,17 +124,20 @@ impl Links {
                 marks_by_port: port.marks_by_port,
             });
         }
-        let chance = |link: &Link| Chance::new(packet, packet / link.capacity);
+        let nics = fabric.nics.iter().map(|&nic| links[nic as usize].capacity);
+        let nic = nics.fold(0.0, f64::max);
+        let chance = |link: &Link| Chance::new(packet, packet / link.capacity, link.capacity / nic);
         let by_priority = |port: &Discipline| port.sharing == Sharing::Priority;
         let has_priority = ports.disciplines.iter().any(by_priority);
         let links = Links {
-            late: has_priority.then(|| vec![0.0; thresholds.len()]),
+            late: has_priority.then(|| vec![0.0; marks.len()]),
+            trains: None,
             chances: links.iter().map(chance).collect(),
             waited: vec![0.0; links.len()],
             links,
             disciplines: ports.disciplines,
             classes: ports.classes,
-            acks: Acks::new(thresholds.len()),
+            acks: Acks::new(marks.len()),
             nic_acks: Acks::new(places.len()),
             places,
             listed: vec![Vec::new(); deepest as usize + 1],
@@ -141,12 +146,22 @@ impl Links {
             served: Vec::new(),
             telemetry: None,
         };
-        (links, Lanes::new(&thresholds))
+        (links, Lanes::new(&marks))
     }
 
     /// From now on they write into packets what they have sent and what waits.
     pub(super) fn tell(&mut self) {
         self.telemetry = Some(Telemetry::new(self.links.len()));
+    }
+
+    /// From now on flows send in trains.
+    pub(super) fn expect_trains(&mut self) {
+        self.trains = Some(vec![0.0; self.links.len()]);
+    }
+
+    /// By link, the squares of what flows bring in this step, where that are trains.
+    pub(super) fn trains(&mut self) -> Option<&mut [f64]> {
+        self.trains.as_deref_mut()
     }
 
     /// What they have written.
@@ -236,6 +251,9 @@ impl Links {
         if let Some(late) = &mut self.late {
             late.fill(0.0);
         }
+        if let Some(trains) = &mut self.trains {
+            trains.fill(0.0);
+        }
     }
 
     /// What `nic` sends in this step, beside ACKs.
@@ -295,13 +313,16 @@ impl Links {
             let offered = self.offered(id, lanes);
             let comes: f64 = link.lanes.clone().map(|lane| lanes.comes(lane)).sum();
             let link = &mut self.links[id as usize];
-            let busy = &mut self.chances[id as usize].busy;
-            *busy = comes / capacity;
+            let chance = &mut self.chances[id as usize];
+            chance.busy = comes / capacity;
+            if let Some(trains) = &self.trains {
+                chance.trains = trains[id as usize] / (self.packet * self.packet);
+            }
             if link.lanes.len() == 1 && lanes.passes(link.lanes.start, now, capacity) {
                 link.is_listed = link.flows > 0;
                 let is_listed = link.is_listed;
                 if !is_listed {
-                    *busy = 0.0;
+                    chance.clear();
                 }
                 self.write(id, now, offered, 0.0);
                 return is_listed;
@@ -320,7 +341,7 @@ impl Links {
             }
             link.is_listed = link.flows > 0 || waits > 0.0;
             if waits > 0.0 || !link.is_listed {
-                self.chances[id as usize].busy = 0.0;
+                self.chances[id as usize].clear();
             }
             link.is_listed
         });

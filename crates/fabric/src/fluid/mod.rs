@@ -26,14 +26,15 @@ mod telemetry;
 
 use fctlab_core::random::mix;
 use fctlab_core::{FctEnds, SpecError, Time, WindowCounts};
+use fctlab_link::Line;
 use fctlab_link::queues::Sharing;
-use fctlab_link::{Law, Line, Paced};
 use fctlab_workload::Flow;
 
 use self::flow::{Active, Hop, Known, Way};
 use self::lanes::Lanes;
 use self::links::{Links, Overflow};
 use self::nic::{Nic, Waits};
+use self::ports::Sending;
 pub(crate) use self::ports::check;
 use self::telemetry::Seen;
 use crate::completions::Completions;
@@ -103,7 +104,7 @@ pub(crate) fn run(
 struct Network<'a> {
     fabric: &'a Fabric,
     settings: &'a Settings,
-    law: Law,
+    sending: Sending,
     step_s: f64,
     /// The step that is over.
     now: u64,
@@ -136,12 +137,15 @@ impl<'a> Network<'a> {
         let ports = ports::ports(scenario, settings, fabric)?;
         let places = ports::places(fabric)?;
         let packet = settings.wire.full() as f64;
-        let law = ports::law(settings)?;
+        let sending = ports::sending(settings)?;
         let (mut links, lanes) = Links::new(fabric, ports, places, (packet, step_s));
-        if matches!(law, Law::Hpcc(_)) {
+        if sending.reads_telemetry() {
             links.tell();
         }
-        let counted = match law.counts() {
+        if sending.comes_in_trains() {
+            links.expect_trains();
+        }
+        let counted = match sending.counts() {
             WindowCounts::Payload => settings.wire.payload.get() as f64,
             WindowCounts::Wire => packet,
         };
@@ -154,7 +158,7 @@ impl<'a> Network<'a> {
         Ok(Network {
             fabric,
             settings,
-            law,
+            sending,
             step_s,
             now: 0,
             waits: vec![0.0; links.layers()],
@@ -191,7 +195,7 @@ impl<'a> Network<'a> {
     }
 
     fn start(&mut self, index: usize, flow: &Flow) {
-        let Some(paced) = Paced::new(&self.law, &self.lines[flow.src as usize]) else {
+        let Some(paced) = self.sending.flow(&self.lines[flow.src as usize]) else {
             return; // no law without windows is let in
         };
         let way = self.way(flow);
@@ -299,6 +303,9 @@ impl<'a> Network<'a> {
                     .send(flows, sends, (discipline, place), &known, self.now);
             let each = flows.iter_mut();
             each.for_each(|flow| flow.arrive(&mut self.lanes));
+            if let Some(trains) = self.links.trains() {
+                flows.iter().for_each(|flow| flow.come_in_trains(trains));
+            }
             if let Some((chances, late)) = self.links.lateness() {
                 flows.iter().for_each(|flow| flow.come_late(chances, late));
             }

@@ -104,7 +104,12 @@ impl Nic {
             let hearing = flow.hear(known, line, now);
             let could = flow.react(&hearing, line, capacity);
             let sends = could.min(flow.rest());
-            flow.send(sends, could, hearing.span, now);
+            let rate = if flow.bursts(&hearing) {
+                capacity * hearing.span
+            } else {
+                could
+            };
+            flow.send(sends, rate, hearing.span, now);
             return waits(sends, 1, 0);
         }
         self.turns.clear();
@@ -152,7 +157,9 @@ impl Nic {
                 flow.paced.send(allowed, *portions, line);
             }
             // Alone at its own rate; among others that wait for their turns not faster than an even share.
-            let rate = if full {
+            let rate = if flow.bursts(&turn.hearing) {
+                fair * turn.hearing.span
+            } else if full {
                 turn.could.min(fair)
             } else {
                 turn.could

@@ -1,8 +1,9 @@
 //! What a scenario says, as the fluid takes it; what it knows nothing of is refused.
 
-use fctlab_core::SpecError;
+use fctlab_core::{SpecError, WindowCounts};
+use fctlab_link::laws::clocked;
 use fctlab_link::queues::Discipline;
-use fctlab_link::{Inside, Law};
+use fctlab_link::{Inside, Law, Line, Paced};
 
 use crate::disciplines::QueueSpec;
 use crate::measure::Extra;
@@ -12,7 +13,7 @@ use crate::network::routing::RoutingSpec;
 use crate::scenario::{Fluid, Scenario};
 use crate::scheme::{EcnAt, EcnScope, Place};
 use crate::settings::Settings;
-use crate::transports::RuleSpec;
+use crate::transports::{RuleSpec, dctcp};
 
 /// The port at the tail of a link.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +22,8 @@ pub(super) struct Port {
     pub discipline: u32,
     /// What leaves while more waits is marked; infinite without marks.
     pub threshold: f64,
+    /// Whether what comes meanwhile is marked, instead of what leaves.
+    pub marks_arrivals: bool,
     /// Whether all that waits at the port counts for that, or the queue of a class.
     pub marks_by_port: bool,
     /// Bytes that may wait.
@@ -34,6 +37,43 @@ pub(super) struct Ports {
     pub disciplines: Vec<Discipline>,
     /// For each discipline the place of each class in it.
     pub classes: Vec<Vec<u16>>,
+}
+
+/// How flows send.
+#[derive(Clone, Debug)]
+pub(super) enum Sending {
+    /// Windows of a law, paced.
+    Paced(Law),
+    /// Windows as hosts have them, which their NICs alone pace.
+    Clocked(clocked::Spec),
+}
+
+impl Sending {
+    /// Which bytes of a packet a window counts.
+    pub(super) fn counts(&self) -> WindowCounts {
+        match self {
+            Sending::Paced(law) => law.counts(),
+            Sending::Clocked(_) => WindowCounts::Wire,
+        }
+    }
+
+    /// A flow that sends over `line`; there is none of a law without windows.
+    pub(super) fn flow(&self, line: &Line) -> Option<Paced> {
+        match self {
+            Sending::Paced(law) => Paced::new(law, line),
+            Sending::Clocked(spec) => Some(Paced::clocked(spec, line)),
+        }
+    }
+
+    /// Whether packets of a flow come one right behind the other.
+    pub(super) fn comes_in_trains(&self) -> bool {
+        matches!(self, Sending::Clocked(_))
+    }
+
+    /// Whether switches write into packets what they have sent and what waits.
+    pub(super) fn reads_telemetry(&self) -> bool {
+        matches!(self, Sending::Paced(Law::Hpcc(_)))
+    }
 }
 
 /// Keys of a scheme that the fluid reads, or that change nothing. Those of ports are checked port by port.
@@ -58,6 +98,24 @@ const READ: [&str; 18] = [
     "routing.kind",
 ];
 
+/// More of them where windows are not paced. Nothing is lost, so no timer expires.
+const READ_BY_WINDOWS: [&str; 14] = [
+    "transport.initial_window",
+    "transport.initial_alpha",
+    "transport.window_limits",
+    "transport.rto",
+    "transport.min_rto",
+    "transport.initial_rto",
+    "transport.max_rto",
+    "transport.rto_backoff",
+    "transport.rto_restarts",
+    "transport.fast_retransmit",
+    "transport.dupack_threshold",
+    "port.ecn_at",
+    "nic.ecn_at",
+    "nic.ecn_threshold",
+];
+
 fn refuse(path: impl Into<String>, what: &str) -> SpecError {
     let message = format!("{what}, or run the scenario with engine = \"packet\"");
     SpecError::new(path, message)
@@ -79,7 +137,7 @@ pub(crate) fn check(
         return Err(SpecError::new("engine.step", message));
     }
     check_records(scenario)?;
-    law(settings)?;
+    sending(settings)?;
     check_scheme(scenario)?;
     if scenario
         .traffic
@@ -149,7 +207,9 @@ fn check_scheme(scenario: &Scenario) -> Result<(), SpecError> {
             "the fluid has no shaper; remove it",
         ));
     }
-    match model::differs(scheme, &READ).first() {
+    let windows = matches!(scheme.transport.rule, RuleSpec::Dctcp(_));
+    let more: &[&str] = if windows { &READ_BY_WINDOWS } else { &[] };
+    match model::differs(scheme, &[&READ, more].concat()).first() {
         None => Ok(()),
         Some(key) => Err(refuse(
             format!("scheme.{key}"),
@@ -158,19 +218,37 @@ fn check_scheme(scenario: &Scenario) -> Result<(), SpecError> {
     }
 }
 
-/// The law of the scheme's flows.
+/// How the scheme's flows send.
 ///
 /// # Errors
-/// There is none.
-pub(super) fn law(settings: &Settings) -> Result<Law, SpecError> {
+/// The fluid does not have it.
+pub(super) fn sending(settings: &Settings) -> Result<Sending, SpecError> {
     match &settings.rule {
-        RuleSpec::DctcpRate(rule) => Ok(model::dctcp(rule, &settings.scale)),
-        RuleSpec::Hpcc(rule) => model::hpcc(rule),
+        RuleSpec::DctcpRate(rule) => Ok(Sending::Paced(model::dctcp(rule, &settings.scale))),
+        RuleSpec::Hpcc(rule) => model::hpcc(rule).map(Sending::Paced),
+        RuleSpec::Dctcp(rule) => clocked(rule, settings).map(Sending::Clocked),
         rule => {
-            let what = format!("the fluid has no {}; take dctcp-rate or hpcc", rule.kind());
+            let kind = rule.kind();
+            let what = format!("the fluid has no {kind}; take dctcp, dctcp-rate or hpcc");
             Err(refuse("scheme.transport.kind", &what))
         }
     }
+}
+
+/// DCTCP's windows.
+///
+/// # Errors
+/// Marks that let windows grow.
+fn clocked(rule: &dctcp::Spec, settings: &Settings) -> Result<clocked::Spec, SpecError> {
+    if rule.echoes != dctcp::Echoes::Hold {
+        let what = "windows of the fluid do not grow with marks; write \"hold\"";
+        return Err(refuse("scheme.transport.echoes", what));
+    }
+    Ok(clocked::Spec {
+        gain: rule.g,
+        initial_alpha: rule.initial_alpha,
+        initial_window: settings.sender.initial_window,
+    })
 }
 
 /// The ports of all links.
@@ -185,6 +263,7 @@ pub(super) fn ports(
     let none = Port {
         discipline: 0,
         threshold: f64::INFINITY,
+        marks_arrivals: false,
         marks_by_port: true,
         buffer: f64::INFINITY,
     };
@@ -200,12 +279,16 @@ pub(super) fn ports(
         for &link in &place.links {
             let rate = fabric.links[link as usize].rate;
             let threshold = place.port.ecn_threshold;
-            // A switch that says what waits does not count the packet that leaves.
+            let marks_arrivals = place.port.ecn_at == EcnAt::Enqueue;
+            // A switch that says what waits does not count the packet on its way: one that leaves then, half of one when
+            // another comes, which counts itself.
             let full = settings.wire.full() as f64;
-            let threshold = threshold.map(|k| k.bytes_at(rate, &settings.scale) as f64 + full);
+            let more = if marks_arrivals { -0.5 * full } else { full };
+            let threshold = threshold.map(|k| k.bytes_at(rate, &settings.scale) as f64 + more);
             ports.of_link[link as usize] = Port {
                 discipline: number,
                 threshold: threshold.unwrap_or(f64::INFINITY),
+                marks_arrivals,
                 marks_by_port: place.port.ecn_scope == EcnScope::Port,
                 buffer: place.port.buffer.bytes_at(rate, &settings.scale) as f64,
             };
@@ -239,23 +322,24 @@ fn discipline(place: &Place<'_>, rule: &RuleSpec) -> Result<(Discipline, Vec<u16
         ));
     }
     if port.ecn_threshold.is_none() {
-        let marks = matches!(rule, RuleSpec::DctcpRate(_));
+        let marks = matches!(rule, RuleSpec::DctcpRate(_) | RuleSpec::Dctcp(_));
         if !marks || key == "nic" || place.links.is_empty() {
             return Ok((discipline, classes));
         }
-        let message = "is missing: dctcp-rate without marks never slows down";
+        let kind = rule.kind();
+        let message = format!("is missing: {kind} without marks never slows down");
         return Err(SpecError::new(at("ecn_threshold"), message));
     }
-    if key == "nic" {
+    if key == "nic" && !matches!(rule, RuleSpec::Dctcp(_)) {
         return Err(refuse(
             at("ecn_threshold"),
             "the fluid's NICs mark nothing; write \"none\"",
         ));
     }
-    if port.ecn_at != EcnAt::Dequeue {
+    if port.ecn_at == EcnAt::Departures {
         return Err(refuse(
             at("ecn_at"),
-            "the fluid marks what leaves; write \"dequeue\"",
+            "the fluid marks by what waits; write \"enqueue\" or \"dequeue\"",
         ));
     }
     Ok((discipline, classes))

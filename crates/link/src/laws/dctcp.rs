@@ -11,7 +11,8 @@ use fctlab_core::spec::{OrNone, closed_unit, or_none};
 use serde::{Deserialize, Serialize};
 
 use super::{LawPart, Reacts};
-use crate::heard::{Heard, Line, Mark, Sent};
+use crate::heard::{Heard, Line, Sent};
+use crate::marks::{Event, Marks};
 
 /// They have windows that marks shrink, as DCTCP's; see `dctcp`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -56,52 +57,22 @@ impl LawPart for Spec {
 /// The window of one flow. Bytes are counted from its first one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dctcp {
-    gain: f64,
     /// By how much the window rises, as a share of a BDP.
     rise: f64,
     /// The smallest window, likewise.
     least: f64,
     share: f64,
-    alpha: f64,
-    /// What ends the window of data under observation; there is none before the first ACK.
-    over: Option<Mark>,
-    /// Bytes of it that were acked, and that were marked.
-    delivered: f64,
-    marked: f64,
-    /// What is sent after the last cut.
-    reduced: Mark,
+    marks: Marks,
 }
 
 impl Dctcp {
     /// The share of a BDP at the start, g, and as shares of a BDP the rise and the smallest window.
     pub(crate) fn new(share: f64, gain: f64, rise: f64, least: f64) -> Self {
         Dctcp {
-            gain,
             rise,
             least,
             share,
-            alpha: 1.0,
-            over: None,
-            delivered: 0.0,
-            marked: 0.0,
-            reduced: Mark::Byte(0.0),
-        }
-    }
-
-    /// A window of data is over after `share` of the step.
-    fn estimate(&mut self, share: f64, heard: &Heard) {
-        let delivered = self.delivered + share * heard.delivered;
-        let marked = self.marked + share * heard.marked();
-        self.alpha += self.gain * (marked / delivered - self.alpha);
-        self.delivered = (1.0 - share) * heard.delivered;
-        self.marked = (1.0 - share) * heard.marked();
-        self.over = Some(Mark::Now(share));
-    }
-
-    fn cut(&mut self, share: Option<f64>) {
-        if let Some(share) = share {
-            self.share = (self.share * (1.0 - self.alpha / 2.0)).max(self.least);
-            self.reduced = Mark::Now(share);
+            marks: Marks::new(gain, 1.0),
         }
     }
 }
@@ -112,44 +83,17 @@ impl Reacts for Dctcp {
     }
 
     fn sent(&mut self, sent: &Sent) {
-        if let Some(over) = &mut self.over {
-            over.sent(sent);
-        }
-        self.reduced.sent(sent);
+        self.marks.sent(sent);
     }
 
     #[inline(always)] // out of line it costs 3% of a run
     fn on_acks(&mut self, heard: &Heard) -> f64 {
-        let is_over = self.over.get_or_insert(Mark::Now(0.0)).passed(heard);
-        let free = self.reduced.passed(heard);
-        let cut = match free {
-            Some(share) if heard.acks.marked => {
-                Some(heard.next_ack(share)).filter(|&cut| cut <= 1.0)
-            }
-            _ => None,
-        };
-        // What comes first is done first; with the ACK that does both the estimate is made before the cut.
-        let is_first = |over: f64| cut.is_none_or(|cut| over <= cut);
-        match is_over {
-            Some(over) if is_first(over) => {
-                self.estimate(over, heard);
-                // With an ACK that is marked, or before what the last cut was for is over, it does not rise.
-                if free.is_some_and(|free| over >= free) && cut != Some(over) {
-                    self.share = (self.share + self.rise).min(1.0);
-                }
-                self.cut(cut);
-            }
-            Some(over) => {
-                self.cut(cut);
-                self.estimate(over, heard);
-            }
-            None => {
-                self.delivered += heard.delivered;
-                self.marked += heard.marked();
-                self.cut(cut);
-            }
-        }
-        cut.or(is_over).unwrap_or(0.0)
+        let (share, rise, least) = (&mut self.share, self.rise, self.least);
+        let changes = self.marks.on_acks(heard, |event| match event {
+            Event::Unmarked => *share = (*share + rise).min(1.0),
+            Event::Cut(factor) => *share = (*share * factor).max(least),
+        });
+        changes.cut.or(changes.over).unwrap_or(0.0)
     }
 }
 
@@ -212,7 +156,7 @@ mod tests {
         assert_eq!(run.hear(600.0, false).0, 0.5);
         assert_eq!(run.hear(1.0, false), (0.508, 1.0));
         let alpha = 15.0 / 16.0 + 350.0 / 1001.0 / 16.0;
-        assert!((run.flow.alpha - alpha).abs() < 1e-12);
+        assert!((run.flow.marks.alpha() - alpha).abs() < 1e-12);
         let share = 0.508 * (1.0 - alpha / 2.0);
         assert!((run.hear(1.0, true).0 - share).abs() < 1e-12);
         for _ in 0..10_000 {

@@ -18,7 +18,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
-use crate::heard::{Heard, Line, Sent};
+use self::clocked::Clocked;
+use crate::heard::{Bound, Heard, Line, Sent};
 
 /// Whose state switches report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -61,6 +62,11 @@ pub(crate) trait Reacts {
     fn sent(&mut self, sent: &Sent);
     /// The window as a share of a BDP, and so the rate as a share of the link's.
     fn share(&self) -> f64;
+    /// What it allows where it has such a `share`, once so much is acked.
+    #[inline(always)]
+    fn bound(&self, share: f64, acked: f64, line: &Line) -> Bound {
+        Bound::paced(share, acked, line)
+    }
 }
 
 /// No flow has a window.
@@ -76,9 +82,10 @@ impl Reacts for Infallible {
     }
 }
 
-/// Declares the closed set of laws, one line each, so that no flow pays for a virtual call.
+/// Declares the closed set of laws, one line each, so that no flow pays for a virtual call. Beside them stand windows
+/// that are no law of one bottleneck.
 macro_rules! laws {
-    ($( $name:literal => $variant:ident($file:ident) ),+ $(,)?) => {
+    ($( $name:literal => $variant:ident($file:ident) ),+ ; beside: $( $other:ident($flow:ty) ),+ $(,)?) => {
         /// How flows react to what they hear.
         #[derive(Clone, Debug, PartialEq)]
         #[allow(missing_docs)]
@@ -89,7 +96,8 @@ macro_rules! laws {
         /// How one flow's window reacts to ACKs, by law.
         #[derive(Clone, Copy, Debug)]
         pub(crate) enum Reaction {
-            $( $variant(<$file::Spec as LawPart>::Flow) ),+
+            $( $variant(<$file::Spec as LawPart>::Flow), )+
+            $( $other($flow) ),+
         }
 
         impl Law {
@@ -190,20 +198,37 @@ macro_rules! laws {
         impl Reacts for Reaction {
             #[inline(always)]
             fn on_acks(&mut self, heard: &Heard) -> f64 {
-                match self { $( Reaction::$variant(flow) => flow.on_acks(heard) ),+ }
+                match self {
+                    $( Reaction::$variant(flow) => flow.on_acks(heard), )+
+                    $( Reaction::$other(flow) => flow.on_acks(heard) ),+
+                }
             }
             #[inline(always)]
             fn sent(&mut self, sent: &Sent) {
-                match self { $( Reaction::$variant(flow) => flow.sent(sent) ),+ }
+                match self {
+                    $( Reaction::$variant(flow) => flow.sent(sent), )+
+                    $( Reaction::$other(flow) => flow.sent(sent) ),+
+                }
             }
             #[inline(always)]
             fn share(&self) -> f64 {
-                match self { $( Reaction::$variant(flow) => flow.share() ),+ }
+                match self {
+                    $( Reaction::$variant(flow) => flow.share(), )+
+                    $( Reaction::$other(flow) => flow.share() ),+
+                }
+            }
+            #[inline(always)]
+            fn bound(&self, share: f64, acked: f64, line: &Line) -> Bound {
+                match self {
+                    $( Reaction::$variant(flow) => flow.bound(share, acked, line), )+
+                    $( Reaction::$other(flow) => flow.bound(share, acked, line) ),+
+                }
             }
         }
     };
 }
 
+pub mod clocked;
 pub mod dctcp;
 pub mod hpcc;
 pub mod rate;
@@ -211,7 +236,8 @@ pub mod rate;
 laws! {
     "rate" => Rate(rate),
     "dctcp" => Dctcp(dctcp),
-    "hpcc" => Hpcc(hpcc),
+    "hpcc" => Hpcc(hpcc);
+    beside: Clocked(Clocked),
 }
 
 impl Law {
