@@ -38,6 +38,9 @@ def test_every_claim_that_differs_names_what_decides_it_or_how_many_readings_do_
     found = kept.read(file)
     block, untried = docs.block(found), kept.untried(found)
     assert untried in block
+    if not studies.load(file.stem).left_open.settings:
+        assert "no reading was tried" not in block
+        return
     for row in overview.rows(found):
         if row["verdict"] == "differs" and not re.search(rf"\b{row['id']}\b", untried):
             (one,) = [each for each in found["readings"]["claims"] if each["id"] == row["id"]]

@@ -24,7 +24,7 @@ STUDIES = {
     "swp": "SLOs without priorities: scheduling weights, least capacity (Zhao et al.).",
     "linux": "The engine beside Linux's own TCP and queues, in virtual time: DCTCP and PIAS.",
     "fabric": "One fluid for a whole fabric beside packets, by size of flow, and its floor.",
-    "queueing": "Engines beside closed forms: M/D/1, M/G/1, PS, SRPT, FB, two-class priority.",
+    "queueing": "Engines beside closed forms: M/D/1, M/G/1, PS, SRPT, FB, priority, closed.",
     "bigswitch": "Theorems 1-8 of ASCC on a slotted big switch, and how tight their bounds are.",
 }
 """Names of the studies and what they are about; each is a module of this package."""

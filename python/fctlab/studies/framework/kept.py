@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fctlab import studies
 from fctlab.errors import SpecError
 from fctlab.studies.framework.report import readings
 from fctlab.studies.framework.report.words import Plain, is_inner, scale
@@ -116,7 +117,13 @@ def robust(found: Plain, claim: str) -> tuple[str, str]:
 
 
 def untried(found: Plain) -> str:
-    """Which of a paper's claims differ where no reading was tried; empty where there are none."""
+    """Which of a paper's claims differ where no reading was tried; empty where there are none.
+
+    One of ours that leaves nothing open has no readings to try.
+    """
+    name = found["study"]
+    if name in studies.STUDIES and not studies.load(name).left_open.settings:
+        return ""
     tried = {each["id"] for each in (found["readings"] or {"claims": []})["claims"]}
     ids = [
         claim["id"]

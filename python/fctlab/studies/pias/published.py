@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from fctlab.tuning import thresholds
 
 PIAS_LOADS = (0.5, 0.6, 0.7, 0.8, 0.9)
@@ -13,6 +15,7 @@ def pias(workload: str, load: float) -> str:
     return f"{workload}@{nearest:g}"
 
 
+@cache
 def pias_solved(workload: str, load: float, queues: int = 8) -> tuple[int, ...]:
     """The thresholds that minimise PIAS's objective (``fctlab thresholds pias``).
 
@@ -21,6 +24,7 @@ def pias_solved(workload: str, load: float, queues: int = 8) -> tuple[int, ...]:
     return thresholds.solve([workload], load, queues)[0]
 
 
+@cache
 def pias_solved_for_mix(
     workloads: tuple[str, ...], load: float, queues: int = 8
 ) -> tuple[int, ...]:

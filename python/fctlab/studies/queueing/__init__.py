@@ -18,9 +18,15 @@ from fctlab.studies.framework.verdict import Band
 from fctlab.studies.queueing import formulas
 from fctlab.studies.queueing.formulas import Sizes
 from fctlab.studies.queueing.setting import (
+    CHAINS,
+    DELAY_US,
+    ENDLESS,
+    FASTER,
     FIRST,
+    GBPS,
     LARGE,
     LINE,
+    PACKET,
     SERVERS,
     SPREAD,
     WHOLE,
@@ -151,6 +157,23 @@ def switch(lab: Lab) -> Iterator[Part]:
             yield Part(words, text, Band.within(SWITCH), (cell,), measure, percent=True)
 
 
+@claim(
+    "queueing-11",
+    "Fixed windows: a closed network whose jobs are packets (bounds of Muntz and Wong 1974)",
+    EQUAL,
+)
+def closed(lab: Lab) -> Iterator[Part]:
+    """Where service takes one time the bounds are what happens."""
+    rate = GBPS * 1e9 / 8
+    round_trip = 4 * DELAY_US * 1e-6 + PACKET / rate * (1 + 1 / FASTER)
+    for flows, window in CHAINS:
+        cell = lab.closed(flows, window)
+        share = formulas.closed(flows, window, round_trip * rate / PACKET)
+        packets = f"{window} packet{'s' * (window > 1)}"
+        name = f"{flows} flow{'s' * (flows > 1)}, a window of {packets}"
+        yield _part(name, cell, "all", ENDLESS * PACKET / share)
+
+
 CLAIMS = (
     one_size,
     general,
@@ -162,6 +185,7 @@ CLAIMS = (
     packets,
     model,
     switch,
+    closed,
 )
 
 
@@ -176,6 +200,7 @@ def plan(mode: Mode) -> Plan:
             "Flows are of one packet, which no formula tells from a job, or of 50 on average. "
             "Then a packet on the link is sent to its end, whatever comes meanwhile.",
             "Claims 8 and 9: nothing is marked, so that every flow is sent at the link's rate.",
+            "Claim 11: a packet is a job that goes round. It waits at the port and nowhere else.",
         ],
     )
 

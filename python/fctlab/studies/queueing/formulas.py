@@ -118,3 +118,17 @@ def line_rate(rate: float, sizes: Sizes, size: float) -> float:
     """
     load = rate * sizes.mean
     return size * (1 + load) + load * rate * sizes.moment(2) / (2 * (1 - load))
+
+
+def closed(chains: int, jobs: int, round_trip: float) -> float:
+    """The throughput of one of several alike chains of jobs that share a server, as its share.
+
+    Asymptotic bounds (Muntz and Wong 1974): jobs that never wait go round in a round trip, and the
+    server is never more than busy. Where all times are constant both are exact.
+
+    Args:
+        chains: how many share the server, evenly.
+        jobs: of each.
+        round_trip: of a job that does not wait, its own service included, in service times.
+    """
+    return min(jobs / round_trip, 1 / chains)

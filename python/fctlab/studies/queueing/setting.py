@@ -27,6 +27,7 @@ FASTER = 100
 """How much faster links of senders are, where a flow comes at once."""
 PACKET = 1_000
 """Bytes of a packet, without a header, where flows are of many."""
+PACKETS = {"payload": f"{PACKET}B", "header": "0B", "ack": "1B"}
 SPREAD = Sizes(((10e3, 0.0), (40e3, 0.6), (80e3, 0.9), (250e3, 1.0)))
 LARGE = 80e3
 """The largest tenth of flows are at least so large, in bytes."""
@@ -83,6 +84,14 @@ LINE: dict[str, tuple[str, Job]] = {
     "PS": ("fq", formulas.sharing),
 }
 """Disciplines of flows that come at the port's rate, as both engines have them."""
+
+
+DELAY_US = 10
+"""Of each link, where windows bound flows."""
+ENDLESS = 10_000
+"""Packets of a flow that is so long that its mean rate is its rate."""
+CHAINS = ((1, 5), (1, 20), (1, 40), (4, 2), (4, 5), (4, 20))
+"""Flows at once, and packets of each flow's window: some leave the port idle, some fill it."""
 
 
 @dataclass(frozen=True)
@@ -184,6 +193,17 @@ class Lab(lab.Lab[Settled]):
         scenario["topology"]["link_delay"] = FAR
         return self.cells.cell(f"line rate, {name} {load:g}, {engine}", scenario, 1.0, times)
 
+    def closed(self, flows: int, window: int) -> Cell:
+        """So many long flows at once, each with a fixed window."""
+        trace = Source(f"closed-{flows}.csv", _together, (flows,))
+        scenario = {
+            "packet": PACKETS,
+            "topology": _star(flows, FASTER, f"{DELAY_US}us"),
+            "traffic": {"trace": trace},
+            "scheme": _at_once(window),
+        }
+        return self.cells.cell(f"closed, {flows} x {window}", scenario, 1.0, times)
+
     def _scenario(
         self, sizes: Sizes, load: float, scheme: Any, whole: bool, faster: int = FASTER
     ) -> dict[str, Any]:
@@ -195,18 +215,28 @@ class Lab(lab.Lab[Settled]):
         if len(sizes.points) > 1:
             workload = {"kind": "cdf", "file": _file(sizes)}
         return {
-            "packet": {"payload": f"{payload}B", "header": "0B", "ack": "1B"},
-            "topology": {
-                "kind": "star",
-                "senders": senders,
-                "host_rate": f"{GBPS * faster}Gbps",
-                "bottleneck_rate": f"{GBPS}Gbps",
-                "link_delay": "0us",
-            },
+            "packet": {**PACKETS, "payload": f"{payload}B"},
+            "topology": _star(senders, faster, "0us"),
             "traffic": {"workload": workload, "load": load, **window["traffic"]},
             "scheme": scheme,
             "measure": window["measure"],
         }
+
+
+def _star(senders: int, faster: int, delay: str) -> dict[str, Any]:
+    return {
+        "kind": "star",
+        "senders": senders,
+        "host_rate": f"{GBPS * faster}Gbps",
+        "bottleneck_rate": f"{GBPS}Gbps",
+        "link_delay": delay,
+    }
+
+
+def _together(flows: int) -> str:
+    """Flows of a sender each as a trace."""
+    rows = (f"0,{sender},{flows},{ENDLESS * PACKET}" for sender in range(flows))
+    return "\n".join(["start_s,src,dst,size_bytes", *rows]) + "\n"
 
 
 def _at_once(window: int | None) -> dict[str, Any]:
