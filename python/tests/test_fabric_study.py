@@ -16,7 +16,7 @@ from fctlab.studies.framework.study import Mode
 @pytest.mark.parametrize("mode", ["quick", "full"])
 def test_every_case_stands_beside_its_floor(mode: Mode) -> None:
     plan = studies.load("fabric").plan(mode)
-    assert {cell.id for cell in plan.cells()} == {*fabric.CASES, *fabric.HPCC}
+    assert {cell.id for cell in plan.cells()} == {*fabric.CASES, *fabric.HPCC, *fabric.DCTCP}
     for claim in plan.claims:
         decide = [part for part in claim.parts if part.counts]
         floors = 0 if claim.id == "fabric-6" else len(decide)
@@ -29,6 +29,7 @@ def test_every_class_of_a_case_has_its_row() -> None:
     ]
     named = {part.name.removesuffix(", fluid / packets") for part in claim.parts if part.counts}
     assert {"two classes, strict, bulk", "three classes, 4:2:1, more"} <= named
+    assert "DCTCP, two classes, 4:1, web" in named
 
 
 @pytest.mark.filterwarnings("ignore::fctlab.SpecWarning")
@@ -38,9 +39,13 @@ def test_a_small_one_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(
         fabric, "HPCC", {"HPCC, 100G, load 0.5": fabric.HPCC["HPCC, 100G, load 0.5"]}
     )
+    monkeypatch.setattr(
+        fabric, "DCTCP", {"DCTCP, 100G, load 0.5": fabric.DCTCP["DCTCP, 100G, load 0.5"]}
+    )
     conduct.study("fabric", "quick", out=tmp_path, seeds=1)
     told = json.loads((tmp_path / "report.json").read_text())
     effects = {part["part"]: part["value"] for claim in told["claims"] for part in claim["parts"]}
     assert 0.9 < effects["10G, load 0.3, all, fluid / packets"] < 1.1
     assert 0.9 < effects["10G, load 0.3, all, packets, shifted / packets"] < 1.1
     assert 0.9 < effects["HPCC, 100G, load 0.5, all, fluid / packets"] < 1.1
+    assert 0.9 < effects["DCTCP, 100G, load 0.5, all, fluid / packets"] < 1.1
