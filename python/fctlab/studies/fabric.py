@@ -132,12 +132,6 @@ DCTCP: dict[str, dict[str, Any]] = {
     "DCTCP, 25G": _web(0.5, _leaf_spine(25, 100, 9, 16, "16us"), scheme="dctcp"),
     "DCTCP, 100G, load 0.5": _web(0.5, FAST, scheme="dctcp"),
     "DCTCP, 100G, load 0.7": _web(0.7, FAST, scheme="dctcp"),
-    "DCTCP, two classes, 4:1": _classes(
-        {**_wfq(4, 1), "preset": "dctcp"}, web="websearch", bulk="datamining"
-    ),
-    "DCTCP, two classes, strict": _classes(
-        {**STRICT, "preset": "dctcp"}, web="websearch", bulk="datamining"
-    ),
 }
 """The same under windows as hosts have them, with slow start."""
 FLOWS: dict[Mode, int] = {"quick": 3_000, "full": 20_000}
@@ -282,7 +276,7 @@ def single_flows(lab: Lab) -> Iterator[Part]:
 @claim("fabric-5", "p99 slowdown of each class", "equal (band 10%)")
 def tails_by_class(lab: Lab) -> Iterator[Part]:
     """Under weighted fair queueing and strict priority."""
-    for name, cell in lab.cases(CASES | DCTCP):
+    for name, cell in lab.cases(CASES):
         classes = [each["class"] for each in cell.scenario["traffic"].get("classes", [])]
         yield from _parts_of(name, cell, "tail", tuple(classes), 0.10)
 
