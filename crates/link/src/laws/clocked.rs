@@ -3,7 +3,7 @@
 //!
 //! On an ACK without a mark the window grows by a packet in slow start, afterwards by a packet per window (RFC 5681,
 //! section 3.1), and not where the NIC bounds the flow: to twice what is in flight in slow start, afterwards not at all.
-//! With a mark it does not grow (RFC 3168, section 6.1.2). Marks are [`Marks`]. Nothing is lost.
+//! With a mark it does not grow (RFC 3168, section 6.1.2). What marks say is in `marks`. Nothing is lost.
 
 use super::Reacts;
 use crate::heard::{Bound, Heard, Line, ROUNDING, Sent, ceil, floor};
