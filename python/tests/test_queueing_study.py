@@ -26,6 +26,8 @@ def mean(formula: setting.Job, sizes: Sizes, load: float) -> float:
 def test_formulas_are_those_of_textbooks() -> None:
     assert mean(formulas.fifo, ONE, 0.5) == pytest.approx(1.5)  # M/D/1: 1 + load / (2 (1 - load))
     assert mean(formulas.sharing, SPREAD, 0.8) == pytest.approx(5)
+    # A window of a quarter of what a round trip holds leaves the server idle; four of them do not.
+    assert [formulas.closed(n, 5, 20.0) for n in (1, 4, 8)] == [0.25, 0.25, 0.125]
     # M/M/1 from a fine table: all that knows nothing of sizes has 1 / (1 - load).
     exponential = Sizes(_exponential())
     for blind in (formulas.fifo, formulas.least_attained, formulas.sharing):

@@ -63,17 +63,13 @@ impl Marks {
 
     /// A window of data is over after `share` of the step.
     fn estimate(&mut self, share: f64, heard: &Heard) {
-        // Its last ACK is one of them at least.
-        let least = f64::MIN_POSITIVE;
-        let delivered = (self.delivered + share * heard.delivered).max(least);
-        let marked = if delivered > least {
-            self.marked + share * heard.marked()
-        } else if heard.acks.marked {
-            least
+        let delivered = self.delivered + share * heard.delivered;
+        let marked = if delivered > 0.0 {
+            (self.marked + share * heard.marked()) / delivered
         } else {
-            0.0
+            f64::from(u8::from(heard.acks.marked)) // the ACK that ends it is all that there is
         };
-        self.alpha += self.gain * (marked / delivered - self.alpha);
+        self.alpha += self.gain * (marked - self.alpha);
         self.delivered = (1.0 - share) * heard.delivered;
         self.marked = (1.0 - share) * heard.marked();
         self.over = Some(Mark::Now(share));

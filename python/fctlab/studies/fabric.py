@@ -214,9 +214,15 @@ class Lab(lab.Lab[Settings]):
             yield name, self.cells.cell(name, scenario, 1.0, beside_packets)
 
 
-def _parts(lab: Lab, statistic: str, groups: tuple[str, ...], most: float) -> Iterator[Part]:
+def _parts(
+    lab: Lab,
+    statistic: str,
+    groups: tuple[str, ...],
+    most: float,
+    cases: Mapping[str, dict[str, Any]] = CASES,
+) -> Iterator[Part]:
     """A statistic of groups of flows in every case, as `_parts_of`."""
-    for name, cell in lab.cases(CASES):
+    for name, cell in lab.cases(cases):
         yield from _parts_of(name, cell, statistic, groups, most)
 
 
@@ -295,29 +301,25 @@ def costs(lab: Lab) -> Iterator[Part]:
 @claim("fabric-7", "HPCC: mean slowdown of all flows, and by size", "equal (band 5%)")
 def means_of_hpcc(lab: Lab) -> Iterator[Part]:
     """Under windows that follow the load of the busiest link."""
-    for name, cell in lab.cases(HPCC):
-        yield from _parts_of(name, cell, "mean", tuple(SIZES), 0.05)
+    yield from _parts(lab, "mean", tuple(SIZES), 0.05, HPCC)
 
 
 @claim("fabric-8", "HPCC: p99 slowdown of all flows, and by size", "equal (band 10%)")
 def tails_of_hpcc(lab: Lab) -> Iterator[Part]:
     """Likewise."""
-    for name, cell in lab.cases(HPCC):
-        yield from _parts_of(name, cell, "tail", tuple(SIZES), 0.10)
+    yield from _parts(lab, "tail", tuple(SIZES), 0.10, HPCC)
 
 
 @claim("fabric-9", "DCTCP on windows: mean slowdown of all flows, and by size", "equal (band 5%)")
 def means_of_dctcp(lab: Lab) -> Iterator[Part]:
     """Under windows that no rate paces, from slow start on."""
-    for name, cell in lab.cases(DCTCP):
-        yield from _parts_of(name, cell, "mean", tuple(SIZES), 0.05)
+    yield from _parts(lab, "mean", tuple(SIZES), 0.05, DCTCP)
 
 
 @claim("fabric-10", "DCTCP on windows: p99 slowdown of all flows, and by size", "equal (band 10%)")
 def tails_of_dctcp(lab: Lab) -> Iterator[Part]:
     """Likewise."""
-    for name, cell in lab.cases(DCTCP):
-        yield from _parts_of(name, cell, "tail", tuple(SIZES), 0.10)
+    yield from _parts(lab, "tail", tuple(SIZES), 0.10, DCTCP)
 
 
 CLAIMS = (

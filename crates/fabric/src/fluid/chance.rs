@@ -57,7 +57,8 @@ impl Chance {
     ///
     /// Where that is the link's as well, the link sends as long as any train comes. So what waits is what would wait in
     /// M/G/1, where trains come at once, less what is yet to come of those under way. The packets of a train that others
-    /// meet wait for what comes of these meanwhile. A link of several times that rate waits only if so many meet.
+    /// meet wait for what comes of these meanwhile. A link of several times that rate waits only if so many meet: the power is
+    /// an estimate, right where it is almost idle and where it is almost full.
     fn for_trains(&self, own: f64, others: f64) -> f64 {
         let trains = (self.slot * (self.trains - own * own)).max(others);
         let before = others * (trains - others) / (1.0 - others);
@@ -97,6 +98,7 @@ mod tests {
         assert_eq!(link(1.0).longest(1000.0), 0.25);
         assert_eq!(link(0.75).longest(500.0), 0.125);
     }
+
     #[test]
     fn trains_wait_where_they_meet() {
         // Half of the link is two packets a step of one other flow.

@@ -18,9 +18,8 @@ pub(super) struct Hop {
     /// Bytes that have come to it, and those of the last step.
     passed: f64,
     came: f64,
-    /// When that left it of which ACKs are back, and had come, and what the link wrote into that.
+    /// When that left it of which ACKs are back, and what the link wrote into that.
     acked: f64,
-    acked_came: f64,
     seen: Seen,
 }
 
@@ -33,7 +32,6 @@ impl Hop {
             passed: 0.0,
             came: 0.0,
             acked: 0.0,
-            acked_came: 0.0,
             seen,
         }
     }
@@ -113,9 +111,7 @@ impl Active {
         mut way: Way,
         now: u64,
     ) -> Self {
-        for hop in &mut way.there {
-            (hop.acked, hop.acked_came) = (now as f64, now as f64);
-        }
+        way.there.iter_mut().for_each(|hop| hop.acked = now as f64);
         Active {
             index,
             class,
@@ -186,16 +182,13 @@ impl Active {
                 busiest.look(time - from, (before, hop.seen), line);
             }
             if lanes.quiet(hop.lane) <= from {
-                hop.acked_came = time;
                 continue; // nothing has waited there since, or been marked
             }
-            let came = lanes.came(hop.lane, time);
-            let before = std::mem::replace(&mut hop.acked_came, came);
-            if let Some((begin, stop)) = lanes.marked(hop.lane, (from, time), (before, came)) {
+            if let Some((begin, stop)) = lanes.marked(hop.lane, from, time) {
                 first = first.min(begin);
                 last = last.max(stop);
             }
-            time = came;
+            time = lanes.came(hop.lane, time);
         }
         time -= known.nic_waits[known.nic as usize].data;
         if first < last {

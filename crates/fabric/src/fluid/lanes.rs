@@ -337,27 +337,15 @@ impl Lanes {
         Some((leaves.min(now as f64).max(time), lane.rate))
     }
 
-    /// The part of what left `lane` from `from` to `to` that was marked: its first and last shares. It had come from
-    /// `came.0` to `came.1`.
-    pub(super) fn marked(
-        &self,
-        lane: u32,
-        left: (f64, f64),
-        came: (f64, f64),
-    ) -> Option<(f64, f64)> {
+    /// Of what left `lane` from `from` to `to` that which was marked, between such shares of it.
+    pub(super) fn marked(&self, lane: u32, from: f64, to: f64) -> Option<(f64, f64)> {
         let (from, to) = if self.lanes[lane as usize].marks_arrivals {
-            came
+            (self.came(lane, from), self.came(lane, to))
         } else {
-            left
+            (from, to)
         };
         let (first, last) = self.marked_between(lane, from, to)?;
-        let share = |time| {
-            if to > from {
-                (time - from) / (to - from)
-            } else {
-                0.0
-            }
-        };
+        let share = |time| (time - from) / (to - from);
         Some((share(first), share(last)))
     }
 

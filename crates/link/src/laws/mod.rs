@@ -82,8 +82,38 @@ impl Reacts for Infallible {
     }
 }
 
-/// Declares the closed set of laws, one line each, so that no flow pays for a virtual call. Beside them stand windows
-/// that are no law of one bottleneck.
+/// Declares the closed set of windows, so that no flow pays for a virtual call.
+macro_rules! reactions {
+    ($( $variant:ident($flow:ty) ),+ $(,)?) => {
+        /// How one flow's window reacts to ACKs.
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) enum Reaction {
+            $( $variant($flow) ),+
+        }
+
+        // Inlined with what they call: out of line they cost a run 5% of its instructions.
+        impl Reacts for Reaction {
+            #[inline(always)]
+            fn on_acks(&mut self, heard: &Heard) -> f64 {
+                match self { $( Reaction::$variant(flow) => flow.on_acks(heard) ),+ }
+            }
+            #[inline(always)]
+            fn sent(&mut self, sent: &Sent) {
+                match self { $( Reaction::$variant(flow) => flow.sent(sent) ),+ }
+            }
+            #[inline(always)]
+            fn share(&self) -> f64 {
+                match self { $( Reaction::$variant(flow) => flow.share() ),+ }
+            }
+            #[inline(always)]
+            fn bound(&self, share: f64, acked: f64, line: &Line) -> Bound {
+                match self { $( Reaction::$variant(flow) => flow.bound(share, acked, line) ),+ }
+            }
+        }
+    };
+}
+
+/// Declares the closed set of laws, one line each. Beside their windows stand those that are no law of one bottleneck.
 macro_rules! laws {
     ($( $name:literal => $variant:ident($file:ident) ),+ ; beside: $( $other:ident($flow:ty) ),+ $(,)?) => {
         /// How flows react to what they hear.
@@ -93,9 +123,7 @@ macro_rules! laws {
             $( $variant($file::Spec) ),+
         }
 
-        /// How one flow's window reacts to ACKs, by law.
-        #[derive(Clone, Copy, Debug)]
-        pub(crate) enum Reaction {
+        reactions! {
             $( $variant(<$file::Spec as LawPart>::Flow), )+
             $( $other($flow) ),+
         }
@@ -191,38 +219,6 @@ macro_rules! laws {
                     "oneOf": names,
                     "description": "How flows react to what they hear.",
                 })
-            }
-        }
-
-        // Inlined with what they call: out of line they cost a run 5% of its instructions.
-        impl Reacts for Reaction {
-            #[inline(always)]
-            fn on_acks(&mut self, heard: &Heard) -> f64 {
-                match self {
-                    $( Reaction::$variant(flow) => flow.on_acks(heard), )+
-                    $( Reaction::$other(flow) => flow.on_acks(heard) ),+
-                }
-            }
-            #[inline(always)]
-            fn sent(&mut self, sent: &Sent) {
-                match self {
-                    $( Reaction::$variant(flow) => flow.sent(sent), )+
-                    $( Reaction::$other(flow) => flow.sent(sent) ),+
-                }
-            }
-            #[inline(always)]
-            fn share(&self) -> f64 {
-                match self {
-                    $( Reaction::$variant(flow) => flow.share(), )+
-                    $( Reaction::$other(flow) => flow.share() ),+
-                }
-            }
-            #[inline(always)]
-            fn bound(&self, share: f64, acked: f64, line: &Line) -> Bound {
-                match self {
-                    $( Reaction::$variant(flow) => flow.bound(share, acked, line), )+
-                    $( Reaction::$other(flow) => flow.bound(share, acked, line) ),+
-                }
             }
         }
     };

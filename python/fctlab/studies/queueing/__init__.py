@@ -19,14 +19,12 @@ from fctlab.studies.queueing import formulas
 from fctlab.studies.queueing.formulas import Sizes
 from fctlab.studies.queueing.setting import (
     CHAINS,
-    DELAY_US,
     ENDLESS,
-    FASTER,
     FIRST,
-    GBPS,
     LARGE,
     LINE,
     PACKET,
+    ROUND_TRIP,
     SERVERS,
     SPREAD,
     WHOLE,
@@ -164,11 +162,9 @@ def switch(lab: Lab) -> Iterator[Part]:
 )
 def closed(lab: Lab) -> Iterator[Part]:
     """Where service takes one time the bounds are what happens."""
-    rate = GBPS * 1e9 / 8
-    round_trip = 4 * DELAY_US * 1e-6 + PACKET / rate * (1 + 1 / FASTER)
     for flows, window in CHAINS:
         cell = lab.closed(flows, window)
-        share = formulas.closed(flows, window, round_trip * rate / PACKET)
+        share = formulas.closed(flows, window, ROUND_TRIP)
         packets = f"{window} packet{'s' * (window > 1)}"
         name = f"{flows} flow{'s' * (flows > 1)}, a window of {packets}"
         yield _part(name, cell, "all", ENDLESS * PACKET / share)

@@ -84,10 +84,10 @@ LINE: dict[str, tuple[str, Job]] = {
     "PS": ("fq", formulas.sharing),
 }
 """Disciplines of flows that come at the port's rate, as both engines have them."""
-
-
 DELAY_US = 10
 """Of each link, where windows bound flows."""
+ROUND_TRIP = 4 * DELAY_US * 1e-6 * GBPS * 1e9 / 8 / PACKET + 1 + 1 / FASTER
+"""Packets that the port sends in a round trip of one that does not wait there."""
 ENDLESS = 10_000
 """Packets of a flow that is so long that its mean rate is its rate."""
 CHAINS = ((1, 5), (1, 20), (1, 40), (4, 2), (4, 5), (4, 20))
