@@ -119,6 +119,9 @@ clean:
 # in one way, so that nothing is compiled twice, and shows what cargo does. What is listed in the end is checked:
 # a mistake in a preset ends the build.
 DEVELOP := VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --release
+# uv installs in seconds what takes pip minutes, where it finds the packages: it does not read pip's settings.
+QUICK = $(if $(shell VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/uv pip install --dry-run --reinstall maturin 2>/dev/null && \
+	echo found),--uv)
 LISTED := $(BIN)/fctlab list > /dev/null
 # The library that was built last may be that of `make dev`, or of a test; for cargo it is this one.
 OTHER := cargo clean --quiet --release --package fctlab-python 2>/dev/null || true
@@ -126,14 +129,14 @@ OTHER := cargo clean --quiet --release --package fctlab-python 2>/dev/null || tr
 $(INSTALLED): $(VENV)/pyvenv.cfg $(RUST) pyproject.toml
 	@echo "building the engine and installing fctlab into $(VENV); the first time takes minutes"
 	@$(OTHER)
-	$(DEVELOP) --extras dev,docs
+	$(DEVELOP) $(QUICK) --extras dev,docs
 	@$(LISTED)
 	@touch $@
 
 # Whoever needs a release afterwards builds it.
 dev: $(VENV)/pyvenv.cfg
 	@rm -f $(INSTALLED)
-	$(DEVELOP) --config .cargo/dev.toml $(if $(wildcard $(BIN)/fctlab),--skip-install,--extras dev,docs)
+	$(DEVELOP) --config .cargo/dev.toml $(if $(wildcard $(BIN)/fctlab),--skip-install,$(QUICK) --extras dev,docs)
 	@$(LISTED)
 	@echo "a development build: the same results, later; make build makes the fast one"
 
@@ -145,6 +148,7 @@ $(VENV)/pyvenv.cfg:
 		PYTHONPATH=target/virtualenv $(PYTHON) -m virtualenv --quiet $(VENV); } || { rm -rf $(VENV); \
 		echo "error: no way to make a virtual environment; install python3-venv (apt install python3-venv)" >&2; exit 1; }
 	@$(BIN)/pip install --quiet 'maturin>=1.9.4,<2'
+	@$(BIN)/pip install --quiet uv 2>/dev/null || true
 	@touch $@
 
 # What some tests and benchmarks need and say when they lack it. Installed where that takes no more than

@@ -234,7 +234,7 @@ fn the_last_byte_of_a_flow_is_not_behind_what_never_comes() {
     assert!(played.flows.iter().all(|flow| flow.finished));
 }
 
-/// Under strict priority the lower class is less near where windows are not paced.
+/// Under strict priority the lower class is less near where windows are not paced, or flows inside it are served fairly.
 #[test]
 fn classes_are_served_by_their_weights_or_in_their_order() {
     let strict = json!({"kind": "strict", "classes": 2});
@@ -248,6 +248,16 @@ fn classes_are_served_by_their_weights_or_in_their_order() {
             near,
         ),
         ("dctcp-rate", strict.clone(), near),
+        (
+            "dctcp-rate",
+            json!({"kind": "wfq", "weights": [4, 1], "inside": "fq"}),
+            near,
+        ),
+        (
+            "dctcp-rate",
+            json!({"kind": "strict", "classes": 2, "inside": "fq"}),
+            (0.15, 0.30),
+        ),
         ("dctcp", wfq, near),
         ("dctcp", strict, (0.15, 0.25)),
     ] {
@@ -281,6 +291,53 @@ fn classes_are_served_by_their_weights_or_in_their_order() {
                 "{scheme} {discipline} {class}"
             );
         }
+    }
+}
+
+/// A flow whose packets are spaced has none there when its last one has left: at a NIC that divides its rate among classes
+/// it takes every other turn at most while others wait, whatever it weighs. One that is not spaced has its share.
+#[test]
+fn a_flow_alone_in_its_class_may_lose_its_turn() {
+    for (scheme, expected) in [
+        ("dctcp-rate", [2.0, 8.0 / 3.0, 3.0]),
+        ("dctcp", [1.75, 2.5, 3.0]),
+    ] {
+        let folder = Folder::new();
+        let rows = [("a", 2), ("b", 3), ("c", 2)];
+        let rows = rows.map(|(class, to)| format!("0,0,{to},10000000,{class}\n"));
+        let text = format!("start_s,src,dst,size_bytes,class\n{}", rows.concat());
+        folder.write("flows.csv", &text);
+        let scenario = json!({
+            "topology": leaf_spine(2, 2),
+            "traffic": {"trace": "flows.csv"},
+            "scheme": {"preset": scheme, "port": {"discipline": "fifo", "buffer": "1GB"},
+                "nic": {"discipline": {"kind": "wfq", "weights": [4, 2, 1]}}},
+        });
+        for engine in ["fluid", "packet"] {
+            let run = try_run(on(engine, &scenario), folder.path()).unwrap();
+            for (flow, expected) in run.flows.iter().zip(expected) {
+                let off = flow.slowdown / expected - 1.0;
+                assert!(off.abs() < 0.01, "{scheme} {engine}: {}", flow.slowdown);
+            }
+        }
+    }
+}
+
+/// Flows that do not wait for each other, whatever bounds their windows.
+#[test]
+fn flows_of_a_fair_port_do_not_wait_for_each_other() {
+    for (scheme, load, most) in [
+        ("dctcp-rate", 0.3, 0.05),
+        ("dctcp-rate", 0.7, 0.05),
+        ("dctcp", 0.5, 0.06),
+        ("hpcc", 0.5, 0.06),
+    ] {
+        let mut scenario = web_search(leaf_spine(4, 8), load, 4_000);
+        scenario["scheme"] = json!({"preset": scheme,
+            "port": {"discipline": "fq", "buffer": "1GB"}, "nic": {"discipline": "fifo"}});
+        let within = (-0.15, 0.15);
+        let most = [(most, within); 5];
+        compare(&format!("{scheme}, fair, {load}"), &scenario, most);
     }
 }
 
@@ -320,7 +377,7 @@ fn what_a_fluid_cannot_know_is_refused_by_name() {
         (
             vec!["scheme"],
             json!({"preset": "dctcp-rate", "port": {"discipline": "srpt"}}),
-            "scheme.port.discipline: the fluid has no srpt; take fifo, strict, wrr, drr or wfq",
+            "scheme.port.discipline: the fluid has no srpt; take fifo, fq, strict, wrr, drr or wfq",
         ),
         (
             vec!["scheme"],
@@ -335,7 +392,7 @@ fn what_a_fluid_cannot_know_is_refused_by_name() {
         (
             vec!["scheme"],
             json!({"preset": "dctcp-rate", "port": {"discipline": {"kind": "strict", "classes": 2}}}),
-            "scheme.nic.discipline: the fluid's flows take turns at their NICs; write fifo or wfq there",
+            "scheme.nic.discipline: the fluid's flows take turns at their NICs; write fifo, fq or wfq there",
         ),
         (
             vec!["scheme"],

@@ -140,8 +140,9 @@ def transport(asked: Asked) -> str:
 
 
 def disciplines(asked: Asked) -> set[str]:
-    """Kinds of disciplines at ports of switches."""
-    return {each["kind"] for place, each in asked.disciplines().items() if place != "nic"}
+    """Kinds of disciplines at ports of switches; ``wfq of fq`` if classes serve flows fairly."""
+    ports = [each for place, each in asked.disciplines().items() if place != "nic"]
+    return {each["kind"] + " of fq" * (each.get("inside") == "fq") for each in ports}
 
 
 def patterns(asked: Asked) -> set[str]:

@@ -54,11 +54,6 @@ def _leaf_spine(host: int, fabric: int, leaves: int, hosts: int, rtt: str) -> di
 
 EVEN = _leaf_spine(10, 40, 9, 16, "20us")
 FAST = _leaf_spine(100, 400, 9, 16, "10us")
-STRICT = {
-    "preset": "dctcp-rate",
-    "port": {"discipline": {"kind": "strict", "classes": 2}},
-    "nic": {"discipline": "fifo"},
-}
 HOT = (4, 3, 3, 2, 2, 2, 1, 1, 1)
 """What racks get of the skewed matrix."""
 
@@ -70,17 +65,25 @@ def skewed() -> str:
 
 
 def _web(
-    load: float, topology: dict[str, Any] = EVEN, scheme: str = "dctcp-rate", **more: Any
+    load: float,
+    topology: dict[str, Any] = EVEN,
+    scheme: str | dict[str, Any] = "dctcp-rate",
+    **more: Any,
 ) -> dict[str, Any]:
     traffic = {"workload": "websearch", "load": load} | more
     return {"topology": topology, "traffic": traffic, "scheme": scheme}
 
 
-def _wfq(*weights: int) -> dict[str, Any]:
-    return {
-        "preset": "dctcp-rate",
-        "port": {"discipline": {"kind": "wfq", "weights": list(weights)}},
-    }
+def _ports(discipline: str, preset: str = "dctcp-rate", **more: Any) -> dict[str, Any]:
+    """A scheme with such ports at switches; flows take turns at NICs."""
+    port = {"discipline": {"kind": discipline} | more}
+    return {"preset": preset, "port": port, "nic": {"discipline": "fifo"}}
+
+
+def _wfq(*weights: int, preset: str = "dctcp-rate", **more: Any) -> dict[str, Any]:
+    """A scheme whose switches divide links by weight; NICs likewise."""
+    discipline = {"kind": "wfq", "weights": list(weights)} | more
+    return {"preset": preset, "port": {"discipline": discipline}}
 
 
 def _classes(scheme: dict[str, Any], **workloads: str) -> dict[str, Any]:
@@ -114,7 +117,13 @@ CASES: dict[str, dict[str, Any]] = {
     "three classes, 4:2:1": _classes(
         _wfq(4, 2, 1), web="websearch", bulk="datamining", more="websearch"
     ),
-    "two classes, strict": _classes(STRICT, web="websearch", bulk="datamining"),
+    "two classes, strict": _classes(
+        _ports("strict", classes=2), web="websearch", bulk="datamining"
+    ),
+    "fair queueing": _web(0.5, scheme=_ports("fq")),
+    "two classes, 4:1, fair inside": _classes(
+        _wfq(4, 1, inside="fq"), web="websearch", bulk="datamining"
+    ),
 }
 """Fabrics and traffic under DCTCP on rates, by name."""
 HPCC: dict[str, dict[str, Any]] = {
@@ -132,6 +141,13 @@ DCTCP: dict[str, dict[str, Any]] = {
     "DCTCP, 25G": _web(0.5, _leaf_spine(25, 100, 9, 16, "16us"), scheme="dctcp"),
     "DCTCP, 100G, load 0.5": _web(0.5, FAST, scheme="dctcp"),
     "DCTCP, 100G, load 0.7": _web(0.7, FAST, scheme="dctcp"),
+    "DCTCP, fair queueing": _web(0.5, scheme=_ports("fq", "dctcp")),
+    "DCTCP, two classes, 4:1": _classes(
+        _wfq(4, 1, preset="dctcp"), web="websearch", bulk="datamining"
+    ),
+    "DCTCP, two classes, strict": _classes(
+        _ports("strict", "dctcp", classes=2), web="websearch", bulk="datamining"
+    ),
 }
 """The same under windows as hosts have them, with slow start."""
 FLOWS: dict[Mode, int] = {"quick": 3_000, "full": 20_000}
@@ -171,10 +187,15 @@ def _shifted(result: Result) -> pl.DataFrame:
         *(pl.col(old).alias(new) for new, old in columns.items()),
     )
     order = rows.sort("start_s", maintain_order=True)
+    traffic: dict[str, Any] = {}
+    if classes := result.scenario["traffic"].get("classes"):
+        # In their order, which is that of weights.
+        traffic["classes"] = [{"class": each["class"]} for each in classes]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "shifted.csv")
         order.drop("flow").write_csv(file, float_precision=12)
-        played = run({**result.scenario, "traffic": {"trace": str(file)}}).flows
+        traffic["trace"] = str(file)
+        played = run({**result.scenario, "traffic": traffic}).flows
     return played.with_columns(pl.Series("flow", order["flow"])).sort("flow")
 
 
@@ -282,7 +303,7 @@ def single_flows(lab: Lab) -> Iterator[Part]:
 @claim("fabric-5", "p99 slowdown of each class", "equal (band 10%)")
 def tails_by_class(lab: Lab) -> Iterator[Part]:
     """Under weighted fair queueing and strict priority."""
-    for name, cell in lab.cases(CASES):
+    for name, cell in lab.cases(CASES | DCTCP):
         classes = [each["class"] for each in cell.scenario["traffic"].get("classes", [])]
         yield from _parts_of(name, cell, "tail", tuple(classes), 0.10)
 

@@ -4,6 +4,7 @@ use fctlab_link::{Allowed, Line, Load, Paced, Told};
 
 use super::chance::Chance;
 use super::curve::Curve;
+use super::fair::Fair;
 use super::lanes::{Lanes, LastByte};
 use super::nic::Waits;
 use super::telemetry::{Seen, Telemetry};
@@ -13,6 +14,8 @@ use super::telemetry::{Seen, Telemetry};
 pub(super) struct Hop {
     pub lane: u32,
     pub link: u32,
+    /// That of its class, which is the same where flows have none of their own.
+    pub queue: u32,
     /// The link's place.
     pub place: u32,
     /// Bytes that have come to it, and those of the last step.
@@ -24,16 +27,26 @@ pub(super) struct Hop {
 }
 
 impl Hop {
-    pub(super) fn new(link: u32, lane: u32, place: u32, seen: Seen) -> Self {
+    /// The place of `link`, and the queue there of the flow's class.
+    pub(super) fn new(link: u32, queue: u32, place: u32, seen: Seen) -> Self {
         Hop {
             link,
-            lane,
+            lane: queue,
+            queue,
             place,
             passed: 0.0,
             came: 0.0,
             acked: 0.0,
             seen,
         }
+    }
+
+    /// How long a packet waits there that waits for so long in the fluid, where some links are fair.
+    fn waits(&self, fair: &Fair, lanes: &Lanes, fluid: f64) -> f64 {
+        if self.lane == self.queue {
+            return fluid;
+        }
+        fair.waits(self.queue, (self.came, lanes.is_waiting(self.lane)), fluid)
     }
 }
 
@@ -46,8 +59,16 @@ pub(super) struct Known<'a> {
     pub nic: u32,
     /// How long packets wait at each NIC, by the number of its link.
     pub nic_waits: &'a [Waits],
-    /// How long packets that meet by chance wait at each link.
+    pub meets: Meets<'a>,
+}
+
+/// How long packets wait for each other, of which a fluid knows nothing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Meets<'a> {
+    /// At each link, where they meet by chance.
     pub chances: &'a [Chance],
+    /// At fair links, if there are any.
+    pub fair: Option<&'a Fair>,
 }
 
 /// The way of a flow there, without its NIC, and that of its ACKs, without that of the receiver.
@@ -98,7 +119,8 @@ pub(super) struct Active {
     last_byte: Option<LastByte>,
     left: usize,
     pace: f64,
-    /// How long that waits for packets that it meets by chance.
+    /// When it came to the next one, and how much longer than in the fluid it waits for packets that it meets.
+    came: f64,
     by_chance: f64,
 }
 
@@ -126,6 +148,7 @@ impl Active {
             last_byte: None,
             left: 0,
             pace: 0.0,
+            came: 0.0,
             by_chance: 0.0,
         }
     }
@@ -162,7 +185,7 @@ impl Active {
         // Back along the path, to when that was sent of which the ACK comes now; of this step nothing is known yet.
         let mut time = (end - half).min(end - 1.0);
         for hop in self.way.back.iter().rev() {
-            time -= known.chances[hop.link as usize].wait(0.0);
+            time -= known.meets.chances[hop.link as usize].wait(0.0);
             if lanes.quiet(hop.lane) > time {
                 time = lanes.came(hop.lane, time);
             }
@@ -171,7 +194,7 @@ impl Active {
         let (mut first, mut last): (f64, f64) = (1.0, 0.0);
         let mut busiest = Busiest::default();
         for hop in self.way.there.iter_mut().rev() {
-            time -= known.chances[hop.link as usize].wait(hop.came);
+            time -= known.meets.chances[hop.link as usize].wait(hop.came);
             let from = hop.acked;
             if time < from {
                 time = from;
@@ -181,14 +204,18 @@ impl Active {
                 let before = std::mem::replace(&mut hop.seen, telemetry.at(hop.link, time));
                 busiest.look(time - from, (before, hop.seen), line);
             }
-            if lanes.quiet(hop.lane) <= from {
+            if lanes.quiet(hop.lane) <= from && known.meets.fair.is_none() {
                 continue; // nothing has waited there since, or been marked
             }
             if let Some((begin, stop)) = lanes.marked(hop.lane, from, time) {
                 first = first.min(begin);
                 last = last.max(stop);
             }
-            time = lanes.came(hop.lane, time);
+            let came = lanes.came(hop.lane, time);
+            time = match known.meets.fair {
+                Some(fair) => time - hop.waits(fair, lanes, time - came),
+                None => came,
+            };
         }
         time -= known.nic_waits[known.nic as usize].data;
         if first < last {
@@ -282,7 +309,7 @@ impl Active {
     pub(super) fn come_late(&self, chances: &[Chance], late: &mut [f64]) {
         let mut waits = 0.0;
         for hop in &self.way.there {
-            late[hop.lane as usize] += hop.came * waits;
+            late[hop.queue as usize] += hop.came * waits;
             waits += chances[hop.link as usize].longest(hop.came);
         }
     }
@@ -332,22 +359,29 @@ impl Active {
         &mut self,
         ack: bool,
         lanes: &Lanes,
-        chances: &[Chance],
+        meets: &Meets<'_>,
         now: u64,
     ) -> Option<f64> {
         self.last_byte?;
-        self.follow(ack, lanes, chances, now)
+        self.follow(ack, lanes, meets, now)
     }
 
-    fn follow(&mut self, ack: bool, lanes: &Lanes, chances: &[Chance], now: u64) -> Option<f64> {
+    fn follow(&mut self, ack: bool, lanes: &Lanes, meets: &Meets<'_>, now: u64) -> Option<f64> {
         let byte = self.last_byte.as_mut()?;
         let back: &[Hop] = if ack { &self.way.back } else { &[] };
         for hop in self.way.there.iter().chain(back).skip(self.left) {
+            if let LastByte::At(time) = *byte {
+                self.came = time;
+            }
             let (left, rate) = lanes.leaves(hop.lane, byte, (hop.came, self.pace), now)?;
             *byte = LastByte::At(left);
             self.pace = self.pace.min(rate);
             self.left += 1;
-            self.by_chance += chances[hop.link as usize].wait(hop.came);
+            self.by_chance += meets.chances[hop.link as usize].wait(hop.came);
+            if let Some(fair) = meets.fair {
+                let fluid = left - self.came;
+                self.by_chance += hop.waits(fair, lanes, fluid) - fluid;
+            }
         }
         match *byte {
             LastByte::At(time) => Some(time + self.by_chance),

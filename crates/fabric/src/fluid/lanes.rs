@@ -21,14 +21,35 @@ struct Lane {
     left_before: f64,
     arrived_before: f64,
     rate: f64,
-    /// What leaves while more waits is marked, or what comes.
-    threshold: f64,
-    marks_arrivals: bool,
+    marks: Marks,
     /// The step at whose end all had come which has left, or less.
     head: u64,
 }
 
+/// By what bytes are marked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Marks {
+    /// Of bytes waiting.
+    pub threshold: f64,
+    /// Whether what comes while more waits is marked, or what leaves.
+    pub arrivals: bool,
+}
+
 impl Lane {
+    /// An empty one.
+    fn new(marks: Marks) -> Self {
+        Lane {
+            arrived: 0.0,
+            left: 0.0,
+            step: 0,
+            left_before: 0.0,
+            arrived_before: 0.0,
+            rate: 0.0,
+            marks,
+            head: 0,
+        }
+    }
+
     /// So many bytes come in the step that ends at `now`, and all of them leave, of an empty queue that could have sent
     /// so much more.
     #[inline]
@@ -116,31 +137,51 @@ pub(super) struct Lanes {
     past: Ring<Past>,
     /// Before that nothing waited anywhere.
     begin: f64,
+    /// Those that nobody uses.
+    free: Vec<u32>,
 }
 
 impl Lanes {
-    /// Empty ones that mark above these thresholds what leaves, or what comes.
-    pub(super) fn new(marks: &[(f64, bool)]) -> Self {
-        let lane = |&(threshold, marks_arrivals)| Lane {
-            arrived: 0.0,
-            left: 0.0,
-            step: 0,
-            left_before: 0.0,
-            arrived_before: 0.0,
-            rate: 0.0,
-            threshold,
-            marks_arrivals,
-            head: 0,
-        };
+    /// Empty ones.
+    pub(super) fn new(marks: &[Marks]) -> Self {
         Lanes {
             past: Ring::new(marks.len()),
-            lanes: marks.iter().map(lane).collect(),
+            lanes: marks.iter().copied().map(Lane::new).collect(),
             inflow: vec![0.0; marks.len()],
             quiet: vec![0.0; marks.len()],
             clear: vec![0.0; marks.len()],
             marked_until: vec![0.0; marks.len()],
             begin: 0.0,
+            free: Vec::new(),
         }
+    }
+
+    /// An empty one more, for what comes after step `now`.
+    pub(super) fn open(&mut self, marks: Marks, now: u64) -> u32 {
+        let lane = self.free.pop().unwrap_or_else(|| {
+            let lane = self.lanes.len() as u32;
+            self.lanes.push(Lane::new(marks));
+            let each = [
+                &mut self.inflow,
+                &mut self.quiet,
+                &mut self.clear,
+                &mut self.marked_until,
+            ];
+            each.into_iter().for_each(|values| values.push(0.0));
+            self.past.add();
+            lane
+        });
+        let number = lane as usize;
+        self.lanes[number] = Lane::new(marks);
+        self.past.forget(lane);
+        (self.inflow[number], self.marked_until[number]) = (0.0, 0.0);
+        (self.quiet[number], self.clear[number]) = (now as f64, now as f64);
+        lane
+    }
+
+    /// Nobody uses `lane`, in which nothing waits, any more.
+    pub(super) fn close(&mut self, lane: u32) {
+        self.free.push(lane);
     }
 
     /// So many bytes come to `lane` in this step.
@@ -216,7 +257,7 @@ impl Lanes {
         );
         let after = known.arrived - known.left;
         let backlog = service.port.unwrap_or(Backlog { before, after });
-        let marked = backlog.above(known.threshold);
+        let marked = backlog.above(known.marks.threshold);
         let marked = marked.map(|(from, to)| (start + from, start + to));
         if let Some((_, until)) = marked {
             self.marked_until[lane as usize] = until;
@@ -339,7 +380,7 @@ impl Lanes {
 
     /// Of what left `lane` from `from` to `to` that which was marked, between such shares of it.
     pub(super) fn marked(&self, lane: u32, from: f64, to: f64) -> Option<(f64, f64)> {
-        let (from, to) = if self.lanes[lane as usize].marks_arrivals {
+        let (from, to) = if self.lanes[lane as usize].marks.arrivals {
             (self.came(lane, from), self.came(lane, to))
         } else {
             (from, to)
@@ -385,7 +426,10 @@ mod tests {
 
     /// A lane to which so much comes in each step, served at 10 a step.
     fn lane(inflows: &[f64], threshold: f64) -> Lanes {
-        let mut lanes = Lanes::new(&[(threshold, false)]);
+        let mut lanes = Lanes::new(&[Marks {
+            threshold,
+            arrivals: false,
+        }]);
         for (now, &inflow) in (1u64..).zip(inflows) {
             lanes.add(0, inflow);
             let served = lanes.offered(0).min(10.0);
@@ -432,6 +476,19 @@ mod tests {
         assert_eq!(lanes.marked_between(0, 1.0, 2.0), Some((1.5, 2.0)));
         assert_eq!(lanes.marked_between(0, 1.75, 2.75), Some((1.75, 2.5)));
         assert_eq!(lanes.marked_between(0, 2.5, 3.0), None);
+    }
+
+    #[test]
+    fn a_queue_that_is_used_again_has_no_past() {
+        let mut lanes = lane(&[20.0, 20.0], 5.0);
+        let marks = lanes.lanes[0].marks;
+        let other = lanes.open(marks, 2);
+        assert_eq!((other, lanes.waits(other)), (1, 0.0));
+        lanes.close(0);
+        assert_eq!(lanes.open(marks, 2), 0);
+        assert_eq!(lanes.came(0, 2.0), 2.0);
+        assert_eq!(lanes.marked_between(0, 1.0, 2.0), None);
+        assert!(!lanes.is_waiting(0));
     }
 
     #[test]

@@ -4,10 +4,13 @@ use std::ops::Range;
 
 use fctlab_core::SpecError;
 use fctlab_link::Backlog;
+use fctlab_link::Inside;
 use fctlab_link::queues::{Discipline, Sharing};
 
 use super::chance::Chance;
-use super::lanes::{Lanes, Service};
+use super::fair::Fair;
+use super::flow::Meets;
+use super::lanes::{Lanes, Marks, Service};
 use super::ports::Ports;
 use super::priority::{Class, ROUNDING, by_priority};
 use super::telemetry::Telemetry;
@@ -25,8 +28,11 @@ struct Link {
     is_listed: bool,
     /// Bytes that may wait.
     buffer: f64,
-    /// Its discipline, and whether marks go by all that waits or by the queue of a class.
+    /// Its discipline, and whether flows have a queue each.
     discipline: u32,
+    is_fair: bool,
+    /// By what bytes are marked, and whether all that waits counts for that or a queue.
+    marks: Marks,
     marks_by_port: bool,
 }
 
@@ -80,6 +86,8 @@ pub(super) struct Links {
     nic_acks: Acks,
     /// How busy each link is.
     chances: Vec<Chance>,
+    /// The flows at links that serve them fairly, where there are any.
+    fair: Option<Fair>,
     /// Where a link serves by priority: by queue, bytes that come in this step times how late one may be, in steps.
     late: Option<Vec<f64>>,
     /// Where flows send in trains: by link, the squares of what they bring in this step, in bytes.
@@ -107,13 +115,14 @@ impl Links {
         let mut links = Vec::with_capacity(places.len());
         for (id, (port, &place)) in ports.of_link.iter().zip(&places).enumerate() {
             let first = marks.len();
-            let lanes = match (place, &ports.disciplines[port.discipline as usize].sharing) {
+            let discipline = &ports.disciplines[port.discipline as usize];
+            let lanes = match (place, &discipline.sharing) {
                 (0, _) => 0,
                 (_, Sharing::One) => 1,
                 (_, Sharing::Weights(weights)) => weights.len(),
                 (_, Sharing::Priority) => ports.classes[port.discipline as usize].len(),
             };
-            marks.resize(first + lanes, (port.threshold, port.marks_arrivals));
+            marks.resize(first + lanes, port.marks);
             links.push(Link {
                 lanes: first as u32..(first + lanes) as u32,
                 capacity: fabric.links[id].rate.bytes_per_s() * step_s,
@@ -121,6 +130,8 @@ impl Links {
                 is_listed: false,
                 buffer: port.buffer,
                 discipline: port.discipline,
+                is_fair: place > 0 && discipline.inside == Inside::Fq,
+                marks: port.marks,
                 marks_by_port: port.marks_by_port,
             });
         }
@@ -129,7 +140,9 @@ impl Links {
         let chance = |link: &Link| Chance::new(packet, packet / link.capacity, link.capacity / nic);
         let by_priority = |port: &Discipline| port.sharing == Sharing::Priority;
         let has_priority = ports.disciplines.iter().any(by_priority);
+        let has_fair = links.iter().any(|link| link.is_fair);
         let links = Links {
+            fair: has_fair.then(|| Fair::new(marks.len())),
             late: has_priority.then(|| vec![0.0; marks.len()]),
             trains: None,
             chances: links.iter().map(chance).collect(),
@@ -191,8 +204,8 @@ impl Links {
         self.places[link as usize]
     }
 
-    /// The queue of a link in which flows of `class` wait.
-    pub(super) fn lane(&self, link: u32, class: u16) -> u32 {
+    /// The queue of a link that is for `class`.
+    pub(super) fn queue(&self, link: u32, class: u16) -> u32 {
         let Link {
             lanes, discipline, ..
         } = &self.links[link as usize];
@@ -221,9 +234,42 @@ impl Links {
         }
     }
 
-    /// A flow that passed `link` has ended.
-    pub(super) fn leave(&mut self, link: u32) {
-        self.links[link as usize].flows -= 1;
+    /// A flow of the class of `queue` starts after step `now`: the queue in which it waits at `link`, its own if the link is
+    /// fair.
+    pub(super) fn open(&mut self, (link, queue): (u32, u32), lanes: &mut Lanes, now: u64) -> u32 {
+        let known = &self.links[link as usize];
+        match &mut self.fair {
+            Some(fair) if known.is_fair => {
+                let lane = lanes.open(known.marks, now);
+                fair.join(queue, lane);
+                lane
+            }
+            _ => queue,
+        }
+    }
+
+    /// A flow that passed `link`, where it waited in `lane`, has ended.
+    pub(super) fn leave(&mut self, link: u32, (queue, lane): (u32, u32), lanes: &mut Lanes) {
+        let known = &mut self.links[link as usize];
+        known.flows -= 1;
+        if let Some(fair) = &mut self.fair
+            && known.is_fair
+        {
+            fair.leave(queue, lane);
+            lanes.close(lane);
+        }
+    }
+
+    /// The queues of the flows in `queue`, if they have any of their own.
+    fn members(&self, queue: u32) -> &[u32] {
+        self.fair.as_ref().map_or(&[], |fair| fair.members(queue))
+    }
+
+    /// All queues of a link.
+    fn each_lane(&self, link: &Link) -> impl Iterator<Item = u32> {
+        let queues = link.lanes.clone();
+        let members = queues.clone().filter(|_| link.is_fair);
+        queues.chain(members.flat_map(|queue| self.members(queue).iter().copied()))
     }
 
     /// So many bytes of ACKs come to `lane` in the next step.
@@ -262,12 +308,15 @@ impl Links {
         (self.links[nic as usize].capacity - self.nic_acks.now[nic as usize]).max(0.0)
     }
 
-    /// How long packets that meet by chance wait at each link.
-    pub(super) fn chances(&self) -> &[Chance] {
-        &self.chances
+    /// How long packets wait for each other, of which a fluid knows nothing.
+    pub(super) fn meets(&self) -> Meets<'_> {
+        Meets {
+            chances: &self.chances,
+            fair: self.fair.as_ref(),
+        }
     }
 
-    /// The same, and where links serve by priority how late bytes come to their queues.
+    /// How long packets that meet by chance wait at each link, and where links serve by priority how late bytes come to their queues.
     pub(super) fn lateness(&mut self) -> Option<(&[Chance], &mut [f64])> {
         let late = self.late.as_mut()?;
         Some((&self.chances, late))
@@ -277,7 +326,7 @@ impl Links {
     fn offered(&self, id: u32, lanes: &Lanes) -> f64 {
         let link = &self.links[id as usize];
         match self.telemetry {
-            Some(_) => link.lanes.clone().map(|lane| lanes.offered(lane)).sum(),
+            Some(_) => self.each_lane(link).map(|lane| lanes.offered(lane)).sum(),
             None => 0.0,
         }
     }
@@ -311,14 +360,17 @@ impl Links {
                 lanes.add(lane, self.acks.now[lane as usize]);
             }
             let offered = self.offered(id, lanes);
-            let comes: f64 = link.lanes.clone().map(|lane| lanes.comes(lane)).sum();
+            let comes: f64 = self.each_lane(link).map(|lane| lanes.comes(lane)).sum();
             let link = &mut self.links[id as usize];
             let chance = &mut self.chances[id as usize];
             chance.busy = comes / capacity;
             if let Some(trains) = &self.trains {
                 chance.trains = trains[id as usize] / (self.packet * self.packet);
             }
-            if link.lanes.len() == 1 && lanes.passes(link.lanes.start, now, capacity) {
+            if link.lanes.len() == 1
+                && !link.is_fair
+                && lanes.passes(link.lanes.start, now, capacity)
+            {
                 link.is_listed = link.flows > 0;
                 let is_listed = link.is_listed;
                 if !is_listed {
@@ -337,8 +389,10 @@ impl Links {
                     overflow = Some(Overflow { link: id, now });
                 }
                 let oldest = |lane| now as f64 - lanes.came(lane, now as f64);
-                told.longest = link.lanes.clone().map(oldest).fold(told.longest, f64::max);
+                let all = self.each_lane(&self.links[id as usize]).map(oldest);
+                told.longest = all.fold(told.longest, f64::max);
             }
+            let link = &mut self.links[id as usize];
             link.is_listed = link.flows > 0 || waits > 0.0;
             if waits > 0.0 || !link.is_listed {
                 self.chances[id as usize].clear();
@@ -353,7 +407,7 @@ impl Links {
     fn serve_link(&mut self, id: u32, capacity: f64, lanes: &mut Lanes, now: u64) -> f64 {
         let link = &self.links[id as usize];
         let all = link.lanes.clone();
-        if all.len() == 1 {
+        if all.len() == 1 && !link.is_fair {
             let lane = all.start;
             let service = Service {
                 served: lanes.offered(lane).min(capacity),
@@ -362,46 +416,117 @@ impl Links {
             };
             return lanes.serve(lane, now, &service);
         }
-        let rest = capacity - all.clone().map(|lane| lanes.comes(lane)).sum::<f64>();
-        if rest >= 0.0 && !all.clone().any(|lane| lanes.is_waiting(lane)) {
-            all.for_each(|lane| lanes.pass(lane, now, rest));
+        let comes = self.each_lane(link).map(|lane| lanes.comes(lane));
+        let rest = capacity - comes.sum::<f64>();
+        if rest >= 0.0 && !self.each_lane(link).any(|lane| lanes.is_waiting(lane)) {
+            self.each_lane(link)
+                .for_each(|lane| lanes.pass(lane, now, rest));
+            if let Some(fair) = &mut self.fair {
+                all.for_each(|queue| fair.rest(queue));
+            }
             return 0.0;
         }
-        self.demands.clear();
-        self.demands
-            .extend(all.clone().map(|lane| lanes.offered(lane)));
-        self.served.clear();
-        self.served.resize(self.demands.len(), 0.0);
-        let discipline = &self.disciplines[link.discipline as usize];
-        if discipline.sharing == Sharing::Priority {
-            let known = all.clone().map(|lane| {
-                let comes = lanes.comes(lane);
-                let late = self.late.as_ref().map_or(0.0, |late| late[lane as usize]);
-                Class {
-                    waits: lanes.waits(lane),
-                    comes,
-                    late: late * capacity / comes.max(ROUNDING),
-                }
-            });
-            let known: Vec<Class> = known.collect();
-            by_priority(capacity, self.packet, &known, &mut self.served);
-        } else {
-            discipline.share(capacity, &self.demands, &mut self.served);
-        }
-        let served: f64 = self.served.iter().sum();
+        let waited = self.each_lane(link).map(|lane| lanes.waits(lane)).sum();
+        let mut demands = std::mem::take(&mut self.demands);
+        demands.clear();
+        demands.extend(all.clone().map(|queue| {
+            let flows = self.members(queue).iter();
+            let flows = flows.map(|&lane| lanes.offered(lane)).sum::<f64>();
+            lanes.offered(queue) + flows
+        }));
+        let mut shares = std::mem::take(&mut self.served);
+        shares.clear();
+        shares.resize(demands.len(), 0.0);
+        self.share(link, capacity, lanes, &demands, &mut shares);
+        let served: f64 = shares.iter().sum();
         let port = link.marks_by_port.then(|| Backlog {
-            before: all.clone().map(|lane| lanes.waits(lane)).sum(),
-            after: self.demands.iter().sum::<f64>() - served,
+            before: waited,
+            after: demands.iter().sum::<f64>() - served,
         });
-        let each = all.zip(&self.served).map(|(lane, &own)| {
+        let is_fair = link.is_fair;
+        let in_order = self.disciplines[link.discipline as usize].sharing == Sharing::Priority;
+        let each = all.zip(&shares).map(|(queue, &own)| {
             let service = Service {
                 served: own,
                 rate: own + capacity - served,
                 port,
             };
-            lanes.serve(lane, now, &service)
+            if is_fair {
+                // A class that has its turn under strict priority has all of the link.
+                let slot = self.packet / if in_order { capacity } else { own };
+                self.serve_flows((queue, slot), &service, lanes, now)
+            } else {
+                lanes.serve(queue, now, &service)
+            }
         });
-        each.sum()
+        let waits = each.sum();
+        (self.demands, self.served) = (demands, shares);
+        waits
+    }
+
+    /// Divides `capacity` among the queues of classes, who could take as much as they `demand`.
+    fn share(
+        &self,
+        link: &Link,
+        capacity: f64,
+        lanes: &Lanes,
+        demands: &[f64],
+        shares: &mut [f64],
+    ) {
+        let discipline = &self.disciplines[link.discipline as usize];
+        if discipline.sharing != Sharing::Priority {
+            return discipline.share(capacity, demands, shares);
+        }
+        let known = link.lanes.clone().zip(demands).map(|(queue, demand)| {
+            let flows = self.members(queue).iter().map(|&lane| lanes.waits(lane));
+            let waits = lanes.waits(queue) + flows.sum::<f64>();
+            let comes = demand - waits;
+            let late = self.late.as_ref().map_or(0.0, |late| late[queue as usize]);
+            Class {
+                waits,
+                comes,
+                late: late * capacity / comes.max(ROUNDING),
+            }
+        });
+        let known: Vec<Class> = known.collect();
+        by_priority(capacity, self.packet, &known, shares);
+    }
+
+    /// Serves the flows of a class, of which a packet takes a `slot`, and ACKs before them; returns what waits in the end.
+    fn serve_flows(
+        &mut self,
+        (queue, slot): (u32, f64),
+        service: &Service,
+        lanes: &mut Lanes,
+        now: u64,
+    ) -> f64 {
+        let Some(fair) = &mut self.fair else {
+            return 0.0;
+        };
+        let more = service.rate - service.served;
+        let one = |own: f64, could: f64| Service {
+            served: own,
+            rate: could + more,
+            port: service.port,
+        };
+        let acks = lanes.offered(queue).min(service.served);
+        let mut waits = lanes.serve(queue, now, &one(acks, service.served));
+        let all = service.served - acks;
+        let level = fair.level(queue, |lane| lanes.offered(lane), all);
+        let mut busy = 0.0;
+        for &lane in fair.members(queue) {
+            let own = lanes.offered(lane).min(level);
+            let could = if level < f64::INFINITY { level } else { own };
+            let rest = lanes.serve(lane, now, &one(own, could));
+            busy += own / level;
+            waits += rest;
+        }
+        if level < f64::INFINITY {
+            fair.note(queue, busy, level, slot);
+        } else {
+            fair.rest(queue);
+        }
+        waits
     }
 }
 

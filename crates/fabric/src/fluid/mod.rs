@@ -15,6 +15,7 @@
 
 mod chance;
 mod curve;
+mod fair;
 mod flow;
 mod lanes;
 mod links;
@@ -198,7 +199,12 @@ impl<'a> Network<'a> {
         let Some(paced) = self.sending.flow(&self.lines[flow.src as usize]) else {
             return; // no law without windows is let in
         };
-        let way = self.way(flow);
+        let mut way = self.way(flow);
+        for hop in &mut way.there {
+            hop.lane = self
+                .links
+                .open((hop.link, hop.queue), &mut self.lanes, self.now);
+        }
         self.round_trip = self.round_trip.max(way.round_trip);
         let size = self.settings.wire.wire_bytes(flow.size) as f64;
         let start = self.steps(flow.start).max(self.now as f64);
@@ -220,8 +226,8 @@ impl<'a> Network<'a> {
             told.map_or(Seen::default(), |told| told.at(link, self.now as f64))
         };
         let hop = |&link: &u32| {
-            let lane = links.lane(link, flow.class);
-            Hop::new(link, lane, links.place(link), seen(link))
+            let queue = links.queue(link, flow.class);
+            Hop::new(link, queue, links.place(link), seen(link))
         };
         let there = fabric
             .routes
@@ -296,7 +302,7 @@ impl<'a> Network<'a> {
                 telemetry: self.links.telemetry(),
                 nic,
                 nic_waits: &self.nic_waits,
-                chances: self.links.chances(),
+                meets: self.links.meets(),
             };
             self.nic_waits[nic as usize] =
                 self.nic
@@ -331,14 +337,16 @@ impl<'a> Network<'a> {
                     .iter()
                     .for_each(|hop| self.links.add_acks(hop.lane, bytes));
             }
-            let Some(end) = flow.ends(to_ack, &self.lanes, self.links.chances(), over) else {
+            let Some(end) = flow.ends(to_ack, &self.lanes, &self.links.meets(), over) else {
                 number += 1;
                 continue;
             };
             let more = (end - flow.start - flow.way().alone).max(0.0);
             ended.push((flow.index, more * self.step_s));
-            let hops = flow.way().there.iter();
-            hops.for_each(|hop| self.links.leave(hop.link));
+            for hop in &flow.way().there {
+                self.links
+                    .leave(hop.link, (hop.queue, hop.lane), &mut self.lanes);
+            }
             flows.swap_remove(number);
             self.active -= 1;
         }

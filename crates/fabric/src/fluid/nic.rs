@@ -1,8 +1,9 @@
 //! A NIC: its flows take turns, so each gets an even share of what it sends, or what it wants if that is less.
 
 use fctlab_link::queues::{Discipline, Sharing};
-use fctlab_link::{Allowed, Line, Paced, Portions};
+use fctlab_link::{Allowed, Inside, Line, Paced, Portions};
 
+use super::fair::level;
 use super::flow::{Active, Hearing, Known};
 
 /// One flow's part of a step.
@@ -70,6 +71,15 @@ impl Waits {
 /// Where flows were paced at less than this share of a NIC's rate it suffices: windows rise by little in a step.
 const ALMOST: f64 = 0.8;
 
+/// The share of a NIC that a flow can take while packets of other classes wait for it: one whose packets are spaced is not
+/// there when the last one has left, and loses its turn to them until its next packet is due.
+fn at_most(flow: &Paced) -> f64 {
+    if flow.is_clocked() {
+        return 1.0;
+    }
+    1.0 / ((1.0 / flow.share().min(1.0)).floor() + 1.0)
+}
+
 /// What dividing takes.
 #[derive(Debug, Default)]
 pub(super) struct Nic {
@@ -77,6 +87,7 @@ pub(super) struct Nic {
     before: Vec<Paced>,
     wants: Vec<f64>,
     demands: Vec<f64>,
+    takes: Vec<f64>,
     shares: Vec<f64>,
 }
 
@@ -95,7 +106,16 @@ impl Nic {
     ) -> Waits {
         let waits = |sent: f64, flows, held| {
             let busy = 1.0 - (capacity - sent).max(0.0) / line.capacity;
-            Waits::new(busy, flows, held, line.packet / line.capacity)
+            let slot = line.packet / line.capacity;
+            let found = Waits::new(busy, flows, held, slot);
+            match discipline.inside {
+                Inside::Fifo => found,
+                // An ACK goes first, behind the packet on its way.
+                Inside::Fq => Waits {
+                    ack: 0.5 * busy * slot,
+                    ..found
+                },
+            }
         };
         if let [flow] = flows {
             if !flow.sends() {
@@ -170,7 +190,7 @@ impl Nic {
         waits(sent, self.turns.len(), held)
     }
 
-    /// Divides `capacity` among classes, and what a class gets among its flows; returns how many are held back.
+    /// Divides `capacity` among classes, who could take turns for so much, and what a class gets among its flows; returns how many are held back.
     fn share(
         &mut self,
         flows: &mut [Active],
@@ -188,9 +208,19 @@ impl Nic {
         for turn in &self.turns {
             self.demands[class(turn)] += turn.sends;
         }
+        let total: f64 = self.demands.iter().sum();
+        self.takes.clear();
+        self.takes.resize(classes, 0.0);
+        for turn in &self.turns {
+            let most = capacity * at_most(&flows[turn.flow].paced);
+            self.takes[class(turn)] += turn.sends.min(most);
+        }
+        for (takes, demand) in self.takes.iter_mut().zip(&self.demands) {
+            *takes = demand.min(takes.max(capacity - (total - demand)));
+        }
         self.shares.clear();
         self.shares.resize(classes, 0.0);
-        discipline.share(capacity, &self.demands, &mut self.shares);
+        discipline.share(capacity, &self.takes, &mut self.shares);
         for number in 0..classes {
             if self.shares[number] >= self.demands[number] {
                 continue;
@@ -222,23 +252,9 @@ impl Nic {
     }
 }
 
-/// What each gets at most when `all` is divided among those who want so much, which together is more.
-fn level(wants: &mut [f64], all: f64) -> f64 {
-    wants.sort_unstable_by(f64::total_cmp);
-    let (mut rest, mut waiting) = (all, wants.len() as f64);
-    for &want in wants.iter() {
-        if want * waiting > rest {
-            break;
-        }
-        rest -= want;
-        waiting -= 1.0;
-    }
-    rest / waiting.max(1.0)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Waits, level};
+    use super::Waits;
 
     #[test]
     fn an_ack_waits_for_the_packets_in_front_of_it() {
@@ -250,11 +266,5 @@ mod tests {
         assert_eq!(waits(1.0, 1, 0), (1.0, 0.0));
         assert_eq!(waits(0.5, 2, 0), (1.0, 1.0));
         assert_eq!(waits(1.0, 2, 0), (3.0, 1.0));
-    }
-
-    #[test]
-    fn those_who_want_less_get_it() {
-        assert_eq!(level(&mut [5.0, 1.0, 9.0], 9.0), 4.0);
-        assert_eq!(level(&mut [5.0, 5.0], 4.0), 2.0);
     }
 }

@@ -3,8 +3,9 @@
 use fctlab_core::{SpecError, WindowCounts};
 use fctlab_link::laws::clocked;
 use fctlab_link::queues::Discipline;
-use fctlab_link::{Inside, Law, Line, Paced};
+use fctlab_link::{Law, Line, Paced};
 
+use super::lanes::Marks;
 use crate::disciplines::QueueSpec;
 use crate::measure::Extra;
 use crate::model;
@@ -20,10 +21,8 @@ use crate::transports::{RuleSpec, dctcp};
 pub(super) struct Port {
     /// The number of its discipline.
     pub discipline: u32,
-    /// What leaves while more waits is marked; infinite without marks.
-    pub threshold: f64,
-    /// Whether what comes meanwhile is marked, instead of what leaves.
-    pub marks_arrivals: bool,
+    /// By what bytes are marked; the threshold is infinite without marks.
+    pub marks: Marks,
     /// Whether all that waits at the port counts for that, or the queue of a class.
     pub marks_by_port: bool,
     /// Bytes that may wait.
@@ -262,8 +261,10 @@ pub(super) fn ports(
 ) -> Result<Ports, SpecError> {
     let none = Port {
         discipline: 0,
-        threshold: f64::INFINITY,
-        marks_arrivals: false,
+        marks: Marks {
+            threshold: f64::INFINITY,
+            arrivals: false,
+        },
         marks_by_port: true,
         buffer: f64::INFINITY,
     };
@@ -279,16 +280,18 @@ pub(super) fn ports(
         for &link in &place.links {
             let rate = fabric.links[link as usize].rate;
             let threshold = place.port.ecn_threshold;
-            let marks_arrivals = place.port.ecn_at == EcnAt::Enqueue;
+            let arrivals = place.port.ecn_at == EcnAt::Enqueue;
             // A switch that says what waits does not count the packet on its way: one that leaves then, half of one when
             // another comes, which counts itself.
             let full = settings.wire.full() as f64;
-            let more = if marks_arrivals { -0.5 * full } else { full };
+            let more = if arrivals { -0.5 * full } else { full };
             let threshold = threshold.map(|k| k.bytes_at(rate, &settings.scale) as f64 + more);
             ports.of_link[link as usize] = Port {
                 discipline: number,
-                threshold: threshold.unwrap_or(f64::INFINITY),
-                marks_arrivals,
+                marks: Marks {
+                    threshold: threshold.unwrap_or(f64::INFINITY),
+                    arrivals,
+                },
                 marks_by_port: place.port.ecn_scope == EcnScope::Port,
                 buffer: place.port.buffer.bytes_at(rate, &settings.scale) as f64,
             };
@@ -305,20 +308,18 @@ fn discipline(place: &Place<'_>, rule: &RuleSpec) -> Result<(Discipline, Vec<u16
     let at = |name: &str| format!("scheme.{key}.{name}");
     let (discipline, classes) = model::discipline(&port.discipline).map_err(|_| {
         let kind = port.discipline.kind();
-        let what = format!("the fluid has no {kind}; take fifo, strict, wrr, drr or wfq");
+        let what = format!("the fluid has no {kind}; take fifo, fq, strict, wrr, drr or wfq");
         refuse(at("discipline"), &what)
     })?;
-    if discipline.inside == Inside::Fq {
-        return Err(refuse(
-            at("discipline"),
-            "the fluid serves the flows of a queue in order of arrival; take fifo, or inside = \"fifo\"",
-        ));
-    }
-    if key == "nic" && !matches!(port.discipline, QueueSpec::Fifo(_) | QueueSpec::Wfq(_)) {
+    let takes_turns = matches!(
+        port.discipline,
+        QueueSpec::Fifo(_) | QueueSpec::Fq(_) | QueueSpec::Wfq(_)
+    );
+    if key == "nic" && !takes_turns {
         // A flow has one packet there at a time, so a class that is alone in it loses its turn, but under wfq.
         return Err(refuse(
             at("discipline"),
-            "the fluid's flows take turns at their NICs; write fifo or wfq there",
+            "the fluid's flows take turns at their NICs; write fifo, fq or wfq there",
         ));
     }
     if port.ecn_threshold.is_none() {

@@ -23,6 +23,18 @@ impl<T: Stamped> Ring<T> {
         }
     }
 
+    /// One more, of which nothing is known.
+    pub(super) fn add(&mut self) {
+        let room = self.past.len() + self.steps() as usize;
+        self.past.resize(room, T::default());
+    }
+
+    /// Of one nothing is known any more.
+    pub(super) fn forget(&mut self, of: u32) {
+        let (first, steps) = (self.place(of, 0), self.steps() as usize);
+        self.past[first..first + steps].fill(T::default());
+    }
+
     /// How many steps there is room for.
     pub(super) fn steps(&self) -> u64 {
         1 << self.bits
