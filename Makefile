@@ -120,8 +120,9 @@ clean:
 # a mistake in a preset ends the build.
 DEVELOP := VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --release
 # uv installs in seconds what takes pip minutes, where it finds the packages: it does not read pip's settings.
-QUICK = $(if $(shell VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/uv pip install --dry-run --reinstall maturin 2>/dev/null && \
-	echo found),--uv)
+UV := VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/uv pip install --quiet
+QUICK = $(if $(shell $(UV) --dry-run --reinstall maturin 2>/dev/null && echo found),--uv)
+PIP = $(if $(QUICK),$(UV),$(BIN)/pip install --quiet)
 LISTED := $(BIN)/fctlab list > /dev/null
 # The library that was built last may be that of `make dev`, or of a test; for cargo it is this one.
 OTHER := cargo clean --quiet --release --package fctlab-python 2>/dev/null || true
@@ -157,7 +158,7 @@ tools:
 	@command -v valgrind >/dev/null || \
 		{ test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -qq -y valgrind; } >/dev/null 2>&1 || \
 		echo "skipped: instructions are not counted without valgrind (sudo apt install valgrind)"
-	@$(BIN)/python -c 'import ray' 2>/dev/null || $(BIN)/pip install --quiet ray 2>/dev/null || \
+	@$(BIN)/python -c 'import ray' 2>/dev/null || $(PIP) ray 2>/dev/null || \
 		echo "skipped: no jobs on a Ray cluster, since Ray cannot be had for this Python"
 	@for found in chromium chromium-browser google-chrome; do command -v $$found >/dev/null && exit 0; done; \
 		timeout 300 $(BIN)/playwright install --with-deps chromium >/dev/null 2>&1 || \
@@ -173,7 +174,7 @@ tools:
 
 # What `make trust` and `make fuzz` need, where it can be had; their steps say what they lack.
 trusted:
-	@for found in atheris pip-audit cyclonedx-bom cosmic-ray; do $(BIN)/pip install --quiet $$found 2>/dev/null || true; done
+	@for found in atheris pip-audit cyclonedx-bom cosmic-ray; do $(PIP) $$found 2>/dev/null || true; done
 	@for found in cargo-fuzz cargo-mutants cargo-deny cargo-cyclonedx; do \
 		command -v $$found >/dev/null || cargo install --quiet --locked $$found 2>/dev/null || true; done
 	@llvm=$$(rustc -vV | sed -n 's/LLVM version: \([0-9]*\).*/\1/p'); command -v llvm-cov-$$llvm >/dev/null || \

@@ -6,6 +6,8 @@ import json
 import os
 import re
 import signal
+from collections.abc import Iterator
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
@@ -18,36 +20,11 @@ from fctlab.studies.framework import conduct
 
 from .conftest import SMALL
 
+pytestmark = pytest.mark.xdist_group("ray")  # one cluster
+
 
 def contents(store: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in (store / "points").glob("*/*.json")}
-
-
-def test_a_local_cluster_finds_the_same_points(tmp_path: Path) -> None:
-    pytest.importorskip("ray", reason="Ray is not installed: pip install 'fctlab[ray]'")
-    trace = tmp_path / "trace.csv"
-    trace.write_text(
-        "start_s,src,dst,size_bytes\n" + "".join(f"{i * 1e-4},0,1,2000\n" for i in range(50))
-    )
-    scenario = tmp_path / "small.json"
-    scenario.write_text(json.dumps({**SMALL, "traffic": {"trace": str(trace)}}))
-    given = {"name": "t", "scenario": str(scenario), "schemes": ["dctcp", "pias"], "seeds": 2}
-    sweep.sweep(given, out=tmp_path / "threads")
-    with cluster.opened("ray") as executor:
-        found = sweep.sweep(given, out=tmp_path / "ray", executor=executor)
-    assert found.computed == 4
-    assert contents(tmp_path / "ray" / "store") == contents(tmp_path / "threads" / "store")
-
-
-@pytest.mark.parametrize(("name", "claim"), [("dsrtf", "dsrtf-c1"), ("bigswitch", "ascc-t3")])
-def test_a_study_on_a_cluster_finds_the_same_points(name: str, claim: str, tmp_path: Path) -> None:
-    """Of the first, cells that read a file and keep more; of the second, answers."""
-    pytest.importorskip("ray", reason="Ray is not installed: pip install 'fctlab[ray]'")
-    conduct.study(name, out=tmp_path / "threads", only=[claim], seeds=1)
-    with cluster.opened("ray") as executor:
-        conduct.study(name, out=tmp_path / "ray", only=[claim], seeds=1, executor=executor)
-    found = contents(tmp_path / "ray" / "store")
-    assert found and found == contents(tmp_path / "threads" / "store")
 
 
 def dies_at_first(given: dict[str, str], told: Told) -> int:
@@ -59,12 +36,43 @@ def dies_at_first(given: dict[str, str], told: Told) -> int:
     return 42
 
 
-def test_what_a_lost_worker_did_is_done_again(tmp_path: Path) -> None:
+@pytest.fixture(scope="class")
+def executor() -> Iterator[Executor | None]:
+    """A local cluster: a process has one at a time, and it takes seconds to start."""
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'fctlab[ray]'")
-    job = Job("dies", dies_at_first, {"marker": str(tmp_path / "marker")})
-    with cluster.opened("ray") as executor:
+    with cluster.opened("ray") as opened:
+        yield opened
+
+
+class TestALocalCluster:
+    """One for all of them."""
+
+    def test_a_sweep_finds_the_same_points(self, executor: Executor, tmp_path: Path) -> None:
+        trace = tmp_path / "trace.csv"
+        rows = "".join(f"{i * 1e-4},0,1,2000\n" for i in range(50))
+        trace.write_text(f"start_s,src,dst,size_bytes\n{rows}")
+        scenario = tmp_path / "small.json"
+        scenario.write_text(json.dumps({**SMALL, "traffic": {"trace": str(trace)}}))
+        given = {"name": "t", "scenario": str(scenario), "schemes": ["dctcp", "pias"], "seeds": 2}
+        sweep.sweep(given, out=tmp_path / "threads")
+        found = sweep.sweep(given, out=tmp_path / "ray", executor=executor)
+        assert found.computed == 4
+        assert contents(tmp_path / "ray" / "store") == contents(tmp_path / "threads" / "store")
+
+    @pytest.mark.parametrize(("name", "claim"), [("dsrtf", "dsrtf-c1"), ("bigswitch", "ascc-t3")])
+    def test_a_study_finds_the_same_points(
+        self, name: str, claim: str, executor: Executor, tmp_path: Path
+    ) -> None:
+        """Of the first, cells that read a file and keep more; of the second, answers."""
+        conduct.study(name, out=tmp_path / "threads", only=[claim], seeds=1)
+        conduct.study(name, out=tmp_path / "ray", only=[claim], seeds=1, executor=executor)
+        found = contents(tmp_path / "ray" / "store")
+        assert found and found == contents(tmp_path / "threads" / "store")
+
+    def test_what_a_lost_worker_did_is_done_again(self, executor: Executor, tmp_path: Path) -> None:
+        job = Job("dies", dies_at_first, {"marker": str(tmp_path / "marker")})
         assert [found for _, found in run_jobs([job], 1, executor=executor)] == [42]
-    assert (tmp_path / "marker").exists()
+        assert (tmp_path / "marker").exists()
 
 
 def test_what_a_lost_node_did_is_done_elsewhere(tmp_path: Path) -> None:
