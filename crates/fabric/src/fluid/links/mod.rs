@@ -8,6 +8,7 @@ use fctlab_core::SpecError;
 use fctlab_link::Inside;
 use fctlab_link::queues::{Discipline, Sharing};
 
+use self::serving::Split;
 use super::chance::Chance;
 use super::fair::Fair;
 use super::flow::Meets;
@@ -94,8 +95,7 @@ pub(super) struct Links {
     trains: Option<Vec<f64>>,
     /// Bytes of a full packet.
     packet: f64,
-    demands: Vec<f64>,
-    served: Vec<f64>,
+    split: Split,
     /// Bytes that waited at each link when a step ended, all steps together.
     waited: Vec<f64>,
     /// What they write into packets, if they do.
@@ -155,8 +155,7 @@ impl Links {
             places,
             listed: vec![Vec::new(); deepest as usize + 1],
             packet,
-            demands: Vec::new(),
-            served: Vec::new(),
+            split: Split::default(),
             telemetry: None,
         };
         (links, Lanes::new(&marks))

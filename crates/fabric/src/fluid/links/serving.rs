@@ -1,11 +1,38 @@
 //! A layer of links serves its queues: each link divides its rate among classes, and a fair one among the flows of each.
 
 use fctlab_link::Backlog;
-use fctlab_link::queues::Sharing;
+use fctlab_link::queues::{Discipline, Sharing};
 
 use super::super::lanes::{Lanes, Service};
 use super::super::priority::{Class, ROUNDING, by_priority};
 use super::{Layer, Link, Links, Overflow};
+
+/// How a link that is not fast enough divides a step among classes.
+#[derive(Debug, Default)]
+pub(super) struct Split {
+    /// Bytes that they could take, and those that they get.
+    demands: Vec<f64>,
+    shares: Vec<f64>,
+    /// What they would get if one of them could take more.
+    others: Vec<f64>,
+}
+
+impl Split {
+    /// What a class could have sent, had more of it come.
+    fn could(&mut self, discipline: &Discipline, capacity: f64, class: usize) -> f64 {
+        match discipline.sharing {
+            Sharing::One => capacity,
+            Sharing::Priority => capacity - self.shares[..class].iter().sum::<f64>(),
+            Sharing::Weights(_) => {
+                self.others.clone_from(&self.shares);
+                let demand = std::mem::replace(&mut self.demands[class], f64::INFINITY);
+                discipline.share(capacity, &self.demands, &mut self.others);
+                self.demands[class] = demand;
+                self.others[class]
+            }
+        }
+    }
+}
 
 impl Links {
     /// Bytes that wait at a link or come to it in this step, ACKs included; zero where nobody asks.
@@ -113,57 +140,51 @@ impl Links {
             return 0.0;
         }
         let waited = self.each_lane(link).map(|lane| lanes.waits(lane)).sum();
-        let mut demands = std::mem::take(&mut self.demands);
-        demands.clear();
-        demands.extend(all.clone().map(|queue| {
+        let mut split = std::mem::take(&mut self.split);
+        split.demands.clear();
+        split.demands.extend(all.clone().map(|queue| {
             let flows = self.members(queue).iter();
             let flows = flows.map(|&lane| lanes.offered(lane)).sum::<f64>();
             lanes.offered(queue) + flows
         }));
-        let mut shares = std::mem::take(&mut self.served);
-        shares.clear();
-        shares.resize(demands.len(), 0.0);
-        self.share(link, capacity, lanes, &demands, &mut shares);
-        let served: f64 = shares.iter().sum();
+        self.share(link, capacity, lanes, &mut split);
+        let (discipline, is_fair) = (link.discipline as usize, link.is_fair);
         let port = link.marks_by_port.then(|| Backlog {
             before: waited,
-            after: demands.iter().sum::<f64>() - served,
+            after: split.demands.iter().sum::<f64>() - split.shares.iter().sum::<f64>(),
         });
-        let is_fair = link.is_fair;
-        let in_order = self.disciplines[link.discipline as usize].sharing == Sharing::Priority;
-        let each = all.zip(&shares).map(|(queue, &own)| {
+        let in_order = self.disciplines[discipline].sharing == Sharing::Priority;
+        let mut waits = 0.0;
+        for (class, queue) in all.enumerate() {
             let service = Service {
-                served: own,
-                rate: own + capacity - served,
+                served: split.shares[class],
+                rate: split.could(&self.disciplines[discipline], capacity, class),
                 port,
             };
-            if is_fair {
+            waits += if is_fair {
                 // A class that has its turn under strict priority has all of the link.
-                let slot = self.packet / if in_order { capacity } else { own };
-                self.serve_flows((queue, slot), &service, lanes, now)
+                let rate = if in_order { capacity } else { service.served };
+                self.serve_flows((queue, self.packet / rate), &service, lanes, now)
             } else {
                 lanes.serve(queue, now, &service)
-            }
-        });
-        let waits = each.sum();
-        (self.demands, self.served) = (demands, shares);
+            };
+        }
+        self.split = split;
         waits
     }
 
-    /// Divides `capacity` among the queues of classes, who could take as much as they `demand`.
-    fn share(
-        &self,
-        link: &Link,
-        capacity: f64,
-        lanes: &Lanes,
-        demands: &[f64],
-        shares: &mut [f64],
-    ) {
+    /// Divides `capacity` among the queues of classes.
+    fn share(&self, link: &Link, capacity: f64, lanes: &Lanes, split: &mut Split) {
+        let Split {
+            demands, shares, ..
+        } = split;
+        shares.clear();
+        shares.resize(demands.len(), 0.0);
         let discipline = &self.disciplines[link.discipline as usize];
         if discipline.sharing != Sharing::Priority {
             return discipline.share(capacity, demands, shares);
         }
-        let known = link.lanes.clone().zip(demands).map(|(queue, demand)| {
+        let known = link.lanes.clone().zip(demands).map(|(queue, &mut demand)| {
             let flows = self.members(queue).iter().map(|&lane| lanes.waits(lane));
             let waits = lanes.waits(queue) + flows.sum::<f64>();
             let comes = demand - waits;
@@ -213,5 +234,35 @@ impl Links {
             fair.rest(queue);
         }
         waits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fctlab_link::Inside;
+
+    use super::*;
+
+    #[test]
+    fn a_class_could_take_what_those_below_it_do() {
+        let could = |sharing: Sharing, demands: [f64; 2]| {
+            let discipline = Discipline {
+                sharing,
+                inside: Inside::Fifo,
+                always_backlogged: 0.0,
+            };
+            let mut split = Split {
+                demands: demands.into(),
+                shares: vec![0.0; 2],
+                others: Vec::new(),
+            };
+            discipline.share(10.0, &demands, &mut split.shares);
+            [0, 1].map(|class| split.could(&discipline, 10.0, class))
+        };
+        assert_eq!(could(Sharing::Priority, [3.0, 20.0]), [10.0, 7.0]);
+        let weights = || Sharing::Weights(vec![4.0, 1.0]);
+        assert_eq!(could(weights(), [3.0, 20.0]), [8.0, 7.0]);
+        assert_eq!(could(weights(), [20.0, 20.0]), [8.0, 2.0]);
+        assert_eq!(could(weights(), [3.0, 1.0]), [9.0, 7.0]);
     }
 }
