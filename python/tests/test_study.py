@@ -410,6 +410,28 @@ def test_only_chooses_claims_by_whole_numbers(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+def test_what_explains_a_claim_may_be_left_out(tmp_path: Path) -> None:
+    """By `only`: its words rest on another claim's runs."""
+
+    def plan(mode: Mode) -> Plan:
+        whole = two_cells(mode)
+        fifo, srpt = whole.claims[0].parts[0].cells
+        claim = Claim(
+            "two-5",
+            "FIFO is worse than itself",
+            "70x",
+            (ratio("FIFO / FIFO", fifo, fifo, Number(70), "70x"),),
+            why=lambda results: f"SRPT's slowdown is {results.mean(srpt, SLOWDOWN):.2f}.",
+        )
+        return Plan([*whole.claims, claim])
+
+    explained = Study("two", "Two cells", "Nobody: Nothing. Nowhere.", plan)
+    (judged,) = study(explained, out=tmp_path / "one", only=["two-5"], seeds=2).judged
+    assert "--only left it out" in judged.why
+    *_, judged = study(explained, out=tmp_path / "all", seeds=2).judged
+    assert "SRPT's slowdown is" in judged.why
+
+
 def test_a_file_is_written_whole_or_not_at_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

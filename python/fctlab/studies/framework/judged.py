@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from fctlab.studies.framework.runs import NotRun
 from fctlab.studies.framework.verdict import CONFIDENCE, Bound, Finding, Verdict
 
 if TYPE_CHECKING:
@@ -153,17 +154,24 @@ class Judged:
         """How the verdict comes about; empty where everything agrees, unless `Claim.told`."""
         bounds = self._bounds()
         if self.verdict in (Verdict.AGREES, Verdict.COMPUTED):
-            told = self.claim.why(self._results) if self.claim.told and self.claim.why else ""
+            told = self._explained() if self.claim.told else ""
             return " ".join(filter(None, (bounds, self._needed(), told)))
         part, finding = self.decisive
         sentences = [bounds, self._decided_by(part, finding), self._needed()]
         sentences.append(self._likewise(part, finding))
         if self.claim.why:
-            sentences.append(self.claim.why(self._results))
+            sentences.append(self._explained())
         elif part.cells and finding.verdict is not Verdict.UNDECIDED:
             # Of many loads the last, which is the highest.
             sentences.append(self._results.compared(part.cells[-2:]))
         return " ".join(filter(None, sentences))
+
+    def _explained(self) -> str:
+        """What the claim says of itself; it may rest on cells of other claims."""
+        try:
+            return self.claim.why(self._results) if self.claim.why else ""
+        except NotRun:
+            return "What explains it was not run: --only left it out."
 
     def _bounds(self) -> str:
         """Which parts rest on flows that had not finished."""

@@ -124,6 +124,10 @@ def _again(run: Run) -> float:
     return run.counters["retransmissions"] / max(1, run.counters["data_packets"])
 
 
+class NotRun(LookupError):
+    """A cell without runs: ``--only`` left it out."""
+
+
 class Results:
     """All runs of a study."""
 
@@ -146,8 +150,14 @@ class Results:
         return Results([*self.all, *other.all])
 
     def of(self, cell: Cell) -> list[Run]:
-        """The runs of a cell, in order of seed."""
-        runs = self._runs[cell.id]
+        """The runs of a cell, in order of seed.
+
+        Raises:
+            NotRun: there are none.
+        """
+        runs = self._runs.get(cell.id)
+        if runs is None:
+            raise NotRun(cell.id)
         return [runs[seed] for seed in sorted(runs)]
 
     def measured(
