@@ -89,6 +89,7 @@ def test_the_hundredth_run_of_a_process_finds_the_same() -> None:
     assert digest(FEW[0]) == DIGESTS[FEW[0]]
 
 
+@pytest.mark.xdist_group("ray")  # one cluster at a time
 def test_a_cluster_finds_the_same() -> None:
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'fctlab[ray]'")
     with cluster.opened("ray") as executor:
