@@ -41,11 +41,13 @@ impl Hop {
         }
     }
 
-    /// How long a packet waits there that waits for so long in the fluid, where some links are fair.
+    /// The flows of its link, if it serves them fairly: then this one has a queue of its own.
+    fn fair<'a>(&self, meets: &Meets<'a>) -> Option<&'a Fair> {
+        meets.fair.filter(|_| self.lane != self.queue)
+    }
+
+    /// How long a packet waits there, where flows are served fairly, that waits for so long in the fluid.
     fn waits(&self, fair: &Fair, lanes: &Lanes, fluid: f64) -> f64 {
-        if self.lane == self.queue {
-            return fluid;
-        }
         fair.waits(self.queue, (self.came, lanes.is_waiting(self.lane)), fluid)
     }
 }
@@ -204,7 +206,8 @@ impl Active {
                 let before = std::mem::replace(&mut hop.seen, telemetry.at(hop.link, time));
                 busiest.look(time - from, (before, hop.seen), line);
             }
-            if lanes.quiet(hop.lane) <= from && known.meets.fair.is_none() {
+            let fair = hop.fair(&known.meets);
+            if lanes.quiet(hop.lane) <= from && fair.is_none() {
                 continue; // nothing has waited there since, or been marked
             }
             if let Some((begin, stop)) = lanes.marked(hop.lane, from, time) {
@@ -212,7 +215,7 @@ impl Active {
                 last = last.max(stop);
             }
             let came = lanes.came(hop.lane, time);
-            time = match known.meets.fair {
+            time = match fair {
                 Some(fair) => time - hop.waits(fair, lanes, time - came),
                 None => came,
             };
@@ -378,7 +381,7 @@ impl Active {
             self.pace = self.pace.min(rate);
             self.left += 1;
             self.by_chance += meets.chances[hop.link as usize].wait(hop.came);
-            if let Some(fair) = meets.fair {
+            if let Some(fair) = hop.fair(meets) {
                 let fluid = left - self.came;
                 self.by_chance += hop.waits(fair, lanes, fluid) - fluid;
             }

@@ -190,7 +190,20 @@ impl Nic {
         waits(sent, self.turns.len(), held)
     }
 
-    /// Divides `capacity` among classes, who could take turns for so much, and what a class gets among its flows; returns how many are held back.
+    /// Of what classes ask for, what the turns of their flows let them take.
+    fn lose_turns(&mut self, flows: &[Active], capacity: f64, class: impl Fn(&Turn) -> usize) {
+        self.takes.fill(0.0);
+        for turn in &self.turns {
+            let most = capacity * at_most(&flows[turn.flow].paced);
+            self.takes[class(turn)] += turn.sends.min(most);
+        }
+        let total: f64 = self.demands.iter().sum();
+        for (takes, demand) in self.takes.iter_mut().zip(&self.demands) {
+            *takes = demand.min(takes.max(capacity - (total - demand)));
+        }
+    }
+
+    /// Divides `capacity` among classes, and what a class gets among its flows; returns how many are held back.
     fn share(
         &mut self,
         flows: &mut [Active],
@@ -208,15 +221,9 @@ impl Nic {
         for turn in &self.turns {
             self.demands[class(turn)] += turn.sends;
         }
-        let total: f64 = self.demands.iter().sum();
-        self.takes.clear();
-        self.takes.resize(classes, 0.0);
-        for turn in &self.turns {
-            let most = capacity * at_most(&flows[turn.flow].paced);
-            self.takes[class(turn)] += turn.sends.min(most);
-        }
-        for (takes, demand) in self.takes.iter_mut().zip(&self.demands) {
-            *takes = demand.min(takes.max(capacity - (total - demand)));
+        self.takes.clone_from(&self.demands);
+        if classes > 1 {
+            self.lose_turns(flows, capacity, class);
         }
         self.shares.clear();
         self.shares.resize(classes, 0.0);
