@@ -52,6 +52,13 @@ impl Hop {
     }
 }
 
+/// A link of the way of a flow's ACKs, and their queue there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Return {
+    pub lane: u32,
+    pub link: u32,
+}
+
 /// The past of queues and, where packets bring it, of links.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known<'a> {
@@ -77,7 +84,7 @@ pub(super) struct Meets<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Way {
     pub there: Box<[Hop]>,
-    pub back: Box<[Hop]>,
+    pub back: Box<[Return]>,
     /// The receiver's NIC.
     pub nic: u32,
     /// What the flow takes alone over the slowest link there, without what telemetry adds to its packets.
@@ -371,17 +378,26 @@ impl Active {
 
     fn follow(&mut self, ack: bool, lanes: &Lanes, meets: &Meets<'_>, now: u64) -> Option<f64> {
         let byte = self.last_byte.as_mut()?;
-        let back: &[Hop] = if ack { &self.way.back } else { &[] };
-        for hop in self.way.there.iter().chain(back).skip(self.left) {
+        let back: &[Return] = if ack { &self.way.back } else { &[] };
+        let there = self.way.there.iter().map(|hop| {
+            let at = Return {
+                lane: hop.lane,
+                link: hop.link,
+            };
+            (at, Some(hop))
+        });
+        let back = back.iter().map(|&at| (at, None));
+        for (at, hop) in there.chain(back).skip(self.left) {
             if let LastByte::At(time) = *byte {
                 self.came = time;
             }
-            let (left, rate) = lanes.leaves(hop.lane, byte, (hop.came, self.pace), now)?;
+            let own = hop.map_or(0.0, |hop| hop.came);
+            let (left, rate) = lanes.leaves(at.lane, byte, (own, self.pace), now)?;
             *byte = LastByte::At(left);
             self.pace = self.pace.min(rate);
             self.left += 1;
-            self.by_chance += meets.chances[hop.link as usize].wait(hop.came);
-            if let Some(fair) = hop.fair(meets) {
+            self.by_chance += meets.chances[at.link as usize].wait(own);
+            if let Some((hop, fair)) = hop.and_then(|hop| Some((hop, hop.fair(meets)?))) {
                 let fluid = left - self.came;
                 self.by_chance += hop.waits(fair, lanes, fluid) - fluid;
             }

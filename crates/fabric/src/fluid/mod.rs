@@ -13,6 +13,7 @@
 //!
 //! What a fluid knows nothing of is refused in [`ports`].
 
+mod acks;
 mod chance;
 mod curve;
 mod fair;
@@ -31,7 +32,7 @@ use fctlab_link::Line;
 use fctlab_link::queues::Sharing;
 use fctlab_workload::Flow;
 
-use self::flow::{Active, Hop, Known, Way};
+use self::flow::{Active, Hop, Known, Return, Way};
 use self::lanes::Lanes;
 use self::links::{Links, Overflow};
 use self::nic::{Nic, Waits};
@@ -188,7 +189,6 @@ impl<'a> Network<'a> {
     fn skip_to(&mut self, time: Time) {
         self.now = self.now.max(self.steps(time) as u64);
         self.lanes.skip(self.now);
-        self.links.skip();
     }
 
     fn starts_now(&self, flow: &Flow) -> bool {
@@ -210,7 +210,7 @@ impl<'a> Network<'a> {
         let start = self.steps(flow.start).max(self.now as f64);
         let active = Active::new((index, flow.class), (size, start), paced, way, self.now);
         let hops = active.way().there.iter();
-        hops.for_each(|hop| self.links.join(hop.link));
+        hops.for_each(|hop| self.links.join(hop.link, flow.src));
         let flows = &mut self.hosts[flow.src as usize];
         if flows.is_empty() {
             self.busy.push(flow.src);
@@ -228,6 +228,10 @@ impl<'a> Network<'a> {
         let hop = |&link: &u32| {
             let queue = links.queue(link, flow.class);
             Hop::new(link, queue, links.place(link), seen(link))
+        };
+        let returns = |&link: &u32| Return {
+            lane: links.queue(link, flow.class),
+            link,
         };
         let there = fabric
             .routes
@@ -247,7 +251,7 @@ impl<'a> Network<'a> {
         Way {
             alone: format.wire_bytes(flow.size) as f64 / (slowest * self.step_s),
             there: there[1..].iter().map(hop).collect(),
-            back: back[1..].iter().map(hop).collect(),
+            back: back[1..].iter().map(returns).collect(),
             nic: back[0],
             round_trip: round_trip / self.step_s,
         }
@@ -262,10 +266,10 @@ impl<'a> Network<'a> {
         self.send(ended);
         let layers = self.links.layers();
         for layer in 1..layers {
-            let told = self.links.serve(layer, &mut self.lanes, self.now)?;
-            self.waits[layer] = self.waits[layer].max(told.longest);
-            if told.waits && layer + 1 < layers {
-                for &host in &self.busy {
+            let longest = self.links.serve(layer, &mut self.lanes, self.now)?;
+            self.waits[layer] = self.waits[layer].max(longest);
+            if layer + 1 < layers {
+                for &host in self.links.held() {
                     for flow in &mut self.hosts[host as usize] {
                         flow.wait(layer as u32, &mut self.lanes, self.now);
                     }
@@ -283,6 +287,7 @@ impl<'a> Network<'a> {
     /// Flows end, hosts hear and send.
     fn send(&mut self, ended: &mut Vec<(usize, f64)>) {
         let mut busy = std::mem::take(&mut self.busy);
+        busy.sort();
         busy.retain(|&host| {
             self.deliver(host, ended);
             let flows = &mut self.hosts[host as usize];
@@ -291,7 +296,10 @@ impl<'a> Network<'a> {
                 self.nic_waits[nic as usize] = Waits::default();
                 return false;
             }
-            let sends = (&self.lines[host as usize], self.links.nic_capacity(nic));
+            let sends = (
+                &self.lines[host as usize],
+                self.links.nic_capacity(nic, self.now),
+            );
             let (discipline, places) = self.links.discipline(nic);
             let place = |class: u16| match discipline.sharing {
                 Sharing::One => 0,
@@ -332,10 +340,10 @@ impl<'a> Network<'a> {
             let bytes = flow.deliver(&self.lanes, over) * ack;
             if bytes > 0.0 {
                 let way = flow.way();
-                self.links.add_nic_acks(way.nic, bytes);
+                self.links.add_nic_acks(way.nic, self.now, bytes);
                 way.back
                     .iter()
-                    .for_each(|hop| self.links.add_acks(hop.lane, bytes));
+                    .for_each(|hop| self.lanes.add_acks(hop.lane, self.now, bytes));
             }
             let Some(end) = flow.ends(to_ack, &self.lanes, &self.links.meets(), over) else {
                 number += 1;
@@ -345,7 +353,7 @@ impl<'a> Network<'a> {
             ended.push((flow.index, more * self.step_s));
             for hop in &flow.way().there {
                 self.links
-                    .leave(hop.link, (hop.queue, hop.lane), &mut self.lanes);
+                    .leave((hop.link, host), (hop.queue, hop.lane), &mut self.lanes);
             }
             flows.swap_remove(number);
             self.active -= 1;

@@ -9,6 +9,7 @@ use fctlab_link::Inside;
 use fctlab_link::queues::{Discipline, Sharing};
 
 use self::serving::Split;
+use super::acks::Acks;
 use super::chance::Chance;
 use super::fair::Fair;
 use super::flow::Meets;
@@ -24,8 +25,8 @@ struct Link {
     lanes: Range<u32>,
     /// Bytes that it sends in a step.
     capacity: f64,
-    /// Flows under way that pass it, and whether it is among those that are served.
-    flows: u32,
+    /// The senders of the flows under way that pass it, and whether it is among those that are served.
+    senders: Vec<u32>,
     is_listed: bool,
     /// Bytes that may wait.
     buffer: f64,
@@ -37,38 +38,11 @@ struct Link {
     marks_by_port: bool,
 }
 
-/// What serving a layer tells.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Layer {
-    /// Whether something waits.
-    pub waits: bool,
-    /// The longest wait, in steps, about.
-    pub longest: f64,
-}
-
-/// Bytes of ACKs that come in this step, and in the next one.
-#[derive(Debug)]
-struct Acks {
-    now: Vec<f64>,
-    next: Vec<f64>,
-}
-
-impl Acks {
-    fn new(places: usize) -> Self {
-        Acks {
-            now: vec![0.0; places],
-            next: vec![0.0; places],
-        }
-    }
-
+impl Link {
+    /// Its queue, if it has but one for all flows.
     #[inline]
-    fn add(&mut self, place: u32, bytes: f64) {
-        self.next[place as usize] += bytes;
-    }
-
-    fn begin(&mut self) {
-        std::mem::swap(&mut self.now, &mut self.next);
-        self.next.fill(0.0);
+    fn only_queue(&self) -> Option<u32> {
+        (self.lanes.len() == 1 && !self.is_fair).then_some(self.lanes.start)
     }
 }
 
@@ -82,9 +56,10 @@ pub(super) struct Links {
     /// The places of links, and at each place those that flows under way pass.
     places: Vec<u32>,
     listed: Vec<Vec<u32>>,
-    /// Bytes of ACKs that come to each queue, and to each NIC, by its number.
-    acks: Acks,
-    nic_acks: Acks,
+    /// Who sends over those of the last layer that was served where something waits.
+    held: Vec<u32>,
+    /// Those that come to NICs, by the number of their link.
+    nic_acks: Vec<Acks>,
     /// How busy each link is.
     chances: Vec<Chance>,
     /// The flows at links that serve them fairly, where there are any.
@@ -126,7 +101,7 @@ impl Links {
             links.push(Link {
                 lanes: first as u32..(first + lanes) as u32,
                 capacity: fabric.links[id].rate.bytes_per_s() * step_s,
-                flows: 0,
+                senders: Vec::new(),
                 is_listed: false,
                 buffer: port.buffer,
                 discipline: port.discipline,
@@ -150,10 +125,10 @@ impl Links {
             links,
             disciplines: ports.disciplines,
             classes: ports.classes,
-            acks: Acks::new(marks.len()),
-            nic_acks: Acks::new(places.len()),
+            nic_acks: vec![Acks::default(); places.len()],
             places,
             listed: vec![Vec::new(); deepest as usize + 1],
+            held: Vec::new(),
             packet,
             split: Split::default(),
             telemetry: None,
@@ -193,6 +168,11 @@ impl Links {
         self.listed.len()
     }
 
+    /// Who sends over links of the layer that was served last at which something waits, in order.
+    pub(super) fn held(&self) -> &[u32] {
+        &self.held
+    }
+
     /// Bytes that waited at each link when a step ended, all steps together.
     pub(super) fn waited(&self) -> &[f64] {
         &self.waited
@@ -224,10 +204,10 @@ impl Links {
         (&self.disciplines[number], &self.classes[number])
     }
 
-    /// A flow that passes `link` starts.
-    pub(super) fn join(&mut self, link: u32) {
+    /// A flow of host `sender` that passes `link` starts.
+    pub(super) fn join(&mut self, link: u32, sender: u32) {
         let known = &mut self.links[link as usize];
-        known.flows += 1;
+        known.senders.push(sender);
         if !std::mem::replace(&mut known.is_listed, true) {
             self.listed[self.places[link as usize] as usize].push(link);
         }
@@ -247,10 +227,17 @@ impl Links {
         }
     }
 
-    /// A flow that passed `link`, where it waited in `lane`, has ended.
-    pub(super) fn leave(&mut self, link: u32, (queue, lane): (u32, u32), lanes: &mut Lanes) {
+    /// A flow of host `sender` that passed `link`, where it waited in `lane`, has ended.
+    pub(super) fn leave(
+        &mut self,
+        (link, sender): (u32, u32),
+        (queue, lane): (u32, u32),
+        lanes: &mut Lanes,
+    ) {
         let known = &mut self.links[link as usize];
-        known.flows -= 1;
+        if let Some(place) = known.senders.iter().position(|&each| each == sender) {
+            known.senders.swap_remove(place);
+        }
         if let Some(fair) = &mut self.fair
             && known.is_fair
         {
@@ -271,40 +258,24 @@ impl Links {
         queues.chain(members.flat_map(|queue| self.members(queue).iter().copied()))
     }
 
-    /// So many bytes of ACKs come to `lane` in the next step.
-    #[inline]
-    pub(super) fn add_acks(&mut self, lane: u32, bytes: f64) {
-        self.acks.add(lane, bytes);
-    }
-
-    /// So many come to `nic`, where they go before data; how long they wait is `nic::Waits`.
-    #[inline]
-    pub(super) fn add_nic_acks(&mut self, nic: u32, bytes: f64) {
-        self.nic_acks.add(nic, bytes);
-    }
-
-    /// Nobody sends for a while.
-    pub(super) fn skip(&mut self) {
-        self.acks.next.fill(0.0);
-        self.nic_acks.next.fill(0.0);
-    }
-
     /// The next step begins.
     pub(super) fn begin(&mut self) {
-        self.acks.begin();
-        self.nic_acks.begin();
         if let Some(late) = &mut self.late {
             late.fill(0.0);
         }
-        if let Some(trains) = &mut self.trains {
-            trains.fill(0.0);
-        }
     }
 
-    /// What `nic` sends in this step, beside ACKs.
+    /// So many bytes of ACKs come to `nic` in the step after `now`, where they go before data; how long they wait is
+    /// `nic::Waits`.
     #[inline]
-    pub(super) fn nic_capacity(&self, nic: u32) -> f64 {
-        (self.links[nic as usize].capacity - self.nic_acks.now[nic as usize]).max(0.0)
+    pub(super) fn add_nic_acks(&mut self, nic: u32, now: u64, bytes: f64) {
+        self.nic_acks[nic as usize].add(now, bytes);
+    }
+
+    /// What `nic` sends in the step that ends at `now`, beside ACKs.
+    #[inline]
+    pub(super) fn nic_capacity(&self, nic: u32, now: u64) -> f64 {
+        (self.links[nic as usize].capacity - self.nic_acks[nic as usize].come(now)).max(0.0)
     }
 
     /// How long packets wait for each other, of which a fluid knows nothing.

@@ -5,7 +5,7 @@ use fctlab_link::queues::{Discipline, Sharing};
 
 use super::super::lanes::{Lanes, Service};
 use super::super::priority::{Class, ROUNDING, by_priority};
-use super::{Layer, Link, Links, Overflow};
+use super::{Link, Links, Overflow};
 
 /// How a link that is not fast enough divides a step among classes.
 #[derive(Debug, Default)]
@@ -44,6 +44,19 @@ impl Links {
         }
     }
 
+    /// ACKs come in the step that ends at `now`; all that comes to a link, with them.
+    #[inline]
+    fn take(&self, link: &Link, lanes: &mut Lanes, now: u64) -> f64 {
+        if let Some(queue) = link.only_queue() {
+            lanes.take_acks(queue, now);
+            return lanes.comes(queue);
+        }
+        for queue in link.lanes.clone() {
+            lanes.take_acks(queue, now);
+        }
+        self.each_lane(link).map(|lane| lanes.comes(lane)).sum()
+    }
+
     /// Of bytes that were `offered` to a link so many wait at the end of the step: it writes that into packets.
     fn write(&mut self, id: u32, now: u64, offered: f64, waiting: f64) {
         if let Some(telemetry) = &mut self.telemetry {
@@ -53,7 +66,7 @@ impl Links {
         }
     }
 
-    /// Serves the links of a layer in the step that ends at `now`.
+    /// Serves the links of a layer in the step that ends at `now`; returns the longest wait, in steps, about.
     ///
     /// # Errors
     /// More waits than a buffer holds.
@@ -62,29 +75,28 @@ impl Links {
         layer: usize,
         lanes: &mut Lanes,
         now: u64,
-    ) -> Result<Layer, Overflow> {
-        let mut told = Layer::default();
+    ) -> Result<f64, Overflow> {
+        let mut longest = 0.0;
+        self.held.clear();
         let mut listed = std::mem::take(&mut self.listed[layer]);
+        listed.sort();
         let mut overflow = None;
         listed.retain(|&id| {
             let link = &self.links[id as usize];
-            let capacity = link.capacity;
-            for lane in link.lanes.clone() {
-                lanes.add(lane, self.acks.now[lane as usize]);
-            }
+            let (capacity, only) = (link.capacity, link.only_queue());
+            let comes = self.take(link, lanes, now);
             let offered = self.offered(id, lanes);
-            let comes: f64 = self.each_lane(link).map(|lane| lanes.comes(lane)).sum();
             let link = &mut self.links[id as usize];
             let chance = &mut self.chances[id as usize];
             chance.busy = comes / capacity;
-            if let Some(trains) = &self.trains {
-                chance.trains = trains[id as usize] / (self.packet * self.packet);
+            if let Some(trains) = &mut self.trains {
+                let squares = std::mem::take(&mut trains[id as usize]);
+                chance.trains = squares / (self.packet * self.packet);
             }
-            if link.lanes.len() == 1
-                && !link.is_fair
-                && lanes.passes(link.lanes.start, now, capacity)
+            if let Some(queue) = only
+                && lanes.passes(queue, now, capacity)
             {
-                link.is_listed = link.flows > 0;
+                link.is_listed = !link.senders.is_empty();
                 let is_listed = link.is_listed;
                 if !is_listed {
                     chance.clear();
@@ -97,31 +109,32 @@ impl Links {
             self.waited[id as usize] += waits;
             let link = &mut self.links[id as usize];
             if waits > 0.0 {
-                told.waits = true;
+                self.held.extend(&link.senders);
                 if waits > link.buffer {
                     overflow = Some(Overflow { link: id, now });
                 }
                 let oldest = |lane| now as f64 - lanes.came(lane, now as f64);
                 let all = self.each_lane(&self.links[id as usize]).map(oldest);
-                told.longest = all.fold(told.longest, f64::max);
+                longest = all.fold(longest, f64::max);
             }
             let link = &mut self.links[id as usize];
-            link.is_listed = link.flows > 0 || waits > 0.0;
+            link.is_listed = waits > 0.0 || !link.senders.is_empty();
             if waits > 0.0 || !link.is_listed {
                 self.chances[id as usize].clear();
             }
             link.is_listed
         });
         self.listed[layer] = listed;
-        overflow.map_or(Ok(told), Err)
+        self.held.sort_unstable();
+        self.held.dedup();
+        overflow.map_or(Ok(longest), Err)
     }
 
     /// Serves a link; returns what waits in the end.
     fn serve_link(&mut self, id: u32, capacity: f64, lanes: &mut Lanes, now: u64) -> f64 {
         let link = &self.links[id as usize];
         let all = link.lanes.clone();
-        if all.len() == 1 && !link.is_fair {
-            let lane = all.start;
+        if let Some(lane) = link.only_queue() {
             let service = Service {
                 served: lanes.offered(lane).min(capacity),
                 rate: capacity,

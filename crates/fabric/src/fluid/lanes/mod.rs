@@ -5,112 +5,17 @@
 //! has left is what the flow had sent by a time that is found link by link, back along its path. Nothing is
 //! kept by flow and queue, nothing blurs from link to link, and a small flow waits for exactly what was there before it.
 
+mod lane;
+
 use fctlab_link::Backlog;
 
-use super::ring::{Ring, Stamped};
-
-/// A queue. Times are in steps.
-#[derive(Clone, Debug)]
-struct Lane {
-    /// Bytes that have come and that have left since it was empty.
-    arrived: f64,
-    left: f64,
-    /// The last step in which anything came or waited. What had left and had come before it, and what the queue could
-    /// have had of its link.
-    step: u64,
-    left_before: f64,
-    arrived_before: f64,
-    rate: f64,
-    marks: Marks,
-    /// The step at whose end all had come which has left, or less.
-    head: u64,
-}
-
-/// By what bytes are marked.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Marks {
-    /// Of bytes waiting.
-    pub threshold: f64,
-    /// Whether what comes while more waits is marked, or what leaves.
-    pub arrivals: bool,
-}
-
-impl Lane {
-    /// An empty one.
-    fn new(marks: Marks) -> Self {
-        Lane {
-            arrived: 0.0,
-            left: 0.0,
-            step: 0,
-            left_before: 0.0,
-            arrived_before: 0.0,
-            rate: 0.0,
-            marks,
-            head: 0,
-        }
-    }
-
-    /// So many bytes come in the step that ends at `now`, and all of them leave, of an empty queue that could have sent
-    /// so much more.
-    #[inline]
-    fn pass(&mut self, now: u64, bytes: f64, rest: f64) {
-        (self.step, self.rate) = (now, bytes + rest);
-        (self.left_before, self.arrived_before) = (0.0, 0.0);
-        (self.arrived, self.left) = (bytes, bytes);
-    }
-
-    /// Takes in what has come in the step that ends at `now`, and lets go what is served.
-    fn take(&mut self, now: u64, bytes: f64, service: &Service) {
-        if self.left >= self.arrived {
-            (self.arrived, self.left) = (0.0, 0.0);
-        }
-        (self.step, self.rate) = (now, service.rate);
-        (self.left_before, self.arrived_before) = (self.left, self.arrived);
-        self.arrived += bytes;
-        let left = self.left + service.served;
-        // All of it, to the last digit, but where something waits.
-        self.left = if left < self.arrived - ROUNDING {
-            left
-        } else {
-            self.arrived
-        };
-    }
-}
+use self::lane::{Brief, Lane, Past};
+pub(super) use self::lane::{Marks, Service};
+use super::ring::Ring;
 
 /// The step that is over at `time`, which is not negative.
 fn step_of(time: f64) -> u64 {
     time as i64 as u64
-}
-
-/// Bytes that are as good as none.
-const ROUNDING: f64 = 1e-6;
-
-/// A queue at the end of a step. Only steps in which something waits or is marked are kept.
-#[derive(Clone, Copy, Debug, Default)]
-struct Past {
-    step: u64,
-    /// When that had come which leaves now.
-    came: f64,
-    arrived: f64,
-    /// The part of the step in which what left, or came, was marked.
-    marked: (f64, f64),
-}
-
-impl Stamped for Past {
-    #[inline]
-    fn step(&self) -> u64 {
-        self.step
-    }
-}
-
-/// What a queue gets in a step.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Service {
-    /// Bytes that leave, and those that could.
-    pub served: f64,
-    pub rate: f64,
-    /// What waits at the port, where that is what marks go by.
-    pub port: Option<Backlog>,
 }
 
 /// Where the last byte of a flow is.
@@ -126,13 +31,7 @@ pub(super) enum LastByte {
 #[derive(Debug)]
 pub(super) struct Lanes {
     lanes: Vec<Lane>,
-    /// For each lane: bytes that come in this step; since when nothing has waited nor been marked, infinite while something
-    /// waits. These are looked at most.
-    inflow: Vec<f64>,
-    quiet: Vec<f64>,
-    /// What comes at the first time or later has not waited, likewise, and nothing that left later than the second was marked.
-    clear: Vec<f64>,
-    marked_until: Vec<f64>,
+    briefs: Vec<Brief>,
     /// The last steps of each lane.
     past: Ring<Past>,
     /// Before that nothing waited anywhere.
@@ -147,10 +46,7 @@ impl Lanes {
         Lanes {
             past: Ring::new(marks.len()),
             lanes: marks.iter().copied().map(Lane::new).collect(),
-            inflow: vec![0.0; marks.len()],
-            quiet: vec![0.0; marks.len()],
-            clear: vec![0.0; marks.len()],
-            marked_until: vec![0.0; marks.len()],
+            briefs: vec![Brief::default(); marks.len()],
             begin: 0.0,
             free: Vec::new(),
         }
@@ -161,21 +57,14 @@ impl Lanes {
         let lane = self.free.pop().unwrap_or_else(|| {
             let lane = self.lanes.len() as u32;
             self.lanes.push(Lane::new(marks));
-            let each = [
-                &mut self.inflow,
-                &mut self.quiet,
-                &mut self.clear,
-                &mut self.marked_until,
-            ];
-            each.into_iter().for_each(|values| values.push(0.0));
+            self.briefs.push(Brief::default());
             self.past.add();
             lane
         });
         let number = lane as usize;
         self.lanes[number] = Lane::new(marks);
         self.past.forget(lane);
-        (self.inflow[number], self.marked_until[number]) = (0.0, 0.0);
-        (self.quiet[number], self.clear[number]) = (now as f64, now as f64);
+        self.briefs[number] = Brief::since(now as f64);
         lane
     }
 
@@ -187,19 +76,32 @@ impl Lanes {
     /// So many bytes come to `lane` in this step.
     #[inline]
     pub(super) fn add(&mut self, lane: u32, bytes: f64) {
-        self.inflow[lane as usize] += bytes;
+        self.briefs[lane as usize].inflow += bytes;
+    }
+
+    /// So many bytes of ACKs come to `lane` in the step after `now`.
+    #[inline]
+    pub(super) fn add_acks(&mut self, lane: u32, now: u64, bytes: f64) {
+        self.briefs[lane as usize].acks.add(now, bytes);
+    }
+
+    /// Those come that do in the step that ends at `now`.
+    #[inline]
+    pub(super) fn take_acks(&mut self, lane: u32, now: u64) {
+        let brief = &mut self.briefs[lane as usize];
+        brief.inflow += brief.acks.come(now);
     }
 
     /// Since when nothing has waited in `lane` nor been marked; infinite while something waits.
     #[inline]
     pub(super) fn quiet(&self, lane: u32) -> f64 {
-        self.quiet[lane as usize]
+        self.briefs[lane as usize].quiet
     }
 
     /// Whether something waits in `lane` at the end of the last step that it was served in.
     #[inline]
     pub(super) fn is_waiting(&self, lane: u32) -> bool {
-        self.quiet[lane as usize] == f64::INFINITY
+        self.briefs[lane as usize].quiet == f64::INFINITY
     }
 
     /// What waited in `lane` before this step.
@@ -211,37 +113,39 @@ impl Lanes {
     /// What comes to `lane` in this step.
     #[inline]
     pub(super) fn comes(&self, lane: u32) -> f64 {
-        self.inflow[lane as usize]
+        self.briefs[lane as usize].inflow
     }
 
     /// What waits in `lane` or comes to it in this step.
     pub(super) fn offered(&self, lane: u32) -> f64 {
-        self.waits(lane) + self.inflow[lane as usize]
+        self.waits(lane) + self.briefs[lane as usize].inflow
     }
 
     /// Nothing waits and nobody sends until step `now` is over.
     pub(super) fn skip(&mut self, now: u64) {
         self.begin = now as f64;
-        self.clear.fill(now as f64);
-        self.quiet.fill(now as f64);
+        for brief in &mut self.briefs {
+            brief.clear = now as f64;
+            brief.quiet = now as f64;
+        }
     }
 
     /// In the step that ends at `now` all leaves that comes to `lane`, if nothing waits and `capacity` suffices.
     #[inline]
     pub(super) fn passes(&mut self, lane: u32, now: u64, capacity: f64) -> bool {
-        let lane = lane as usize;
-        let bytes = self.inflow[lane];
-        if bytes > capacity || self.quiet[lane] == f64::INFINITY {
+        let brief = &mut self.briefs[lane as usize];
+        let bytes = brief.inflow;
+        if bytes > capacity || brief.quiet == f64::INFINITY {
             return false;
         }
-        self.inflow[lane] = 0.0;
-        self.lanes[lane].pass(now, bytes, capacity - bytes);
+        brief.inflow = 0.0;
+        self.lanes[lane as usize].pass(now, bytes, capacity - bytes);
         true
     }
 
     /// The same where other queues of the link leave `rest` beside it.
     pub(super) fn pass(&mut self, lane: u32, now: u64, rest: f64) {
-        let bytes = std::mem::take(&mut self.inflow[lane as usize]);
+        let bytes = std::mem::take(&mut self.briefs[lane as usize].inflow);
         self.lanes[lane as usize].pass(now, bytes, rest);
     }
 
@@ -249,27 +153,23 @@ impl Lanes {
     pub(super) fn serve(&mut self, lane: u32, now: u64, service: &Service) -> f64 {
         let start = (now - 1) as f64;
         let known = &mut self.lanes[lane as usize];
+        let brief = &mut self.briefs[lane as usize];
         let before = known.arrived - known.left;
-        known.take(
-            now,
-            std::mem::take(&mut self.inflow[lane as usize]),
-            service,
-        );
+        known.take(now, std::mem::take(&mut brief.inflow), service);
         let after = known.arrived - known.left;
         let backlog = service.port.unwrap_or(Backlog { before, after });
         let marked = backlog.above(known.marks.threshold);
         let marked = marked.map(|(from, to)| (start + from, start + to));
         if let Some((_, until)) = marked {
-            self.marked_until[lane as usize] = until;
+            brief.marked_until = until;
         }
-        let clear = &mut self.clear[lane as usize];
-        let (waits, waited) = (after > 0.0, *clear > start);
+        let (waits, waited) = (after > 0.0, brief.clear > start);
         if waits {
-            *clear = f64::INFINITY;
+            brief.clear = f64::INFINITY;
         } else if waited {
-            *clear = now as f64;
+            brief.clear = now as f64;
         }
-        self.quiet[lane as usize] = clear.max(self.marked_until[lane as usize]);
+        brief.quiet = brief.clear.max(brief.marked_until);
         if waits || waited || marked.is_some() {
             if waits && !waited {
                 self.begin_waiting(lane, now - 1);
@@ -321,7 +221,7 @@ impl Lanes {
     /// When that had come to `lane` which left it at `time`, in a step that is over.
     #[inline]
     pub(super) fn came(&self, lane: u32, time: f64) -> f64 {
-        if time >= self.clear[lane as usize] || time <= self.begin {
+        if time >= self.briefs[lane as usize].clear || time <= self.begin {
             return time;
         }
         let step = step_of(time);
@@ -392,7 +292,7 @@ impl Lanes {
 
     /// The part of the time from `from` to `to` in which marks were made.
     fn marked_between(&self, lane: u32, from: f64, to: f64) -> Option<(f64, f64)> {
-        if from >= self.marked_until[lane as usize] || from < self.begin {
+        if from >= self.briefs[lane as usize].marked_until || from < self.begin {
             return None;
         }
         let mut all: Option<(f64, f64)> = None;
