@@ -1,10 +1,12 @@
 //! What a flow has sent, at the end of every step that somebody may still ask for.
 
+use smallvec::{SmallVec, smallvec};
+
 /// Bytes sent by time, evenly within each step. Times are in steps.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
     /// What is sent at the end of the last steps, as many as a power of two.
-    ring: Box<[f64]>,
+    ring: SmallVec<[f64; KEPT]>,
     /// The step at whose end the first value holds, and the last one.
     first: u64,
     last: u64,
@@ -19,7 +21,7 @@ impl Curve {
     /// Nothing is sent until step `now` is over.
     pub(super) fn new(now: u64) -> Self {
         Curve {
-            ring: vec![0.0; KEPT].into(),
+            ring: smallvec![0.0; KEPT],
             first: now,
             last: now,
             sent: 0.0,
@@ -42,11 +44,11 @@ impl Curve {
     #[cold]
     fn grow(&mut self) {
         let old = self.ring.len() as u64;
-        let mut ring = vec![0.0; 2 * old as usize];
+        let mut ring = smallvec![0.0; 2 * old as usize];
         for step in (self.last.saturating_sub(old)).max(self.first)..self.last {
             ring[(step & (2 * old - 1)) as usize] = self.value(step);
         }
-        self.ring = ring.into();
+        self.ring = ring;
     }
 
     fn value(&self, step: u64) -> f64 {

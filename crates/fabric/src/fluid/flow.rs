@@ -1,6 +1,7 @@
 //! A flow under way: what it hears, what it sends, where its bytes are.
 
 use fctlab_link::{Allowed, Line, Load, Paced, Told};
+use smallvec::SmallVec;
 
 use super::chance::Chance;
 use super::curve::Curve;
@@ -80,11 +81,15 @@ pub(super) struct Meets<'a> {
     pub fair: Option<&'a Fair>,
 }
 
+/// Links of a path behind its NIC that are kept in the flow itself: those of a leaf-spine. A large fabric waits for memory
+/// most of the time.
+const HOPS: usize = 3;
+
 /// The way of a flow there, without its NIC, and that of its ACKs, without that of the receiver.
 #[derive(Clone, Debug)]
 pub(super) struct Way {
-    pub there: Box<[Hop]>,
-    pub back: Box<[Return]>,
+    pub there: SmallVec<[Hop; HOPS]>,
+    pub back: SmallVec<[Return; HOPS]>,
     /// The receiver's NIC.
     pub nic: u32,
     /// What the flow takes alone over the slowest link there, without what telemetry adds to its packets.
