@@ -268,11 +268,9 @@ impl<'a> Network<'a> {
         for layer in 1..layers {
             let longest = self.links.serve(layer, &mut self.lanes, self.now)?;
             self.waits[layer] = self.waits[layer].max(longest);
-            if layer + 1 < layers {
-                for &host in self.links.held() {
-                    for flow in &mut self.hosts[host as usize] {
-                        flow.wait(layer as u32, &mut self.lanes, self.now);
-                    }
+            for &host in self.links.held() {
+                for flow in &mut self.hosts[host as usize] {
+                    flow.wait(layer as u32, &mut self.lanes, self.now);
                 }
             }
         }
@@ -287,7 +285,7 @@ impl<'a> Network<'a> {
     /// Flows end, hosts hear and send.
     fn send(&mut self, ended: &mut Vec<(usize, f64)>) {
         let mut busy = std::mem::take(&mut self.busy);
-        busy.sort();
+        busy.sort(); // as they are in memory; a few are new
         busy.retain(|&host| {
             self.deliver(host, ended);
             let flows = &mut self.hosts[host as usize];

@@ -168,7 +168,8 @@ impl Links {
         self.listed.len()
     }
 
-    /// Who sends over links of the layer that was served last at which something waits, in order.
+    /// Who sends over links of the layer that was served last at which something waits, in order; nobody where no links are
+    /// behind it.
     pub(super) fn held(&self) -> &[u32] {
         &self.held
     }

@@ -77,9 +77,10 @@ impl Links {
         now: u64,
     ) -> Result<f64, Overflow> {
         let mut longest = 0.0;
+        let is_last = layer + 1 == self.layers();
         self.held.clear();
         let mut listed = std::mem::take(&mut self.listed[layer]);
-        listed.sort();
+        listed.sort(); // as they are in memory; a few are new
         let mut overflow = None;
         listed.retain(|&id| {
             let link = &self.links[id as usize];
@@ -109,7 +110,9 @@ impl Links {
             self.waited[id as usize] += waits;
             let link = &mut self.links[id as usize];
             if waits > 0.0 {
-                self.held.extend(&link.senders);
+                if !is_last {
+                    self.held.extend(&link.senders);
+                }
                 if waits > link.buffer {
                     overflow = Some(Overflow { link: id, now });
                 }
