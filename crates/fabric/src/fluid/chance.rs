@@ -45,9 +45,6 @@ impl Chance {
     #[inline]
     pub(super) fn wait(&self, own: f64) -> f64 {
         let others = self.others(own);
-        if others == 0.0 {
-            return 0.0;
-        }
         let one_by_one = 0.5 * self.slot * others / (1.0 - others);
         if self.trains > 0.0 {
             one_by_one + self.for_trains(own / self.packet, others)

@@ -47,10 +47,6 @@ impl Links {
     /// ACKs come in the step that ends at `now`; all that comes to a link, with them.
     #[inline]
     fn take(&self, link: &Link, lanes: &mut Lanes, now: u64) -> f64 {
-        if let Some(queue) = link.only_queue() {
-            lanes.take_acks(queue, now);
-            return lanes.comes(queue);
-        }
         for queue in link.lanes.clone() {
             lanes.take_acks(queue, now);
         }
