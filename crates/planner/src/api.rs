@@ -15,7 +15,7 @@ use crate::flows::{Flows, MOST_FLOWS, span};
 use crate::limit::Limit;
 use crate::look::MOST_SEEN;
 use crate::packets;
-use crate::plan::plan;
+use crate::plan::{self, plan};
 use crate::predict::{Length, Verdict, predict};
 use crate::provision::{Strategy, provision};
 use crate::spec::load::Load;
@@ -42,6 +42,11 @@ enum Question {
         engine: Engine,
     },
     Plan {
+        spec: Value,
+        #[serde(default)]
+        limit: Limit,
+    },
+    Weights {
         spec: Value,
         #[serde(default)]
         limit: Limit,
@@ -177,6 +182,9 @@ pub fn answer(question: Value, meter: &Meter) -> Result<Value, SpecError> {
                 "cost": cost(),
             });
             with_load(&resolved, found)
+        }
+        Question::Weights { spec, limit } => {
+            Ok(json!(plan::weights(&read(&spec)?, &limit, meter)?))
         }
         Question::Provision {
             spec,

@@ -112,22 +112,9 @@ pub struct OffForecast {
 /// Flows that cannot be made; a queue without weights.
 pub fn plan(spec: &Spec, value: &Value, limit: &Limit, meter: &Meter) -> Result<Plan, SpecError> {
     let classes = spec.classes()?;
-    if !spec.queue.is_weighted() {
-        let message = format!(
-            "{:?} has no weights to plan; write wfq, drr or wrr",
-            spec.queue.kind()
-        );
-        return Err(SpecError::new("queue", message));
-    }
-    if classes.iter().all(|c| c.slo.is_none()) {
-        let message = "have no SLO; a plan needs one of at least one class";
-        return Err(SpecError::new("classes", message));
-    }
     let candidate = Candidate::of(spec, &classes);
-    // Losses of that many candidates at once.
-    let limit = limit.beside_traces(&classes, 2 * classes.len())?;
-    let at_once = limit.flows(MOST_FLOWS, &classes, 2 * classes.len());
-    let searched = search(&candidate, spec.seed, at_once, meter)?;
+    let (searched, limit) = searched(spec, &candidate, limit, meter)?;
+    let at_once = limit.flows(MOST_FLOWS, &classes, at_once(&classes));
     let look = Look {
         candidate: &candidate,
         inside: candidate.discipline.inside,
@@ -189,6 +176,46 @@ pub fn plan(spec: &Spec, value: &Value, limit: &Limit, meter: &Meter) -> Result<
         flows: judged.flows,
         classes: judged.classes,
     })
+}
+
+/// The integer weights that [`plan`]'s search comes to, judged on no other flows: a candidate for those
+/// who judge on flows of their own.
+///
+/// # Errors
+/// As [`plan`]'s.
+pub fn weights(spec: &Spec, limit: &Limit, meter: &Meter) -> Result<Vec<u32>, SpecError> {
+    let classes = spec.classes()?;
+    let candidate = Candidate::of(spec, &classes);
+    Ok(searched(spec, &candidate, limit, meter)?.0.grid)
+}
+
+/// Candidates whose losses are found at once.
+fn at_once(classes: &[Class]) -> usize {
+    2 * classes.len()
+}
+
+/// The search for `spec`, and the limit beside what traces take.
+fn searched(
+    spec: &Spec,
+    candidate: &Candidate,
+    limit: &Limit,
+    meter: &Meter,
+) -> Result<(Searched, Limit), SpecError> {
+    let classes = candidate.classes;
+    if !spec.queue.is_weighted() {
+        let message = format!(
+            "{:?} has no weights to plan; write wfq, drr or wrr",
+            spec.queue.kind()
+        );
+        return Err(SpecError::new("queue", message));
+    }
+    if classes.iter().all(|c| c.slo.is_none()) {
+        let message = "have no SLO; a plan needs one of at least one class";
+        return Err(SpecError::new("classes", message));
+    }
+    let limit = limit.beside_traces(classes, at_once(classes))?;
+    let most = limit.flows(MOST_FLOWS, classes, at_once(classes));
+    Ok((search(candidate, spec.seed, most, meter)?, limit))
 }
 
 /// What the search found, and the flows that its last steps ran.

@@ -6,7 +6,7 @@ use fctlab_planner::evaluate::{Candidate, Meter};
 use fctlab_planner::flows::{Flows, span};
 use fctlab_planner::limit::Limit;
 use fctlab_planner::optimize::Trial;
-use fctlab_planner::plan::{Plan, plan};
+use fctlab_planner::plan::{Plan, plan, weights};
 use fctlab_planner::predict::Verdict;
 use fctlab_planner::spec::Spec;
 use serde_json::{Value, json};
@@ -31,12 +31,15 @@ fn spec(classes: &[Class], seed: u64) -> Value {
 }
 
 fn planned(value: &Value, most_flows: u64) -> Plan {
-    let limit = Limit {
+    let spec = Spec::read(value.clone(), Path::new("")).unwrap();
+    plan(&spec, value, &limit(most_flows), &Meter::default()).unwrap()
+}
+
+fn limit(most_flows: u64) -> Limit {
+    Limit {
         most_flows: Some(most_flows),
         ..Limit::default()
-    };
-    let spec = Spec::read(value.clone(), Path::new("")).unwrap();
-    plan(&spec, value, &limit, &Meter::default()).unwrap()
+    }
 }
 
 /// The worst loss with each of `weights`, on the same flows of another seed.
@@ -83,6 +86,10 @@ fn weights_are_found_where_a_loss_rises_with_the_weight() {
         "{plan:?}"
     );
     is_the_best_of_those_compared(&plan);
+    // Without a verdict there are those of the search.
+    let spec = Spec::read(spec(&[equal, equal], 1), Path::new("")).unwrap();
+    let searched = weights(&spec, &limit(400_000), &Meter::default()).unwrap();
+    assert_eq!(searched, plan.compared[0].weights);
     let (first, second) = (f64::from(plan.weights[0]), f64::from(plan.weights[1]));
     assert!((first / second).ln().abs() < 1.0, "{:?}", plan.weights);
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from fctlab.errors import SpecError
 from fctlab.fabric import accuracy, judging, screening, verifying, weights, windows
@@ -11,6 +11,7 @@ from fctlab.fabric.asked import Asked, load
 from fctlab.fabric.search import Trials, Wanted, compass, loss
 from fctlab.fabric.types import Candidate, ClassFound, FabricPlan, Runs, Verification
 from fctlab.fabric.weights import Weights
+from fctlab.fabric.windows import Windows
 from fctlab.jobs import Told
 from fctlab.scenario import ScenarioLike
 
@@ -60,9 +61,14 @@ def plan(
         raise SpecError("traffic.classes", "no class has an SLO to plan for; write slo")
     now = weights.today(asked)
     errors = accuracy.errors(asked)
-    seeds = windows.seeds(asked, "search", _windows(asked, told))
+    base, own = _split(asked, now)
+    today = weights.written(asked, base, own)
+    first = windows.run(today, windows.seeds(asked, "search", 1), told)
+    seeds = windows.seeds(asked, "search", _windows(asked, first))
     trials = Trials(asked, errors, seeds, budget, told)
-    best, interval = _search(trials, now)
+    if len(seeds) == 1:
+        trials.keep(("today", base, own), first)
+    best, interval = _search(trials, base, own)
     made = weights.written(asked, best.weights, best.tiers)
     judged = windows.run(made, windows.seeds(made, "judge", JUDGED * len(seeds)), told)
     classes = judging.judge(made, judged, errors)
@@ -102,27 +108,35 @@ def plan(
     )
 
 
-def _windows(asked: Asked, told: Told | None) -> int:
-    """How many windows it takes until enough flows stand behind every SLI that an SLO names."""
-    count = 1
-    run = windows.run(asked, windows.seeds(asked, "search", count), told)
-    named = [sli for c in judging.judge(asked, run) for sli in c.slis if sli.targets]
+def _windows(asked: Asked, one: Windows) -> int:
+    """How many windows it takes until enough flows stand behind every SLI that an SLO names.
+
+    Args:
+        asked: the scenario.
+        one: such a window.
+    """
+    named = [sli for c in judging.judge(asked, one) for sli in c.slis if sli.targets]
     short = max(sli.flows_needed / max(sli.flows, 1) for sli in named)
-    return min(MOST_WINDOWS, max(count, math.ceil(verifying.SPARE * short)))
+    return min(MOST_WINDOWS, max(1, math.ceil(verifying.SPARE * short)))
 
 
-def _search(trials: Trials, now: dict[str, Weights]) -> tuple[Candidate, float]:
-    """The best candidate, and the interval of its loss."""
+def _search(trials: Trials, base: Weights, own: Mapping[str, Weights]) -> tuple[Candidate, float]:
+    """The best candidate, and the interval of its loss.
+
+    Args:
+        trials: with the windows of all.
+        base: today's weights at all tiers, and
+        own: those of tiers that have others.
+    """
     asked = trials.asked
-    base, own = _split(asked, now)
     equal = (1,) * len(asked.classes)
     first: dict[str, Wanted] = {"equal": ("equal", equal, {}), "today": ("today", base, own)}
     for tier, each in screening.candidates(asked, trials.told):
         first[tier] = (f"link {tier}", each, {})
     tried = trials.all(first)
     # From one vector for all tiers, whatever there is today.
-    start = min((each for each in tried.values() if not each.tiers), key=loss)
-    best = min([compass(trials, start), *tried.values()], key=loss)
+    shared = sorted((each for each in tried.values() if not each.tiers), key=loss)
+    best = min([*(compass(trials, each) for each in shared[:1]), *tried.values()], key=loss)
     interval = _interval(judging.judge(asked, trials.run_of(best)))
     for tier in dict.fromkeys(weights.tiers(asked).values()):
         found = compass(trials, best, tier)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings as python_warnings
 from collections.abc import Iterator
 from typing import Any
 
-from fctlab.errors import SpecError, SpecWarning
+from fctlab.errors import SpecError
 from fctlab.fabric import weights
 from fctlab.fabric.asked import Asked
 from fctlab.fabric.weights import Weights
@@ -14,7 +13,7 @@ from fctlab.jobs import Told
 from fctlab.slo import planning
 
 FLOWS = 10_000
-"""For one choice or verdict: these are candidates, which the fluid judges."""
+"""Behind a choice: these are candidates, which the fluid judges."""
 ALIKE = 0.02
 """Links of one rate whose loads are closer have the same weights."""
 
@@ -35,12 +34,10 @@ def candidates(asked: Asked, told: Told | None = None) -> Iterator[tuple[str, We
         if any("workload" not in each for each in asked.tables["traffic"]["classes"]):
             return  # sizes that only a pattern knows
         try:
-            with python_warnings.catch_warnings():
-                python_warnings.simplefilter("ignore", SpecWarning)
-                made = planning.plan(of_link(asked, tier), most_flows=FLOWS, told=told)
+            made = planning.weights(of_link(asked, tier), most_flows=FLOWS, told=told)
         except SpecError:
             continue  # more than such a link carries
-        yield names[tier["tier"]], made.plan.weights
+        yield names[tier["tier"]], made
 
 
 def of_link(asked: Asked, tier: dict[str, Any]) -> dict[str, Any]:

@@ -63,15 +63,21 @@ class Trials:
             keys[own] = key = (base, tuple(sorted(tiers.items())))
             if key not in self._known and len(fresh) < self.budget:
                 fresh.setdefault(key, (name, base, tiers))
-        self.budget -= len(fresh)
         made = [weights.written(self.asked, base, own) for _, base, own in fresh.values()]
         found = windows.run_all(made, self.seeds, self.told) if made else []
-        for (key, (name, base, tiers)), run in zip(fresh.items(), found, strict=True):
-            lost = judging.worst_loss(judging.judge(self.asked, run, self.errors))
-            tried = Candidate(name=name, weights=base, tiers=dict(tiers), loss=lost)
-            self._known[key], self.runs[key] = tried, run
-            self.done.append(tried)
+        for each, run in zip(fresh.values(), found, strict=True):
+            self.keep(each, run)
         return {own: self._known[key] for own, key in keys.items() if key in self._known}
+
+    def keep(self, wanted: Wanted, run: Windows) -> None:
+        """Judge a candidate by its run on `seeds`, which the budget pays for."""
+        name, base, tiers = wanted
+        key = (base, tuple(sorted(tiers.items())))
+        lost = judging.worst_loss(judging.judge(self.asked, run, self.errors))
+        tried = Candidate(name=name, weights=base, tiers=dict(tiers), loss=lost)
+        self._known[key], self.runs[key] = tried, run
+        self.done.append(tried)
+        self.budget -= 1
 
     def run_of(self, candidate: Candidate) -> Windows:
         """The flows of a candidate."""

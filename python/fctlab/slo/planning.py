@@ -295,6 +295,24 @@ def plan(spec: Spec, *, most_flows: int | None = None, told: Told | None = None)
     return made
 
 
+def weights(
+    spec: Spec, *, most_flows: int | None = None, told: Told | None = None
+) -> tuple[int, ...]:
+    """Integer weights (1 to 100) that `plan`'s search comes to, by class, unjudged.
+
+    For those who judge on flows of their own; several times quicker than `plan`.
+
+    Args:
+        spec: see `load`; its own weights are ignored.
+        most_flows: see `plan`.
+        told: called again and again meanwhile; what it raises ends it.
+
+    Raises:
+        SpecError: as `plan`'s.
+    """
+    return tuple(ask("weights", told, spec=load(spec), limit=memory.limit(most_flows)))
+
+
 def provision(
     spec: Spec,
     strategies: Iterable[Strategy] = STRATEGIES,
