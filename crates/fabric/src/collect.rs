@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::path::PathBuf;
 
-use arrow::array::RecordBatch;
+use arrow_array::RecordBatch;
 use fctlab_core::{SpecError, Time};
 use serde_json::{Value, json};
 

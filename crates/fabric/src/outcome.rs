@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use arrow::array::RecordBatch;
+use arrow_array::RecordBatch;
 use fctlab_core::{SpecError, Time};
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -8,11 +8,11 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::sync::Arc;
 
-use arrow::array::{
-    ArrayBuilder, ArrayRef, BooleanBuilder, Float64Builder, RecordBatch, StringBuilder,
-    UInt32Builder, UInt64Builder,
+use arrow_array::builder::{
+    ArrayBuilder, BooleanBuilder, Float64Builder, StringBuilder, UInt32Builder, UInt64Builder,
 };
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use fctlab_core::Duration;
 use fctlab_table::{BATCH, TableFile};
 use fctlab_workload::Flow;

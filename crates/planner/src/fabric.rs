@@ -13,7 +13,7 @@ use fctlab_workload::slo::{Slo, Target};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use arrow::datatypes::{Float64Type, UInt16Type};
+use arrow_array::types::{Float64Type, UInt16Type};
 
 use crate::predict::{ClassFound, judge_class};
 use crate::tables::{batches, column};
@@ -160,8 +160,8 @@ fn truth(estimate: Estimate, (low, high): (f64, f64)) -> Estimate {
 mod tests {
     use std::sync::Arc;
 
-    use arrow::array::{ArrayRef, Float64Array, RecordBatch, UInt16Array};
-    use arrow::ipc::writer::StreamWriter;
+    use arrow_array::{ArrayRef, Float64Array, RecordBatch, UInt16Array};
+    use arrow_ipc::writer::StreamWriter;
 
     use super::*;
 

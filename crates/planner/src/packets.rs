@@ -7,8 +7,9 @@
 
 use std::ops::ControlFlow;
 
-use arrow::array::{AsArray, RecordBatch};
-use arrow::datatypes::Float64Type;
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
 use fctlab_core::random::numpy_words;
 use fctlab_core::spec::hint;
 use fctlab_core::{Bytes, Duration, PacketFormat, SpecError, Time};

@@ -4,12 +4,14 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{
-    Array, ArrayRef, AsArray, Float64Array, Int64Array, PrimitiveArray, RecordBatch, UInt16Array,
+use arrow_array::ArrowPrimitiveType;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, UInt16Type};
+use arrow_array::{
+    Array, ArrayRef, Float64Array, Int64Array, PrimitiveArray, RecordBatch, UInt16Array,
 };
-use arrow::datatypes::{ArrowPrimitiveType, Float64Type, UInt16Type};
-use arrow::error::ArrowError;
-use arrow::ipc::reader::StreamReader;
+use arrow_ipc::reader::StreamReader;
+use arrow_schema::ArrowError;
 use fctlab_core::{Duration, SpecError, spec};
 use fctlab_fabric::prepared::Prepared;
 use fctlab_link::{Arrival, Done};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use arrow::array::RecordBatch;
+use arrow_array::RecordBatch;
 use fctlab_core::Rate;
 use fctlab_core::units::{DataLength, RttTime};
 use fctlab_fabric::elsewhere::{self, Told};

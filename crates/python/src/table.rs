@@ -3,9 +3,9 @@
 use std::fs::File;
 use std::path::PathBuf;
 
-use arrow::array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
-use arrow::datatypes::SchemaRef;
-use arrow::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_schema::SchemaRef;
 use fctlab_table::TableFile;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;

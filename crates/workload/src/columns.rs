@@ -3,13 +3,15 @@
 //! A value is checked when it is asked for, so that an error can say which one it was and how it
 //! was written.
 
-use arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray,
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray,
 };
-use arrow::buffer::NullBuffer;
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float64Type, Int64Type};
-use arrow::util::display::array_value_to_string;
+use arrow_buffer::NullBuffer;
+use arrow_cast::cast;
+use arrow_cast::display::array_value_to_string;
+use arrow_schema::DataType;
 use fctlab_core::Duration;
 use fctlab_core::units::{PS_PER_S, grouped};
 

@@ -1,6 +1,6 @@
 //! When a table says that flows ended, or that they did not.
 
-use arrow::array::RecordBatch;
+use arrow_array::RecordBatch;
 use fctlab_core::{Duration, Time};
 use fctlab_workload::columns::{Flags, Seconds};
 

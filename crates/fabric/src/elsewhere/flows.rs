@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use arrow::array::RecordBatch;
+use arrow_array::RecordBatch;
 use fctlab_core::SpecError;
 use fctlab_workload::columns::Whole;
 use fctlab_workload::{Flow, trace};

@@ -22,10 +22,10 @@ mod more;
 use std::io::Read;
 use std::iter::once;
 
-use arrow::array::RecordBatch;
-use arrow::compute::concat_batches;
-use arrow::error::ArrowError;
-use arrow::ipc::reader::StreamReader;
+use arrow_array::RecordBatch;
+use arrow_ipc::reader::StreamReader;
+use arrow_schema::ArrowError;
+use arrow_select::concat::concat_batches;
 use fctlab_core::{Duration, SpecError, Time};
 use fctlab_workload::Flow;
 use serde_json::{Map, Value, json};

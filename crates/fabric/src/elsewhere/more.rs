@@ -1,6 +1,6 @@
 //! What else a table may say of flows, as `flows.parquet` has it.
 
-use arrow::array::RecordBatch;
+use arrow_array::RecordBatch;
 use fctlab_core::Duration;
 use fctlab_core::units::grouped;
 use fctlab_workload::Flow;

@@ -20,8 +20,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{ArrayBuilder, Float64Builder, StringBuilder, UInt32Builder, UInt64Builder};
-use arrow::datatypes::DataType;
+use arrow_array::builder::{
+    ArrayBuilder, Float64Builder, StringBuilder, UInt32Builder, UInt64Builder,
+};
+use arrow_schema::DataType;
 use fctlab_core::{Duration, Time};
 
 use super::output::Table;
@@ -183,7 +185,7 @@ impl Rows {
         (watched.counters, watched.busy) = (counters, busy);
     }
 
-    fn finish(&mut self) -> Vec<arrow::array::ArrayRef> {
+    fn finish(&mut self) -> Vec<arrow_array::ArrayRef> {
         vec![
             Arc::new(self.time.finish()),
             Arc::new(self.port.finish()),

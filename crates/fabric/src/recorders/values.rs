@@ -15,8 +15,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Float64Builder, StringBuilder, UInt32Builder, UInt64Builder};
-use arrow::datatypes::DataType;
+use arrow_array::ArrayRef;
+use arrow_array::builder::{Float64Builder, StringBuilder, UInt32Builder, UInt64Builder};
+use arrow_schema::DataType;
 use fctlab_core::Time;
 
 use super::output::Table;

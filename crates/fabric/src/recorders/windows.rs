@@ -15,8 +15,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{ArrayBuilder, ArrayRef, Float64Builder, UInt32Builder, UInt64Builder};
-use arrow::datatypes::DataType;
+use arrow_array::ArrayRef;
+use arrow_array::builder::{ArrayBuilder, Float64Builder, UInt32Builder, UInt64Builder};
+use arrow_schema::DataType;
 use fctlab_core::Time;
 
 use super::chosen::Chosen;

@@ -1,6 +1,6 @@
 //! Rows of a trace in a table: numbers may be integers or floats.
 
-use arrow::array::RecordBatch;
+use arrow_array::RecordBatch;
 
 use crate::columns::{Seconds, Text, Whole};
 

@@ -1,6 +1,6 @@
 //! The flows of a table in memory: the rows of a trace, in any order.
 
-use arrow::array::RecordBatch;
+use arrow_array::RecordBatch;
 
 use crate::Flow;
 

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use ::parquet::arrow::ArrowWriter;
 use ::parquet::basic::Compression;
 use ::parquet::file::properties::WriterProperties;
-use arrow::array::{
+use arrow_array::RecordBatch;
+use arrow_array::{
     ArrayRef, Float32Array, Float64Array, Int64Array, StringArray, UInt32Array, UInt64Array,
 };
-use arrow::record_batch::RecordBatch;
 use fctlab_core::Rate;
 use fctlab_core::random::Seed;
 use serde_json::json;

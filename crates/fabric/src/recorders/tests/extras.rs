@@ -1,7 +1,8 @@
 //! Extra summaries, and runs that are cut.
 
-use arrow::array::{AsArray, RecordBatch};
-use arrow::datatypes::Float64Type;
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
 use serde_json::{Value, json};
 
 use super::{Dir, execute, star, with};

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use arrow::array::RecordBatch;
+use arrow_array::RecordBatch;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 
@@ -46,7 +46,7 @@ impl Dir {
             .build()
             .unwrap();
         let batches: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
-        arrow::compute::concat_batches(&batches[0].schema(), &batches).unwrap()
+        arrow_select::concat::concat_batches(&batches[0].schema(), &batches).unwrap()
     }
 }
 

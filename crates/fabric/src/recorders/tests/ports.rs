@@ -1,7 +1,7 @@
 //! What is recorded of ports and windows.
 
-use arrow::array::AsArray;
-use arrow::datatypes::{Float64Type, UInt32Type, UInt64Type};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use serde_json::json;
 
 use super::{Dir, busy, execute, star, with};
@@ -18,7 +18,7 @@ fn port_series_add_up_to_what_was_counted() {
                 .column_by_name(name)
                 .unwrap()
                 .as_primitive::<UInt64Type>();
-            arrow::compute::sum(column).unwrap_or(0)
+            column.values().iter().sum::<u64>()
         };
         assert!(outcome.counters.drops > 0);
         assert_eq!(sum("drops"), outcome.counters.drops);
@@ -33,7 +33,7 @@ fn port_series_add_up_to_what_was_counted() {
             .column_by_name("queued_bytes")
             .unwrap()
             .as_primitive::<UInt64Type>();
-        assert!(arrow::compute::max(queued).unwrap() > 10_000);
+        assert!(*queued.values().iter().max().unwrap() > 10_000);
     }
 }
 
