@@ -21,90 +21,20 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import fuzz
+import mutants
+from steps import OURS, ROOT, Rows, Skip, done, need, programs
 
-ROOT = Path(__file__).resolve().parents[1]
 KEPT, PAGE = ROOT / "docs/evidence/trust.json", ROOT / "docs/evidence/trust.md"
 BEGIN, END = "<!-- begin trust -->\n", "<!-- end trust -->"
-OURS = ROOT / "target/trust"
 ENGINES = ("core", "workload", "link", "fabric", "planner", "bigswitch", "table", "dhall")
 """Crates whose lines are counted: all but the binding."""
-MUTATED = (
-    *("crates/fabric/src/disciplines/*.rs", "crates/core/src/stats/*.rs"),
-    *("crates/core/src/stats.rs", "crates/bigswitch/src/policies/*.rs"),
-)
-"""Disciplines and statistics."""
-VERDICTS = "python/fctlab/studies/framework/verdict.py"
-OF_VERDICTS = "python/tests/test_study_verdict.py"
-"""What is made wrong in Python, and the tests that are to notice it, in a second."""
-ALIKE = (
-    *("core/ReplaceBinaryOperator_BitOr_.*", "core/ReplaceUnaryOperator_.*_(Invert|Not)"),
-    "core/ReplaceBinaryOperator_.*_(RShift|LShift|Pow|Mod|FloorDiv|BitXor|BitOr|BitAnd)",
-    "core/ReplaceComparisonOperator_.*_(Is|IsNot)",
-)
-"""Mutants that are not tried: most are of annotations, or fail whatever is tested."""
-HARMLESS = {
-    "MOST_SEEDS = ": "a search gives up somewhere",
-    "FAR = ": "whatever is far does",
-    "1 / FAR": "whatever is far does, and members are the same or not equal",
-    "expected.way > 0": "a sign is +1 or -1",
-    "math.inf": "nothing is beyond infinity",
-    " is Bound.": "members are the same or not equal, and first or last in order",
-    " is Verdict.": "members are the same or not equal, and first in order beside the others",
-    "len(ratios) < 2": "of one ratio the spread is infinite, and so are the seeds",
-    "while low < high": "`low` never passes `high`",
-    "(found.point > 1)": "a point of 1 was undecided before, and truths are the same or not equal",
-    "near_low < near_high": "halfway, both ends are as near",
-    "len(verdicts) == 1": "there is one at least",
-    "right = verdicts": "there are two, of two",
-    "e >= 0": "0 stays 0",
-    "found.low <= 1 <= found.high": "of what is apart, an end at 1 to the last bit",
-    "inside = near.low": "a point at the lower end to the last bit",
-}
-"""By a part of its line, why a mutant that survives says nothing else."""
 SECONDS = int(os.environ.get("SECONDS", "120"))
 """Of fuzzing, for each target: `make trust SECONDS=3600`."""
-SHARD = os.environ.get("SHARD", "0/40")
-"""Which part of all mutants is tried: `make trust SHARD=1/40`."""
-
-Rows = list[list[str]]
-
-
-class Skip(Exception):
-    """Why a step is not done here."""
-
-
-def done(*command: str | Path, folder: Path = ROOT, **more: str) -> str:
-    """What a command prints; it has to end well.
-
-    Raises:
-        RuntimeError: it does not; with the end of what it said.
-    """
-    print("$", " ".join(map(str, command)), flush=True)
-    ran = subprocess.run(
-        [str(word) for word in command],
-        cwd=folder,
-        env={**os.environ, **more},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        errors="replace",
-    )
-    if ran.returncode:
-        raise RuntimeError(f"{command[0]} ends with {ran.returncode}\n{ran.stdout[-3000:]}")
-    return ran.stdout
-
-
-def need(*command: str) -> str:
-    """Where a program is, whose last argument says how to get it."""
-    *names, how = command
-    found = next(filter(None, map(shutil.which, names)), None)
-    if not found:
-        raise Skip(f"there is no {names[0]} ({how})")
-    return found
 
 
 def fuzzing(before: Rows) -> Rows:
@@ -224,77 +154,6 @@ def coverage(_: Rows) -> Rows:
         if run < 0.9 * there:
             rows.append([f"`{file}`", f"{there:,}", f"{run / there:.1%}"])
     return rows
-
-
-def mutants(_: Rows) -> Rows:
-    """Whether tests notice when a line of the disciplines or of the statistics is wrong."""
-    need("cargo-mutants", "cargo install cargo-mutants")
-    folder = OURS / "mutants"
-    files = [word for name in MUTATED for word in ("--file", name)]
-    packages = [
-        word for name in ("core", "fabric", "bigswitch") for word in ("-p", f"fctlab-{name}")
-    ]
-    command = ["cargo", "mutants", "--shard", SHARD, "--output", folder, *files, *packages]
-    command += ["--profile", "release", "--no-shuffle", "--jobs", "1", "--timeout", "600"]
-    # Survivors end it with 2, what took too long with 3.
-    print("$", " ".join(map(str, command)), flush=True)
-    ran = subprocess.run(list(map(str, command)), cwd=ROOT)
-    if ran.returncode not in (0, 2, 3):
-        raise RuntimeError("cargo mutants fails")
-    found = {
-        name: (folder / "mutants.out" / f"{name}.txt").read_text().splitlines()
-        for name in ("caught", "missed", "timeout", "unviable")
-    }
-    killed = len(found["caught"]) + len(found["timeout"])
-    rows = [[f"killed, of the part {SHARD} of all", f"{killed} of {killed + len(found['missed'])}"]]
-    return rows + [["survives", f"`{name}`"] for name in found["missed"]]
-
-
-def verdicts(_: Rows) -> Rows:
-    """Whether tests notice when a line of the verdicts is wrong; a copy is changed."""
-    how = "pip install cosmic-ray"
-    cosmic, chosen = need(*programs("cosmic-ray"), how), need(*programs("cr-filter-operators"), how)
-    folder = OURS / "verdicts"
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(ROOT / "python", folder / "python")
-    tests = (
-        f"{sys.executable} -m pytest -x -q --noconftest -c {os.devnull} --rootdir . "
-        f"-p no:cacheprovider {OF_VERDICTS}"
-    )
-    config, session = folder / "verdicts.toml", folder / "verdicts.sqlite"
-    config.write_text(
-        f"[cosmic-ray]\nmodule-path = {json.dumps(VERDICTS)}\ntimeout = 60.0\n"
-        f"excluded-modules = []\ntest-command = {json.dumps(tests)}\n"
-        '[cosmic-ray.distributor]\nname = "local"\n'
-        f"[cosmic-ray.filters.operators-filter]\nexclude-operators = {json.dumps(ALIKE)}\n"
-    )
-    alone = {
-        "PYTHONPATH": os.pathsep.join([str(folder / "python"), os.environ.get("PYTHONPATH", "")]),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-    }
-    done(cosmic, "baseline", config, folder=folder, **alone)
-    done(cosmic, "init", config, session, folder=folder)
-    done(chosen, session, config, folder=folder)
-    done(cosmic, "exec", config, session, folder=folder, **alone)
-    return survivors(done(cosmic, "dump", session, folder=folder))
-
-
-def survivors(told: str) -> Rows:
-    """What no test noticed, by line, of what cosmic-ray dumps."""
-    lines = (ROOT / VERDICTS).read_text(encoding="utf-8").splitlines()
-    killed, left = 0, []
-    for item, result in map(json.loads, told.splitlines()):
-        if result is None or result["worker_outcome"] == "skipped":
-            continue
-        if result["test_outcome"] == "survived":
-            (made,) = item["mutations"]
-            line = lines[made["start_pos"][0] - 1].strip().replace("|", "\\|")
-            why = next((why for part, why in HARMLESS.items() if part in line), "")
-            left.append([made["operator_name"].removeprefix("core/"), f"`{line}`", why])
-        else:
-            killed += 1
-    return [["killed", f"{killed} of {killed + len(left)}", ""], *sorted(left)]
 
 
 def sdist(_: Rows) -> Rows:
@@ -422,11 +281,6 @@ def advisories(_: Rows) -> Rows:
     return [["Python packages with a known hole", f"0 of {len(asked)}"]]
 
 
-def programs(name: str) -> tuple[str, str]:
-    """Of a Python tool: beside this interpreter, and anywhere."""
-    return str(Path(sys.executable).with_name(name)), name
-
-
 def site() -> tuple[str, str]:
     """Where this interpreter's packages are, for pip-audit."""
     return "--path", next(path for path in sys.path if path.endswith("site-packages"))
@@ -463,6 +317,7 @@ def counted(file: Path) -> list[str]:
 
 
 Step = Callable[[Rows], Rows]
+SURVIVORS = ("what, or what survives", "which", "why")
 STEPS: dict[str, tuple[Step, str, tuple[str, ...]]] = {
     "fuzzing": (
         fuzzing,
@@ -475,8 +330,11 @@ STEPS: dict[str, tuple[Step, str, tuple[str, ...]]] = {
         "Lines that tests in Rust run",
         ("crate, or file below 90%", "lines", "run"),
     ),
-    "mutants": (mutants, "Mutants", ("what", "which")),
-    "verdicts": (verdicts, "Mutants of verdicts", ("what, or what survives", "which", "why")),
+    "mutants": (mutants.rust, "Mutants", ("what", "which")),
+    "verdicts": (partial(mutants.python, mutants.VERDICTS), "Mutants of verdicts", SURVIVORS),
+    "settling": (partial(mutants.python, mutants.SETTLING), "Mutants of settling", SURVIVORS),
+    "looks": (partial(mutants.python, mutants.LOOKS), "Mutants of looks at seeds", SURVIVORS),
+    "advice": (partial(mutants.python, mutants.ADVICE), "Mutants of advice", SURVIVORS),
     "sdist": (sdist, "From source, on other Pythons", ("what", "found")),
     "compilers": (compilers, "The oldest compiler", ("what", "found")),
     "licences": (licences, "Crates", ("what", "found")),

@@ -1,0 +1,140 @@
+"""Whether tests notice when a line is made wrong: cargo-mutants for Rust, cosmic-ray for Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from steps import OURS, ROOT, Rows, done, need, programs
+
+MUTATED = (
+    *("crates/fabric/src/disciplines/*.rs", "crates/core/src/stats/*.rs"),
+    *("crates/core/src/stats.rs", "crates/bigswitch/src/policies/*.rs"),
+)
+"""Disciplines and statistics."""
+VERDICTS = {"studies/framework/verdict.py": "test_study_verdict.py"}
+"""What is made wrong in Python, and the tests that are to notice it, in seconds."""
+SETTLING = {
+    "studies/framework/settle.py": "test_study_settle.py",
+    "studies/framework/regions.py": "test_study_settle.py",
+}
+LOOKS = {"sweep/looks.py": "test_looks.py"}
+ADVICE = {"studies/advice/decide.py": "test_study_advice.py"}
+ALIKE = (
+    *("core/ReplaceBinaryOperator_BitOr_.*", "core/ReplaceUnaryOperator_.*_(Invert|Not)"),
+    "core/ReplaceBinaryOperator_.*_(RShift|LShift|Pow|Mod|FloorDiv|BitXor|BitOr|BitAnd)",
+    "core/ReplaceComparisonOperator_.*_(Is|IsNot)",
+)
+"""Mutants that are not tried: most are of annotations, or fail whatever is tested."""
+HARMLESS = {
+    "MOST_SEEDS = ": "a search gives up somewhere",
+    "FAR = ": "whatever is far does",
+    "1 / FAR": "whatever is far does, and members are the same or not equal",
+    "expected.way > 0": "a sign is +1 or -1",
+    "math.inf": "nothing is beyond infinity",
+    " is Bound.": "members are the same or not equal, and first or last in order",
+    " is Verdict.": "members are the same or not equal, and first in order beside the others",
+    "len(ratios) < 2": "of one ratio the spread is infinite, and so are the seeds",
+    "while low < high": "`low` never passes `high`",
+    "(found.point > 1)": "a point of 1 was undecided before, and truths are the same or not equal",
+    "near_low < near_high": "halfway, both ends are as near",
+    "len(verdicts) == 1": "there is one at least",
+    "right = verdicts": "there are two, of two",
+    "e >= 0": "0 stays 0",
+    "found.low <= 1 <= found.high": "of what is apart, an end at 1 to the last bit",
+    "inside = near.low": "a point at the lower end to the last bit",
+}
+"""By a part of its line, why a mutant that survives says nothing else."""
+SHARD = os.environ.get("SHARD", "0/40")
+"""Which part of all mutants is tried: `make trust SHARD=1/40`."""
+
+
+def rust(_: Rows) -> Rows:
+    """Whether tests notice when a line of the disciplines or of the statistics is wrong."""
+    need("cargo-mutants", "cargo install cargo-mutants")
+    folder = OURS / "rust-mutants"
+    files = [word for name in MUTATED for word in ("--file", name)]
+    packages = [
+        word for name in ("core", "fabric", "bigswitch") for word in ("-p", f"fctlab-{name}")
+    ]
+    command = ["cargo", "mutants", "--shard", SHARD, "--output", folder, *files, *packages]
+    command += ["--profile", "release", "--no-shuffle", "--jobs", "1", "--timeout", "600"]
+    # Survivors end it with 2, what took too long with 3.
+    print("$", " ".join(map(str, command)), flush=True)
+    ran = subprocess.run(list(map(str, command)), cwd=ROOT)
+    if ran.returncode not in (0, 2, 3):
+        raise RuntimeError("cargo mutants fails")
+    found = {
+        name: (folder / "mutants.out" / f"{name}.txt").read_text().splitlines()
+        for name in ("caught", "missed", "timeout", "unviable")
+    }
+    killed = len(found["caught"]) + len(found["timeout"])
+    rows = [[f"killed, of the part {SHARD} of all", f"{killed} of {killed + len(found['missed'])}"]]
+    return rows + [["survives", f"`{name}`"] for name in found["missed"]]
+
+
+def python(modules: Mapping[str, str], _: Rows) -> Rows:
+    """Whether tests notice when a line of a module is wrong; a copy is changed.
+
+    Args:
+        modules: of `python/fctlab`, each with the tests that are to notice it.
+    """
+    how = "pip install cosmic-ray"
+    cosmic, chosen = need(*programs("cosmic-ray"), how), need(*programs("cr-filter-operators"), how)
+    killed, left = 0, Rows()
+    for module, tests in modules.items():
+        told = tried(cosmic, chosen, module, tests)
+        found = survivors(ROOT / "python/fctlab" / module, told)
+        killed += found[0]
+        left += found[1]
+    return [["killed", f"{killed} of {killed + len(left)}", ""], *sorted(left)]
+
+
+def tried(cosmic: str, chosen: str, module: str, tests: str) -> str:
+    """What cosmic-ray dumps of the mutants of a module."""
+    folder = OURS / "mutants" / Path(module).stem
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(ROOT / "python", folder / "python")
+    command = (
+        f"{sys.executable} -m pytest -x -q --noconftest -c {os.devnull} --rootdir . "
+        f"-p no:cacheprovider python/tests/{tests}"
+    )
+    config, session = folder / "mutants.toml", folder / "mutants.sqlite"
+    config.write_text(
+        f"[cosmic-ray]\nmodule-path = {json.dumps(f'python/fctlab/{module}')}\n"
+        f"timeout = 120.0\nexcluded-modules = []\ntest-command = {json.dumps(command)}\n"
+        '[cosmic-ray.distributor]\nname = "local"\n'
+        f"[cosmic-ray.filters.operators-filter]\nexclude-operators = {json.dumps(ALIKE)}\n"
+    )
+    alone = {
+        "PYTHONPATH": os.pathsep.join([str(folder / "python"), os.environ.get("PYTHONPATH", "")]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
+    done(cosmic, "baseline", config, folder=folder, **alone)
+    done(cosmic, "init", config, session, folder=folder)
+    done(chosen, session, config, folder=folder)
+    done(cosmic, "exec", config, session, folder=folder, **alone)
+    return done(cosmic, "dump", session, folder=folder)
+
+
+def survivors(file: Path, told: str) -> tuple[int, Rows]:
+    """How many mutants of a file tests noticed, and rows of those that none did."""
+    lines = file.read_text(encoding="utf-8").splitlines()
+    killed, left = 0, Rows()
+    for item, result in map(json.loads, told.splitlines()):
+        if result is None or result["worker_outcome"] == "skipped":
+            continue
+        if result["test_outcome"] == "survived":
+            (made,) = item["mutations"]
+            line = lines[made["start_pos"][0] - 1].strip().replace("|", "\\|")
+            why = next((why for part, why in HARMLESS.items() if part in line), "")
+            left.append([made["operator_name"].removeprefix("core/"), f"`{line}`", why])
+        else:
+            killed += 1
+    return killed, left
