@@ -47,6 +47,13 @@ HARMLESS = {
     "right = verdicts": "there are two, of two",
     "e >= 0": "0 stays 0",
     "found.low <= 1 <= found.high": "of what is apart, an end at 1 to the last bit",
+    "RULE = Decided(": "settling takes its looks and their confidence, not its margin",
+    "nothing(expected) or 0.0": "effects that have such a share have one above 0",
+    "if look > 1": "looks are counted from 1",
+    "region.room(end) >= 0": "an end on a border to the last bit",
+    "ends[0] <= 0 <= ends[1]": "an end at no effect to the last bit",
+    "if ratio <= 0": "no ratio is below 0",
+    "@dataclass(frozen": "nobody changes one",
     "inside = near.low": "a point at the lower end to the last bit",
 }
 """By a part of its line, why a mutant that survives says nothing else."""

@@ -97,6 +97,60 @@ def test_no_look_leads_beyond_the_budget() -> None:
     assert made.asked == [5, 10]
 
 
+def test_what_a_limit_says_is_within_it() -> None:
+    # Ten seeds take 0.2 hours, to the last bit: 20 runs of 36 s.
+    for most, hours in ((10, math.inf), (640, 0.2)):
+        made = Made(0.0, 0.1, 4)
+        made.judged(Sign(1), most, hours)
+        assert made.asked == [5, 10]
+    made = Made(0.0, 0.1, 4)
+    made.judged(Sign(1), 19, 0.199)
+    assert made.asked == [5]
+
+
+@pytest.mark.parametrize(
+    ("expected", "share"),
+    [
+        (Number(2.0), 0.25),
+        (Number(1.02), 0.01),
+        (Number(0.6), 0.1),
+        (Range(1.5, 2.0), 0.125),  # the end that is nearer to none
+        (Range(0.5, 0.8), 0.05),
+        (Range(1.0, 2.0), 0.01),
+        (Sign(1), 0.01),
+        (Band.within(0.02), None),
+    ],
+)
+def test_no_effect_is_a_quarter_of_the_papers_and_at_least_a_percent(
+    expected: Expectation, share: float | None
+) -> None:
+    assert regions.nothing(expected) == (share and pytest.approx(share))
+
+
+@pytest.mark.parametrize(
+    ("expected", "verdicts"),
+    [
+        # At 0.4, 0.7, 0.98, 1.02, 1.3, 1.7 and 3.
+        (Range(1.5, 2.0), "xxxddad"),
+        (Range(0.5, 0.8), "dadxxxx"),
+        (Range(1.0, 2.0), "xxxaaad"),
+        (Band(0.5, 2.0), "xaaaaax"),
+        (Apart(0.5), "axxxxaa"),
+    ],
+)
+def test_regions_leave_no_gap(expected: Range | Band | Apart, verdicts: str) -> None:
+    letters = {Verdict.AGREES: "a", Verdict.DIRECTION: "d", Verdict.DIFFERS: "x"}
+    known = regions.regions(expected)
+
+    def at(effect: float) -> str:
+        there = (each for each in known if each.low <= math.log(effect) <= each.high)
+        return letters[next(there).verdict]
+
+    assert "".join(map(at, (0.4, 0.7, 0.98, 1.02, 1.3, 1.7, 3.0))) == verdicts
+    assert min(each.low for each in known) == -math.inf
+    assert max(each.high for each in known) == math.inf
+
+
 def test_a_band_is_open_until_the_whole_interval_lies_inside() -> None:
     made = Made(0.0, 0.04, 5)
     found = made.judged(Band.within(0.02), 640)
