@@ -62,7 +62,9 @@ class Report:
         return json.plain(self)
 
     def save(self, out: Path) -> None:
-        """Write every file of the report into `out`, which has a folder for figures."""
+        """Write every file of the report into `out`."""
+        # Another that ended in the same place takes it along where it has none.
+        (out / FIGURES).mkdir(exist_ok=True)
         with rc_context(INKED):
             shown = [(figure, figure.draw(self.results)) for figure in self.plan.figures]
         names = {f"{figure.id}.png" for figure in self.plan.figures}
