@@ -1,7 +1,11 @@
-"""The same flows through fctlab and ns-3, one after the other on one core.
+"""The same flows through fctlab's packets, its fluid and ns-3, one after the other on one core.
 
-Prints packet-hops, CPU seconds and packet-hops per CPU second of each, and the completion times
-that each found. README.md says what is the same in the two and what differs.
+Prints packet-hops, CPU seconds and packet-hops per CPU second, and the slowdowns that each found.
+README.md says what is the same in fctlab and ns-3 and what differs. Each load that is done is a
+line of the file ``--out``, and is not run again. With ``--docs PAGE`` the tables are written
+between the lines ``<!-- begin ns3 -->`` and ``<!-- end ns3 -->`` of a page.
+
+    python benches/peers/ns3/compare.py --loads 0.3,0.5,0.7 --flows 3000 --out results/ns3.jsonl
 """
 
 import argparse
@@ -10,16 +14,24 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import tomllib
 
 import fctlab
+from fctlab import jobs
 from fctlab.peers import ns3
+from fctlab.studies.framework.docs import between
+from fctlab.studies.framework.report.markdown import table
 
 HERE = Path(__file__).resolve().parent
 SCENARIO = HERE / "scenario.toml"
+STATISTICS = {"avg_slowdown": "mean", "p99_slowdown": "p99"}
+NAMES = {"packet": "packets", "fluid": "fluid", "ns3": "ns-3"}
+"""What ran the flows."""
+COUNTS = ("finished", "packet_hops", "drops", "ecn_marks", "cpu_s", "packet_hops_per_cpu_s")
 
 
 def install_ns3() -> None:
@@ -28,33 +40,7 @@ def install_ns3() -> None:
     subprocess.run(command, check=True, stdout=sys.stderr)
 
 
-def run_json(command: list[str | Path]) -> dict[str, Any]:
-    """Run a program that prints one JSON object."""
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
-
-
-def run_fctlab(flows: int, seed: int, out: Path) -> dict[str, Any]:
-    """Run the scenario; leave `flows.parquet` in `out`."""
-    changes = ["--set", f"traffic.flows={flows}", "--seed", str(seed)]
-    result = run_json(
-        [sys.executable, "-m", "fctlab", "run", SCENARIO, "--out", out, "--json", *changes]
-    )
-    counters, perf = result["counters"], result["perf"]
-    return {
-        "flows": counters["flows_started"],
-        "finished": counters["flows_finished"],
-        "packet_hops": counters["packet_hops"],
-        "drops": counters["drops"],
-        "ecn_marks": counters["ecn_marks"],
-        "cpu_s": perf["cpu_s"],
-        "wall_s": perf["wall_s"],
-        "packet_hops_per_cpu_s": counters["packet_hops"] / perf["cpu_s"],
-    }
-
-
-def run_ns3(program: Path | None, trace: Path, out: Path) -> ns3.Replay:
+def run_ns3(program: Path | None, trace: Path, out: Path) -> dict[str, Any]:
     """Replay the trace with the scenario's parameters; write one row per flow to `out`."""
     scenario = tomllib.loads(SCENARIO.read_text())
     topology, scheme = scenario["topology"], scenario["scheme"]
@@ -64,94 +50,120 @@ def run_ns3(program: Path | None, trace: Path, out: Path) -> ns3.Replay:
         "mark_packets": scheme["port"]["ecn_threshold"].removesuffix("pkt"),
         "initial_window": scheme["transport"]["initial_window"].removesuffix("pkt"),
         "min_rto": scheme["transport"]["min_rto"],
+        "turns": "true",
     }
-    return ns3.replay(trace, out, parameters, program)
+    return ns3.replay(trace, out, parameters, program).to_dict()
 
 
-def compare_fct(ours: fctlab.Result, theirs: fctlab.Result) -> list[dict[str, Any]]:
-    """Mean and 99th percentile of each size class: one summary, whoever made the flows."""
-    rows = []
-    pairs = zip(
-        ours.summary.iter_rows(named=True), theirs.summary.iter_rows(named=True), strict=True
-    )
-    for mine, other in pairs:
-        if mine["class"] == "all" or not mine["flows"]:
-            continue
-        for statistic in ("avg", "p99"):
-            name = f"{statistic}_fct_s"
-            known = not (mine[f"{name}_lower_bound"] or other[f"{name}_lower_bound"])
-            rows.append(
-                {
-                    "class": mine["class"],
-                    "flows": mine["flows"],
-                    "statistic": statistic,
-                    "fctlab_s": mine[name],
-                    "ns3_s": other[name],
-                    "difference": mine[name] / other[name] - 1 if known else None,
-                }
-            )
-    return rows
+def counted(result: fctlab.Result) -> dict[str, Any]:
+    """What fctlab counted, by the names of `ns3.Replay`; the fluid has no packets."""
+    counters, cpu_s = result.counters, result.perf["cpu_s"]
+    found = {"finished": counters["flows_finished"], "cpu_s": cpu_s}
+    if hops := counters.get("packet_hops"):
+        kept = {key: counters[key] for key in ("packet_hops", "drops", "ecn_marks")}
+        found |= kept | {"packet_hops_per_cpu_s": hops / cpu_s}
+    return found
 
 
-def compare(program: Path | None, flows: int, seed: int) -> dict[str, Any]:
-    """Run both; fctlab first, because its flows are the trace."""
+def compare(program: Path | None, flows: int, load: float, seed: int) -> dict[str, Any]:
+    """Run all three; fctlab first, because its flows are the trace."""
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    scenario = tomllib.loads(SCENARIO.read_text()) | {"seed": seed}
+    scenario["traffic"] |= {"load": load, "flows": flows}
+    results = {each: fctlab.run(scenario | {"engine": each}) for each in ("packet", "fluid")}
+    counts = {name: counted(result) for name, result in results.items()}
     with tempfile.TemporaryDirectory() as directory:
-        out = Path(directory)
-        trace, ns3_file = out / "trace.csv", out / "ns3.csv"
-        ours = run_fctlab(flows, seed, out)
-        result = fctlab.Result.load(out)
-        result.flows.select("start_s", "src", "dst", "size_bytes").write_csv(trace)
-        theirs = run_ns3(program, trace, ns3_file).to_dict()
-        told = fctlab.Result.of_flows(result.scenario, ns3_file, made_by="ns-3")
-        fct = compare_fct(result, told)
-    ratio = ours["packet_hops_per_cpu_s"] / theirs["packet_hops_per_cpu_s"]
-    counts = {"fctlab": ours, "ns3": theirs}
-    return {"flows": flows, "seed": seed, **counts, "ratio": ratio, "fct": fct}
+        trace, file = Path(directory, "trace.csv"), Path(directory, "ns3.csv")
+        columns = ("start_s", "src", "dst", "size_bytes")
+        results["packet"].flows.select(columns).write_csv(trace)
+        counts["ns3"] = run_ns3(program, trace, file)
+        results["ns3"] = fctlab.Result.of_flows(results["packet"].scenario, file, made_by="ns-3")
+    return {
+        "flows": flows,
+        "load": load,
+        "seed": seed,
+        "engine": jobs.engine(),
+        "counts": {name: {key: of.get(key) for key in COUNTS} for name, of in counts.items()},
+        "slowdowns": list(slowdowns(results)),
+    }
 
 
-def show(result: dict[str, Any]) -> None:
-    """Print the tables for people."""
-    ours, theirs = result["fctlab"], result["ns3"]
-    print(f"{'':24}{'fctlab':>14}{'ns-3':>14}{'fctlab / ns-3':>16}")
-    for key, form in (
-        ("finished", ",.0f"),
-        ("packet_hops", ",.0f"),
-        ("drops", ",.0f"),
-        ("ecn_marks", ",.0f"),
-        ("cpu_s", ",.2f"),
-        ("packet_hops_per_cpu_s", ",.0f"),
-    ):
-        ratio = f"{ours[key] / theirs[key]:.3g}" if theirs[key] else ""
-        print(f"{key:24}{ours[key]:>14{form}}{theirs[key]:>14{form}}{ratio:>16}")
-    print(f"\n{'FCT, us':16}{'flows':>8}{'fctlab':>14}{'ns-3':>14}{'difference':>16}")
-    for row in result["fct"]:
-        name = f"{row['class']} {row['statistic']}"
-        times = f"{row['fctlab_s'] * 1e6:>14,.1f}{row['ns3_s'] * 1e6:>14,.1f}"
-        difference = "not known" if row["difference"] is None else f"{row['difference']:+.1%}"
-        print(f"{name:16}{row['flows']:>8}{times}{difference:>16}")
+def slowdowns(results: dict[str, fctlab.Result]) -> Iterator[dict[str, Any]]:
+    """Mean and p99 of each size class: one summary, whoever made the flows."""
+    summaries = [result.summary.iter_rows(named=True) for result in results.values()]
+    for rows in zip(*summaries, strict=True):
+        for statistic in STATISTICS if rows[0]["flows"] else ():
+            known = not any(row[f"{statistic}_lower_bound"] for row in rows)
+            values = [row[statistic] if known else None for row in rows]
+            found = {"class": rows[0]["class"], "flows": rows[0]["flows"], "statistic": statistic}
+            yield found | dict(zip(results, values, strict=True))
+
+
+def show(found: dict[str, Any]) -> str:
+    """The tables of a load, in Markdown."""
+    counts = found["counts"]
+    cost = [
+        (each, *("-" if (n := of[each]) is None else f"{n:,.4g}" for of in counts.values()))
+        for each in COUNTS
+    ]
+    slower = [
+        (
+            row["class"],
+            f"{row['flows']:,}",
+            STATISTICS[row["statistic"]],
+            *(f"{row[each]:.2f}" if row[each] else "not known" for each in NAMES),
+            *(
+                f"{row[each] / row['ns3'] - 1:+.1%}" if row["ns3"] else "-"
+                for each in list(NAMES)[:2]
+            ),
+        )
+        for row in found["slowdowns"]
+    ]
+    ratio = counts["packet"]["packet_hops_per_cpu_s"] / counts["ns3"]["packet_hops_per_cpu_s"]
+    told = (
+        f"Load {found['load']:g}, {found['flows']:,} flows, seed {found['seed']}: per CPU second "
+    )
+    told += f"fctlab has {ratio:.0f} times as many packet-hops as ns-3."
+    header = ("flows", "number", "slowdown", *NAMES.values(), "packets / ns-3", "fluid / ns-3")
+    return "\n".join([told, "", *table(header, slower), "", *table(("", *NAMES.values()), cost)])
 
 
 def main() -> None:
     """Read the command line, build, run and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--flows", type=int, default=500, help="how many flows (default: 500)")
+    parser.add_argument("--loads", default="0.6", help="of the hosts' links (default: 0.6)")
     parser.add_argument("--seed", type=int, default=1, help="of the flows (default: 1)")
     parser.add_argument("--install", action="store_true", help=f"as root: install {ns3.PACKAGE}")
     parser.add_argument("--program", type=Path, help="the ns-3 program, if you built it yourself")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    arguments = parser.parse_args()
+    parser.add_argument("--out", type=Path, help="a line for each load; those there are not run")
+    parser.add_argument("--docs", type=Path, help="write the tables into this page")
+    args = parser.parse_args()
 
-    if not arguments.program and (reason := ns3.missing()):
-        if arguments.install:
-            install_ns3()
-        else:
+    if not args.program and (reason := ns3.missing()):
+        if not args.install:
             hint = "; --install installs it" if os.geteuid() == 0 else ""
-            reason += hint
-            print(json.dumps({"skipped": reason}) if arguments.json else f"skipped: {reason}")
+            print(f"skipped: {reason}{hint}")
             return
-    result = compare(arguments.program, arguments.flows, arguments.seed)
-    print(json.dumps(result)) if arguments.json else show(result)
+        install_ns3()
+    there = args.out.read_text(encoding="utf-8") if args.out and args.out.exists() else ""
+    done = [json.loads(line) for line in there.splitlines()]
+    chosen = []
+    for load in map(float, args.loads.split(",")):
+        asked = {"flows": args.flows, "load": load, "seed": args.seed}
+        found = next((each for each in done if asked.items() <= each.items()), None)
+        if found is None:
+            found = compare(args.program, args.flows, load, args.seed)
+            if args.out:
+                with args.out.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(found) + "\n")
+        chosen.append(found)
+        print(show(found), end="\n\n", flush=True)
+    if args.docs:
+        engines = ", ".join(sorted({each["engine"] for each in chosen}))
+        tables = "\n\n".join([f"Engine {engines}.", *map(show, chosen)])
+        text = args.docs.read_text(encoding="utf-8")
+        args.docs.write_text(between(text, "ns3", tables + "\n"), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -44,6 +44,7 @@ struct Parameters
     Time lead{"1ms"};    // connections open this long before their flow starts
     Time msl{"10ms"};    // an ended connection is remembered for twice this long
     Time maxTime{"60s"}; // stop here even if flows are unfinished
+    bool turns = false;  // flows of a host take turns at its port, which does not mark
 };
 
 struct Flow
@@ -311,6 +312,13 @@ ConfigureDefaults(const Parameters& p)
     Config::SetDefault("ns3::RedQueueDisc::UseEcn", BooleanValue(true));
     Config::SetDefault("ns3::RedQueueDisc::UseHardDrop", BooleanValue(false));
     Config::SetDefault("ns3::RedQueueDisc::MeanPktSize", UintegerValue(packetBytes));
+    // A packet of each flow in turn, marked where it has waited for K packets of a host. CoDel keeps
+    // times in 32 bits of microseconds; it leaves alone what waits less than its target.
+    const Time marked = p.hostRate.CalculateBytesTxTime(p.markPackets * packetBytes);
+    Config::SetDefault("ns3::FqCoDelQueueDisc::CeThreshold", TimeValue(marked));
+    Config::SetDefault("ns3::FqCoDelQueueDisc::Target", StringValue("100s"));
+    Config::SetDefault("ns3::FqCoDelQueueDisc::UseEcn", BooleanValue(true));
+    Config::SetDefault("ns3::FqCoDelQueueDisc::MaxSize", StringValue("1000000p"));
 }
 
 class Fabric
@@ -380,11 +388,13 @@ class Fabric
     {
         Ptr<Node> node;
         Ptr<FabricRouting> routing;
+        bool turns; // its flows take turns at its port
     };
 
     Placed AddNode(FabricRouting::Role role, uint32_t index, const Parameters& p)
     {
-        Placed added{CreateObject<Node>(), Create<FabricRouting>(role, index, p)};
+        const bool turns = p.turns && role == FabricRouting::Role::Host;
+        Placed added{CreateObject<Node>(), Create<FabricRouting>(role, index, p), turns};
         InternetStackHelper stack;
         stack.SetIpv6StackInstall(false);
         stack.Install(added.node);
@@ -401,9 +411,20 @@ class Fabric
         link.SetQueue("ns3::DropTailQueue", "MaxSize", StringValue("1p"));
         const NetDeviceContainer devices = link.Install(a.node, b.node);
 
-        TrafficControlHelper port;
-        port.SetRootQueueDisc("ns3::RedQueueDisc", "LinkBandwidth", DataRateValue(rate));
-        const QueueDiscContainer queues = port.Install(devices);
+        QueueDiscContainer queues;
+        for (uint32_t end = 0; end < 2; ++end)
+        {
+            TrafficControlHelper port;
+            if ((end == 0 ? a : b).turns)
+            {
+                port.SetRootQueueDisc("ns3::FqCoDelQueueDisc");
+            }
+            else
+            {
+                port.SetRootQueueDisc("ns3::RedQueueDisc", "LinkBandwidth", DataRateValue(rate));
+            }
+            queues.Add(port.Install(devices.Get(end)));
+        }
 
         uint32_t first = 0;
         for (uint32_t end = 0; end < 2; ++end)
@@ -557,6 +578,7 @@ main(int argc, char* argv[])
     options.AddValue("min_rto", "least retransmission timeout", p.minRto);
     options.AddValue("lead", "how long before its flow a connection opens", p.lead);
     options.AddValue("msl", "maximum segment lifetime: half of TIME-WAIT", p.msl);
+    options.AddValue("turns", "flows of a host take turns at its port", p.turns);
     options.AddValue("max_time", "simulated time after which to give up", p.maxTime);
     options.Parse(argc, argv);
 
