@@ -86,6 +86,8 @@ def _notes(lab: Lab) -> list[str]:
         f"({', '.join(map(str, GBPS))} Gbps, links between switches four times that), base RTT "
         f"({RTTS_US[0]:g} to {RTTS_US[1]:g} us, by ratios) and buffers ({BUFFERS[0]:g} to "
         f"{BUFFERS[1]:g} times 240 packets and two RTTs).",
+        "Advice may ask for any of these, for the BDP (the rate times the base RTT, in packets), "
+        "and for buffers in BDPs.",
         f"{len(SCHEMES)} presets, whose windows and thresholds follow rate, RTT and traffic; but "
         "all start with windows of a BDP and alpha 0, put windows into their host's port, take "
         "one path per flow, and run over DCTCP where they have no transport of their own.",

@@ -1,9 +1,10 @@
 """Which of several choices is best, and what flips that: from costs in a sample of settings.
 
 The winner is the choice of the least mean regret: the log of its cost over the least cost in the
-same setting. A question about a setting (``load < 0.7``) flips it where asking lowers the mean
-regret by more than chance: a test by permutation of the best of all questions, so that it does not
-matter how many there are.
+same setting, at most `MOST`. So one setting in which a choice takes thirty times as long weighs no
+more than one in which it takes a third longer: in either another is to be taken. A question about
+a setting (``load < 0.7``) flips it where asking lowers the mean regret by more than chance: a test
+by permutation of the best of all questions, so that it does not matter how many there are.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ Factors: TypeAlias = "Mapping[str, float | str]"
 LEVEL = 0.05
 """The chance of a flip where there is none, in all decisions together; and of telling a choice
 from the winner."""
+MOST = 0.3
+"""Regret beyond this counts as this."""
 SHUFFLES = 999
 RESAMPLES = 1000
 LEAST = 6
@@ -91,7 +94,7 @@ def decide(
         depth: questions one after the other, at most. Those after a question share its level: a
             wrong one among them is then no likelier than a wrong first one.
     """
-    regret = np.log(costs) - np.log(costs).min(axis=1, keepdims=True)
+    regret = np.minimum(np.log(costs) - np.log(costs).min(axis=1, keepdims=True), MOST)
     everything = np.arange(len(costs))
     return list(_decided(regret, factors, everything, (), LEVEL / decisions, depth))
 

@@ -32,6 +32,8 @@ WORKLOADS: Mapping[str, tuple[str, ...]] = {
 LOADS = (0.3, 0.9)
 GBPS = (10, 25, 100, 400)
 RTTS_US = (10.0, 200.0)
+PACKET_BYTES = 1500
+USUAL_PACKETS, USUAL_RTTS = 240, 2
 BUFFERS = (0.5, 2.0)
 """Of the usual 240 packets and two RTTs; below a half a port would drop before it marks."""
 
@@ -53,6 +55,16 @@ class Setting:
     buffer: float
 
     @property
+    def bdp_packets(self) -> float:
+        """A host's rate times the base RTT, in full packets."""
+        return self.gbps * 1e9 * self.rtt_us * 1e-6 / 8 / PACKET_BYTES
+
+    @property
+    def buffer_packets(self) -> float:
+        """What a port holds, in full packets."""
+        return self.buffer * (USUAL_PACKETS + USUAL_RTTS * self.bdp_packets)
+
+    @property
     def factors(self) -> dict[str, float | str]:
         """What advice may depend on, by what people call it."""
         return {
@@ -60,7 +72,8 @@ class Setting:
             "load": self.load,
             "rate (Gbps)": float(self.gbps),
             "base RTT (us)": self.rtt_us,
-            "buffer (of the usual)": self.buffer,
+            "BDP (packets)": self.bdp_packets,
+            "buffer (BDP)": self.buffer_packets / self.bdp_packets,
         }
 
 
@@ -106,7 +119,7 @@ class Scale:
 
 
 SCALES: dict[Mode, Scale] = {
-    "quick": Scale(40, 20, 2, 4, 2, 100),
+    "quick": Scale(128, 64, 2, 4, 2, 100),
     "full": Scale(128, 64, 4, 8, 4, 400),
 }
 
@@ -230,7 +243,7 @@ class Lab(lab.Lab[Settled]):
     @functools.cached_property
     def held_back(self) -> list[Setting]:
         """On which it is tried."""
-        return sample(self.scale.held_back, "held back", 1)
+        return sample(self.scale.held_back, "held back", 2)
 
     def cell(self, setting: Setting, scheme: Scheme) -> Cell:
         """The cell of a scheme in a setting."""
@@ -241,7 +254,8 @@ class Lab(lab.Lab[Settled]):
         learn_ms = WARMUP * interval.length_ms(mean, setting.load, setting.gbps)
         name = f"{setting.name}, {scheme.name}"
         own = scheme.at(learn_ms)
-        usual = f"{240 * setting.buffer:.0f}pkt + {2 * setting.buffer:g}rtt"
+        packets, rtts = USUAL_PACKETS * setting.buffer, USUAL_RTTS * setting.buffer
+        usual = f"{packets:.0f}pkt + {rtts:g}rtt"
         buffer = {} if scheme.name == "pFabric" else {"buffer": usual}
         scenario = {
             "name": name,
