@@ -37,6 +37,79 @@ def test_one_number_for_all_gives_the_widest_interval() -> None:
     assert looks.same_for_all([(10, 0.05)]) == 10
 
 
+def test_an_estimate_by_hand() -> None:
+    found = looks.estimate([0.1, 0.2, 0.3], 0.95)
+    # Student's t for two degrees of freedom is 4.30265 at 97.5%; the standard deviation is 0.1.
+    half = 4.302653 * 0.1 / math.sqrt(3)
+    assert found.seeds == 3 and found.mean == pytest.approx(0.2)
+    assert found.half_width == pytest.approx(half, rel=1e-6)
+    assert found.ratio == pytest.approx(math.exp(0.2))
+    assert found.interval == pytest.approx((math.exp(0.2 - half), math.exp(0.2 + half)), rel=1e-6)
+    assert looks.estimate([0.3], 0.95) == looks.Estimate(1, 0.3, math.inf)
+    assert looks.estimate([0.0, 0.2], 0.95).half_width == pytest.approx(1.270620, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    # In edges of what is no effect.
+    [
+        (0, 0, "no effect"),
+        (1, 1, "no effect"),
+        (-1, -1, "no effect"),
+        (-0.9, 0.9, "no effect"),
+        (0.1, 0.9, "no effect"),
+        (-0.9, -0.1, "no effect"),
+        (1.1, 1.1, "higher"),
+        (0.1, 2, "higher"),
+        (2, 3, "higher"),
+        (-1.1, -1.1, "lower"),
+        (-2, -0.1, "lower"),
+        (-3, -2, "lower"),
+        (-2, 0.5, "open"),
+        (-0.5, 2, "open"),
+        (-5, 5, "open"),
+    ],
+)
+def test_where_an_interval_lies_decides(low: float, high: float, verdict: str) -> None:
+    rule = looks.Decided(0.01)
+    edge, t = math.log1p(0.01), math.sqrt(2) * half_width(2, 0.975)
+    middle, far = (low + high) / 2 * edge, (high - low) / 2 * edge / t
+    found, seen = rule.judge([middle - far, middle + far], 1)
+    assert found == verdict
+    assert (seen.mean, seen.half_width) == pytest.approx((middle, far * t), abs=1e-15)
+
+
+def test_each_look_asks_for_more() -> None:
+    rule = looks.Decided(0.01, alpha=0.1)
+    assert [rule.confidence(look) for look in (1, 2, 3)] == pytest.approx(
+        [1 - 0.1 / 2, 1 - 0.1 / 6, 1 - 0.1 / 12]
+    )
+    assert looks.Decided(0.0).confidence(1) == pytest.approx(0.975)
+    # Ten values decide at the first look what the second leaves open.
+    logs = [0.1 + 0.13 * (-1) ** k for k in range(10)]
+    assert [rule.judge(logs, look)[0] for look in (1, 4)] == ["higher", "open"]
+
+
+@pytest.mark.parametrize(("share", "verdict"), [(0.9, "narrow"), (1.1, "open")])
+def test_narrow_is_within_the_share(share: float, verdict: str) -> None:
+    far = share * math.log1p(0.05) / (math.sqrt(2) * half_width(2, 0.95))
+    # Wherever the mean lies.
+    for mean in (-1.0, 0.0, 1.0):
+        assert looks.Narrow(0.05).judge([mean - far, mean + far], 1)[0] == verdict
+
+
+def test_seeds_that_are_needed_grow_with_the_square_of_the_width() -> None:
+    twice = looks.Estimate(10, 0.3, 2 * math.log1p(0.05))
+    assert looks.Narrow(0.05).needed(twice) == pytest.approx(40)
+    rule, edge = looks.Decided(0.01), math.log1p(0.01)
+    for mean in (0.05, -0.05):  # as far as its sign
+        assert rule.needed(looks.Estimate(10, mean, 0.1)) == pytest.approx(40)
+    # Nearer to none than to an effect: as far as the edge.
+    for mean in (0.0, edge / 4, -edge / 4):
+        room = edge - abs(mean)
+        assert rule.needed(looks.Estimate(5, mean, 3 * room)) == pytest.approx(45)
+
+
 SWEEPS = 2000
 
 
