@@ -52,6 +52,8 @@ HARMLESS = {
     "if look > 1": "looks are counted from 1",
     "region.room(end) >= 0": "an end on a border to the last bit",
     "ends[0] <= 0 <= ends[1]": "an end at no effect to the last bit",
+    "for n in range(2, most + 1)": "looks have five seeds at least, and `widest` has some room",
+    '"narrow" if found.half_width <=': "a half-width that is the share to the last bit",
     "elif low > 0": "an end at no effect to the last bit",
     "elif high < 0": "an end at no effect to the last bit",
     "if ratio <= 0": "no ratio is below 0",

@@ -99,8 +99,8 @@ def test_narrow_is_within_the_share(share: float, verdict: str) -> None:
 
 
 def test_seeds_that_are_needed_grow_with_the_square_of_the_width() -> None:
-    twice = looks.Estimate(10, 0.3, 2 * math.log1p(0.05))
-    assert looks.Narrow(0.05).needed(twice) == pytest.approx(40)
+    wide = looks.Estimate(10, 0.3, 3 * math.log1p(0.05))
+    assert looks.Narrow(0.05).needed(wide) == pytest.approx(90)
     rule, edge = looks.Decided(0.01), math.log1p(0.01)
     for mean in (0.05, -0.05):  # as far as its sign
         assert rule.needed(looks.Estimate(10, mean, 0.1)) == pytest.approx(40)
