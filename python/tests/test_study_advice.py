@@ -74,7 +74,7 @@ def test_where_nothing_flips_it_at_most_one_in_twenty_is_told_a_flip() -> None:
 def test_choices_that_are_alike_are_not_told_apart() -> None:
     known = factors(NUMBER)
     alike = noisy(np.ones((NUMBER, 6)), 0.1, 4)
-    (winner,) = decide.decide(alike, known, decisions=12)
+    (winner,) = decide.decide(alike, known, table.DECISIONS)
     assert len(winner.alike) >= 4 and winner.sure < 0.9
     wrong = 0
     for seed in range(100):

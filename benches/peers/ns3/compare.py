@@ -29,7 +29,8 @@ from fctlab.studies.framework.report.markdown import table
 HERE = Path(__file__).resolve().parent
 SCENARIO = HERE / "scenario.toml"
 STATISTICS = {"avg_slowdown": "mean", "p99_slowdown": "p99"}
-NAMES = {"packet": "packets", "fluid": "fluid", "ns3": "ns-3"}
+ENGINES = {"packet": "packets", "fluid": "fluid"}
+NAMES = {**ENGINES, "ns3": "ns-3"}
 """What ran the flows."""
 COUNTS = ("finished", "packet_hops", "drops", "ecn_marks", "cpu_s", "packet_hops_per_cpu_s")
 
@@ -70,7 +71,7 @@ def compare(program: Path | None, flows: int, load: float, seed: int) -> dict[st
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     scenario = tomllib.loads(SCENARIO.read_text()) | {"seed": seed}
     scenario["traffic"] |= {"load": load, "flows": flows}
-    results = {each: fctlab.run(scenario | {"engine": each}) for each in ("packet", "fluid")}
+    results = {each: fctlab.run(scenario | {"engine": each}) for each in ENGINES}
     counts = {name: counted(result) for name, result in results.items()}
     with tempfile.TemporaryDirectory() as directory:
         trace, file = Path(directory, "trace.csv"), Path(directory, "ns3.csv")
@@ -112,19 +113,17 @@ def show(found: dict[str, Any]) -> str:
             f"{row['flows']:,}",
             STATISTICS[row["statistic"]],
             *(f"{row[each]:.2f}" if row[each] else "not known" for each in NAMES),
-            *(
-                f"{row[each] / row['ns3'] - 1:+.1%}" if row["ns3"] else "-"
-                for each in list(NAMES)[:2]
-            ),
+            *(f"{row[each] / row['ns3'] - 1:+.1%}" if row["ns3"] else "-" for each in ENGINES),
         )
         for row in found["slowdowns"]
     ]
     ratio = counts["packet"]["packet_hops_per_cpu_s"] / counts["ns3"]["packet_hops_per_cpu_s"]
     told = (
-        f"Load {found['load']:g}, {found['flows']:,} flows, seed {found['seed']}: per CPU second "
+        f"Load {found['load']:g}, {found['flows']:,} flows, seed {found['seed']}: "
+        f"per CPU second fctlab has {ratio:.0f} times as many packet-hops as ns-3."
     )
-    told += f"fctlab has {ratio:.0f} times as many packet-hops as ns-3."
-    header = ("flows", "number", "slowdown", *NAMES.values(), "packets / ns-3", "fluid / ns-3")
+    ratios = (f"{name} / ns-3" for name in ENGINES.values())
+    header = ("size class", "flows", "slowdown", *NAMES.values(), *ratios)
     return "\n".join([told, "", *table(header, slower), "", *table(("", *NAMES.values()), cost)])
 
 

@@ -300,7 +300,8 @@ def weights(
 ) -> tuple[int, ...]:
     """Integer weights (1 to 100) that `plan`'s search comes to, by class, unjudged.
 
-    For those who judge on flows of their own; several times quicker than `plan`.
+    For those who judge on flows of their own. What `plan` does after its search is left out: a
+    verdict on fresh flows, and what happens when forecasts are off.
 
     Args:
         spec: see `load`; its own weights are ignored.
