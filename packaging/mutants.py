@@ -36,6 +36,7 @@ HARMLESS = {
     "FAR = ": "whatever is far does",
     "1 / FAR": "whatever is far does, and members are the same or not equal",
     "expected.way > 0": "a sign is +1 or -1",
+    "Region.of(": "no ratio is below 0 or beyond infinity",
     "math.inf": "nothing is beyond infinity",
     " is Bound.": "members are the same or not equal, and first or last in order",
     " is Verdict.": "members are the same or not equal, and first in order beside the others",
