@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -13,6 +14,10 @@ import pytest
 
 PROGRAM = str(Path(sys.executable).parent / "fctlab")
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # So a shell starts what it starts in the background: no program of ours would hear Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 EVERYTHING = os.environ.get("FCTLAB_TESTS") == "all"
 """Whether tests of chance look at all they can, and every cell of a table: minutes more."""
