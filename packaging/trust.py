@@ -26,13 +26,12 @@ from pathlib import Path
 from typing import Any
 
 import fuzz
+import lines
 import mutants
 from steps import OURS, ROOT, Rows, Skip, done, need, programs
 
 KEPT, PAGE = ROOT / "docs/evidence/trust.json", ROOT / "docs/evidence/trust.md"
 BEGIN, END = "<!-- begin trust -->\n", "<!-- end trust -->"
-ENGINES = ("core", "workload", "link", "fabric", "planner", "bigswitch", "table", "dhall")
-"""Crates whose lines are counted: all but the binding."""
 SECONDS = int(os.environ.get("SECONDS", "120"))
 """Of fuzzing, for each target: `make trust SECONDS=3600`."""
 
@@ -85,74 +84,6 @@ def digests(_: Rows) -> Rows:
         if not passed:
             raise RuntimeError(told[-3000:])
         rows.append([name, f"all {len(table)} the same"])
-    return rows
-
-
-def tests_begin(file: Path) -> int:
-    """The line from which on a file is tests; beyond the last one where it has none."""
-    text = file.read_text(encoding="utf-8")
-    found = re.search(
-        r"^#\[cfg\(test\)\]\n(?:#\[.*\]\n)*(?:pub\(crate\) )?mod ", text, re.MULTILINE
-    )
-    return text[: found.start()].count("\n") + 1 if found else 1 << 30
-
-
-def covered(told: str) -> dict[Path, tuple[int, int]]:
-    """By file of an engine, how many of its lines are run, and how many there are (LCOV)."""
-    found = {}
-    for part in told.split("end_of_record"):
-        name = re.search(r"^SF:(.*)$", part, re.MULTILINE)
-        file = Path(name[1]) if name else ROOT
-        if not file.is_relative_to(ROOT / "crates"):
-            continue
-        crate, place, *_ = file.relative_to(ROOT / "crates").parts
-        if crate not in ENGINES or place != "src" or "tests" in (file.stem, file.parent.name):
-            continue
-        until = tests_begin(file)
-        counts = re.findall(r"^DA:(\d+),(\d+)", part, re.MULTILINE)
-        lines = [int(count) > 0 for line, count in counts if int(line) < until]
-        if lines:
-            found[file.relative_to(ROOT)] = (sum(lines), len(lines))
-    return found
-
-
-def coverage(_: Rows) -> Rows:
-    """Lines of the engines that their tests in Rust run."""
-    version = re.search(r"LLVM version: (\d+)", done("rustc", "-vV"))
-    llvm = version[1] if version else ""
-    how = f"apt install llvm-{llvm}"
-    profdata = need(f"llvm-profdata-{llvm}", "llvm-profdata", how)
-    cov = need(f"llvm-cov-{llvm}", "llvm-cov", how)
-    folder = OURS / "coverage"
-    profiles = folder / "profiles"
-    shutil.rmtree(profiles, ignore_errors=True)
-    built = {"RUSTFLAGS": "-C instrument-coverage", "CARGO_TARGET_DIR": str(folder)}
-    # Less optimised: instructions of what was inlined everywhere take minutes to compile.
-    built |= {
-        "CARGO_PROFILE_RELEASE_OPT_LEVEL": "1",
-        "LLVM_PROFILE_FILE": f"{profiles}/%2m.profraw",
-    }
-    asked = ("cargo", "test", "--release", "--workspace", "--exclude", "fctlab-python")
-    listed = done(*asked, "--no-run", "--message-format", "json", **built)
-    messages = [json.loads(line) for line in listed.splitlines() if line.startswith("{")]
-    programs = [message["executable"] for message in messages if message.get("executable")]
-    done(*asked, "--no-fail-fast", **built)
-    merged = folder / "all.profdata"
-    done(profdata, "merge", "--sparse", "-o", merged, *profiles.glob("*.profraw"))
-    objects = [word for program in programs for word in ("--object", program)]
-    command = (cov, "export", "--format=lcov", f"--instr-profile={merged}", *objects[1:])
-    told = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-    files = covered(told)
-    rows = []
-    for crate in ENGINES:
-        of = [count for file, count in files.items() if file.parts[1] == crate]
-        run, there = (sum(counts) for counts in zip(*of, strict=True))
-        rows.append([crate, f"{there:,}", f"{run / there:.1%}"])
-    run, there = (sum(counts) for counts in zip(*files.values(), strict=True))
-    rows.append(["all", f"{there:,}", f"{run / there:.1%}"])
-    for file, (run, there) in sorted(files.items(), key=lambda each: each[1][0] / each[1][1]):
-        if run < 0.9 * there:
-            rows.append([f"`{file}`", f"{there:,}", f"{run / there:.1%}"])
     return rows
 
 
@@ -326,8 +257,8 @@ STEPS: dict[str, tuple[Step, str, tuple[str, ...]]] = {
     ),
     "digests": (digests, "Frozen digests", ("build", "runs")),
     "coverage": (
-        coverage,
-        "Lines that tests in Rust run",
+        lines.coverage,
+        "Lines that tests run",
         ("crate, or file below 90%", "lines", "run"),
     ),
     "mutants": (mutants.rust, "Mutants", ("what", "which")),
@@ -359,8 +290,8 @@ def page(kept: dict[str, Any], text: str) -> str:
         if "skipped" in found:
             parts.append(f"Skipped: {found['skipped']}.")
         else:
-            lines = [head, ["---"] * len(head), *found["rows"]]
-            parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
+            table = [head, ["---"] * len(head), *found["rows"]]
+            parts.append("\n".join(f"| {' | '.join(line)} |" for line in table))
     return f"{before}{BEGIN}\n" + "\n\n".join(parts) + f"\n\n{END}{after}"
 
 
