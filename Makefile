@@ -42,8 +42,7 @@ demo: $(INSTALLED)
 test: lint test-rust test-python
 
 # After a change and `make dev`, whose compiled crates it takes.
-test-fast: $(VENV)/pyvenv.cfg
-	$(FORMATS)
+test-fast: $(VENV)/pyvenv.cfg formats
 	cargo test --release --workspace --lib --quiet --config .cargo/dev.toml
 	$(BIN)/pytest --numprocesses auto --quiet $(FAST:%=python/tests/test_%.py)
 
@@ -55,7 +54,10 @@ clippy:
 	cargo clippy --release --workspace --all-targets -- -D warnings
 
 formats:
-	$(FORMATS)
+	$(BIN)/ruff check python docs/conf.py docs/ext benches packaging fuzz
+	$(BIN)/ruff format --check python docs/conf.py docs/ext benches packaging fuzz
+	$(BIN)/mypy
+	cargo fmt --check
 
 stubs:
 	$(BIN)/stubtest fctlab._native
@@ -71,13 +73,6 @@ test-python: $(INSTALLED) tools
 	$(BIN)/pytest --numprocesses auto --dist loadgroup
 
 FAST := dhall export_sonic files keys looks points start structure study_settle study_verdict
-
-define FORMATS
-$(BIN)/ruff check python docs/conf.py docs/ext benches packaging fuzz
-$(BIN)/ruff format --check python docs/conf.py docs/ext benches packaging fuzz
-$(BIN)/mypy
-cargo fmt --check
-endef
 
 # Tests inside crates are small: they need no fast code. Those beside a crate run whole simulations, on the
 # library that `make build` has made.
