@@ -113,7 +113,7 @@ fuzz: $(INSTALLED) trusted
 
 # Takes an hour; `make trust STEPS="digests coverage"` takes these steps alone.
 trust: $(INSTALLED) trusted
-	SECONDS=$(or $(SECONDS),120) SHARD=$(or $(SHARD),0/40) $(BIN)/python packaging/trust.py $(STEPS)
+	SECONDS=$(or $(SECONDS),120) SHARD=$(or $(SHARD),0/80) $(BIN)/python packaging/trust.py $(STEPS)
 
 clean:
 	rm -rf $(VENV) target results dist python/fctlab/*.so

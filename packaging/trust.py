@@ -261,7 +261,11 @@ STEPS: dict[str, tuple[Step, str, tuple[str, ...]]] = {
         "Lines that tests run",
         ("crate, or file below 90%", "lines", "run"),
     ),
-    "mutants": (mutants.rust, "Mutants", ("what", "which")),
+    "mutants": (
+        mutants.rust,
+        "Mutants of the engines",
+        ("what, or what survives", "which", "killed"),
+    ),
     "verdicts": (partial(mutants.python, mutants.VERDICTS), "Mutants of verdicts", SURVIVORS),
     "settling": (partial(mutants.python, mutants.SETTLING), "Mutants of settling", SURVIVORS),
     "looks": (partial(mutants.python, mutants.LOOKS), "Mutants of looks at seeds", SURVIVORS),
