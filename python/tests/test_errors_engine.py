@@ -10,8 +10,8 @@ import pytest
 import fctlab
 from fctlab.slo import planning
 from fctlab.theory import bigswitch, proofs
+from tests.keys import LEAF_SPINE, STAR, WEB, on
 from tests.refusing import refuses
-from tests.test_keys import LEAF_SPINE, STAR, WEB, on
 from tests.test_planning import spec
 
 
