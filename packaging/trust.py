@@ -61,25 +61,22 @@ def fuzzing(before: Rows) -> Rows:
 def digests(_: Rows) -> Rows:
     """The frozen digests in builds that nobody makes."""
     table = json.loads((ROOT / "crates/fabric/tests/digests.json").read_text())["digests"]
-    builds: dict[str, tuple[str, dict[str, str]]] = {
-        # `dev` optimises, so that nobody measures a slow build by mistake.
-        "debug: not optimised, with checks of overflow": (
-            "dev",
-            {"CARGO_PROFILE_DEV_OPT_LEVEL": "0", "CARGO_TARGET_DIR": str(OURS / "debug")},
-        ),
-        "release, for processors with AVX2 (`x86-64-v3`)": (
-            "release",
+    builds: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
+        # As tests inside crates are built; crates of others are those of the release.
+        "not optimised, with checks of overflow": (("--config", ".cargo/units.toml"), {}),
+        "for processors with AVX2 (`x86-64-v3`)": (
+            (),
             {"RUSTFLAGS": "-C target-cpu=x86-64-v3", "CARGO_TARGET_DIR": str(OURS / "avx2")},
         ),
-        "release, for every processor; and one whose glibc is told of no AVX2": ("release", {}),
+        "for every processor; and one whose glibc is told of no AVX2": ((), {}),
     }
     rows = []
-    for name, (profile, more) in builds.items():
+    for name, (words, more) in builds.items():
         if "AVX2 (" in name and "avx2" not in Path("/proc/cpuinfo").read_text():
             rows.append([name, "skipped: this processor has no AVX2"])
             continue
-        command = ["cargo", "test", "--profile", profile, "-p", "fctlab-fabric", "--test"]
-        told = done(*command, "digests", **more)
+        command = ("cargo", "test", "--release", "--workspace", "--test", "digests", *words)
+        told = done(*command, **more)
         passed = re.search(r"(\d+) passed; 0 failed", told)
         if not passed:
             raise RuntimeError(told[-3000:])
