@@ -181,5 +181,7 @@ trusted:
 	@for found in atheris pip-audit cyclonedx-bom cosmic-ray; do $(PIP) $$found 2>/dev/null || true; done
 	@for found in cargo-fuzz cargo-mutants cargo-deny cargo-cyclonedx; do \
 		command -v $$found >/dev/null || cargo install --quiet --locked $$found 2>/dev/null || true; done
+	@oldest=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); cargo +$$oldest --version >/dev/null 2>&1 || \
+		rustup toolchain install $$oldest --profile minimal >/dev/null 2>&1 || true
 	@llvm=$$(rustc -vV | sed -n 's/LLVM version: \([0-9]*\).*/\1/p'); command -v llvm-cov-$$llvm >/dev/null || \
 		{ test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -qq -y llvm-$$llvm; } >/dev/null 2>&1 || true

@@ -296,7 +296,13 @@ def page(kept: dict[str, Any], text: str) -> str:
     return f"{before}{BEGIN}\n" + "\n\n".join(parts) + f"\n\n{END}{after}"
 
 
-def step(name: str, kept: dict[str, Any]) -> bool:
+def known() -> dict[str, Any]:
+    """What steps found, by their name. Read anew each time: others may run meanwhile."""
+    kept: dict[str, Any] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    return kept
+
+
+def step(name: str) -> bool:
     """Does a step, keeps what it found and says it; whether it went well."""
     doing, title, _ = STEPS[name]
     print(f"\n{title}", flush=True)
@@ -304,11 +310,11 @@ def step(name: str, kept: dict[str, Any]) -> bool:
     at = subprocess.run(commit, cwd=ROOT, capture_output=True, text=True).stdout.strip()
     found: dict[str, Any] = {"on": datetime.date.today().isoformat(), "at": at or "no commit"}
     try:
-        found["rows"] = doing(kept.get(name, {}).get("rows", []))
+        found["rows"] = doing(known().get(name, {}).get("rows", []))
     except Skip as why:
         print(f"skipped: {why}")
         # What was found elsewhere stays.
-        if "rows" in kept.get(name, {}):
+        if "rows" in known().get(name, {}):
             return True
         found["skipped"] = str(why)
     except RuntimeError as error:
@@ -316,7 +322,7 @@ def step(name: str, kept: dict[str, Any]) -> bool:
         return False
     for row in found.get("rows", []):
         print("  " + "  ".join(row))
-    kept[name] = found
+    kept = {**known(), name: found}
     KEPT.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
     PAGE.write_text(page(kept, PAGE.read_text()))
     return True
@@ -328,11 +334,10 @@ def main() -> int:
     parser.add_argument("--page", action="store_true", help="write the page and do nothing else")
     parser.add_argument("step", nargs="*", choices=[*STEPS, []], help="all unless said")
     asked = parser.parse_args()
-    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     if asked.page:
-        PAGE.write_text(page(kept, PAGE.read_text()))
+        PAGE.write_text(page(known(), PAGE.read_text()))
         return 0
-    went = [step(name, kept) for name in asked.step or STEPS]
+    went = [step(name) for name in asked.step or STEPS]
     print(f"\n{sum(went)} steps passed, {len(went) - sum(went)} failed")
     return int(not all(went))
 
