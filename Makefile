@@ -69,9 +69,8 @@ test-rust: $(INSTALLED)
 	$(UNITS)
 	cargo test --release --workspace --test '*'
 
-# One more than there are processors: tests wait for programs, clusters and clocks.
 test-python: $(INSTALLED) tools
-	$(BIN)/pytest --numprocesses $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist loadgroup
+	$(BIN)/pytest --numprocesses auto --dist loadgroup
 
 FAST := dhall export_sonic files keys looks points start structure study_settle study_verdict
 
