@@ -31,6 +31,9 @@ export RUSTUP_TOOLCHAIN := stable
 endif
 endif
 
+# Programs are started thousands of times: what Python compiles is kept, even where the environment says otherwise.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: build dev demo test test-fast lint test-rust test-python uml test-linux host bench docs rustdoc wheel try-wheel fuzz trust
 .PHONY: clean tools trusted clippy formats stubs imports
 
