@@ -14,7 +14,7 @@ import fctlab
 from fctlab import fabric
 from fctlab.cli.app import app
 from fctlab.errors import SpecError
-from fctlab.fabric import accuracy, asked, judging, saved, verifying, weights, windows
+from fctlab.fabric import accuracy, asked, judging, lengths, planning, saved, weights, windows
 from fctlab.fabric.accuracy import Accuracy, Measured, Size
 from fctlab.fabric.types import Error, FabricPlan
 from fctlab.jobs import Job
@@ -202,7 +202,7 @@ def test_outside_of_the_study_packets_decide(monkeypatch: pytest.MonkeyPatch) ->
     # More windows would not help.
     assert len(found.runs.seeds) == 2
     assert found.verified is not None and found.verified.verdict in ("met", "violated")
-    assert found.verified.least_flows >= verifying.FLOWS
+    assert found.verified.least_flows >= lengths.FLOWS
     assert not set(found.verified.runs.seeds) & set(found.runs.seeds)
 
 
@@ -211,9 +211,48 @@ def test_windows_are_as_long_as_the_rarest_class_needs() -> None:
     classes[1] = {**classes[1], "share": 0.1}
     traffic = {"load": 0.5, "duration": "1ms", "classes": classes}
     read = asked.load(spec(traffic=traffic), engine="packet")
-    rare = sum(1 for _ in verifying.flow_shares(read)) and min(verifying.flow_shares(read))
-    longer = verifying.enough(read, 500)
-    assert longer.prepared.expected_flows * rare == pytest.approx(500 * verifying.SPARE, rel=0.01)
+    rare = sum(1 for _ in lengths.flow_shares(read)) and min(lengths.flow_shares(read))
+    longer = lengths.enough(read, 500)
+    assert longer.prepared.expected_flows * rare == pytest.approx(500 * lengths.SPARE, rel=0.01)
+
+
+@pytest.mark.usefixtures("known")
+def test_all_commands_have_windows_of_one_length() -> None:
+    """Of short ones the fluid would say what long ones of packets do not keep."""
+    tables = spec()
+    tables["traffic"]["flows"] = 300
+    counts = {
+        "predict": fabric.predict(tables, most_windows=1).runs,
+        "verify": fabric.verify(tables, count=1).runs,
+        "whatif": fabric.whatif(tables, down=["spine 0"]).runs,
+    }
+    for name, runs in counts.items():
+        windows = 5 if name == "whatif" else 1
+        assert runs.flows / windows == pytest.approx(4 * 1000 * lengths.SPARE, rel=0.1), name
+    found = fabric.plan(tables, budget=2, flows=400, verify=False)
+    times = len(found.candidates) + planning.JUDGED
+    count = times * len(found.runs.seeds) / (1 + planning.JUDGED)
+    assert found.runs.flows / count == pytest.approx(4 * 400 * lengths.SPARE, rel=0.1)
+
+
+def test_it_warns_where_slowdowns_still_rise_in_windows() -> None:
+    """Large flows start in an empty fabric, at a load at which queues take long to grow."""
+    tables = spec()
+    tables["traffic"] |= {"load": 0.8, "flows": 100}
+    for each in tables["traffic"]["classes"]:
+        each["workload"] = {"kind": "fixed", "size": "1MB"}
+
+    def said(count: int, measure: dict[str, Any]) -> list[str]:
+        read = asked.load({**tables, "measure": measure})
+        return list(lengths.rising(read, windows.run(read, range(count))))
+
+    short = said(20, {})
+    assert [each.partition(": ")[0] for each in short] == ["rpc", "bulk"]
+    assert all(
+        each.endswith("windows start empty; give measure.warmup, or more flows") for each in short
+    )
+    tables["traffic"]["flows"] = 800
+    assert not said(5, {"warmup": "10ms"})
 
 
 def test_weights_are_small_integers() -> None:
@@ -249,7 +288,7 @@ def test_a_plan_is_verified_and_can_be_exported(tmp_path: Path) -> None:
     chosen = [each for each in found.candidates if each.loss == best]
     assert found.weights in [each.weights for each in chosen]
     assert best < losses["today"]
-    assert found.verified is not None and found.verified.least_flows >= verifying.FLOWS
+    assert found.verified is not None and found.verified.least_flows >= lengths.FLOWS
     seeds = [set(found.runs.seeds), set(found.verified.runs.seeds)]
     assert not seeds[0] & seeds[1] and len(found.runs.seeds) == 3
     assert found.advice == (found.verified.verdict == "met")

@@ -18,6 +18,7 @@ from fctlab.cli.slo import EXITS
 from fctlab.cli.terminal import AsJson, Force, output, say, show, show_json
 from fctlab.errors import SpecError
 from fctlab.fabric import saved
+from fctlab.fabric.lengths import FLOWS
 from fctlab.fabric.types import (
     ClassFound,
     FabricPlan,
@@ -25,7 +26,7 @@ from fctlab.fabric.types import (
     FabricWhatIf,
     Verification,
 )
-from fctlab.fabric.verifying import FLOWS, WINDOWS
+from fctlab.fabric.verifying import WINDOWS
 from fctlab.results import kinds
 from fctlab.tables import Part
 

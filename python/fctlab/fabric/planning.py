@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from fctlab.errors import SpecError
-from fctlab.fabric import accuracy, judging, screening, verifying, weights, windows
+from fctlab.fabric import accuracy, judging, lengths, screening, verifying, weights, windows
 from fctlab.fabric.asked import Asked, load
 from fctlab.fabric.search import Trials, Wanted, compass, loss
 from fctlab.fabric.types import Candidate, ClassFound, FabricPlan, Runs, Verification
@@ -32,7 +32,7 @@ def plan(
     budget: int = BUDGET,
     verify: bool = True,
     count: int = verifying.WINDOWS,
-    flows: int = verifying.FLOWS,
+    flows: int = lengths.FLOWS,
     told: Told | None = None,
 ) -> FabricPlan:
     """Find integer weights (1 to 100) that meet every SLO across the fabric.
@@ -48,7 +48,7 @@ def plan(
         budget: candidates that are tried.
         verify: on packets; without that nothing is advised.
         count: windows of packets.
-        flows: of every class in each of them.
+        flows: of every class in each window, of the fluid and of packets.
         told: called with (windows that are over, their flows).
 
     Raises:
@@ -56,7 +56,7 @@ def plan(
     """
     if budget < 1:
         raise SpecError("budget", f"{budget} is not at least 1")
-    asked = load(spec, sets, weights=True)
+    asked = lengths.enough(load(spec, sets, weights=True), flows)
     if not any(each.slo for each in asked.classes):
         raise SpecError("traffic.classes", "no class has an SLO to plan for; write slo")
     now = weights.today(asked)
@@ -79,7 +79,7 @@ def plan(
     sides = {"nic": best.weights} if "nic" in now else {}
     sides |= {side: best.weights for side in weights.tiers(asked).values()}
     runs = [*trials.runs.values(), judged]
-    notes = list(asked.prepared.warnings)
+    notes = [*asked.prepared.warnings, *lengths.rising(made, judged)]
     if len(asked.traces) == 1:
         notes.append("the trace is one window: weights are judged on the flows they were chosen on")
     return FabricPlan(
@@ -117,7 +117,7 @@ def _windows(asked: Asked, one: Windows) -> int:
     """
     named = [sli for c in judging.judge(asked, one) for sli in c.slis if sli.targets]
     short = max(sli.flows_needed / max(sli.flows, 1) for sli in named)
-    return min(MOST_WINDOWS, max(1, math.ceil(verifying.SPARE * short)))
+    return min(MOST_WINDOWS, max(1, math.ceil(lengths.SPARE * short)))
 
 
 def _search(trials: Trials, base: Weights, own: Mapping[str, Weights]) -> tuple[Candidate, float]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from msgspec import structs
 
 from fctlab.errors import SpecError
-from fctlab.fabric import accuracy, beside, judging, windows
+from fctlab.fabric import accuracy, beside, judging, lengths, windows
 from fctlab.fabric.asked import Asked, load
 from fctlab.fabric.types import FabricPrediction, LinkWait, Tier
 from fctlab.fabric.verifying import verify as verified
@@ -32,8 +32,9 @@ def predict(
 ) -> FabricPrediction:
     """Predict every SLI with its interval, and whether every SLO is met.
 
-    Windows are the scenario under seeds of their own: two, then twice as many while an SLO is
-    undecided and more flows could decide it. Of a trace they are all that it has.
+    Windows are the scenario under seeds of their own, so long that every class has 1,000 flows in
+    each: two, then twice as many while an SLO is undecided and more flows could decide it. Of a
+    trace they are all that it has.
 
     Args:
         spec: a scenario whose classes have SLIs.
@@ -48,7 +49,7 @@ def predict(
     """
     if most_windows < 1:
         raise SpecError("most_windows", f"{most_windows} is not at least 1")
-    asked = load(spec, sets, engine=engine)
+    asked = lengths.enough(load(spec, sets, engine=engine))
     errors = accuracy.errors(asked)
     known = any(not each.open for each in errors) or not errors
     first = max(WINDOWS, len(asked.traces))
@@ -64,7 +65,7 @@ def predict(
         run, look = run.with_more(windows.run(asked, seeds, told)), look + 1
         classes = judging.judge(asked, run, errors, look=look)
     found = FabricPrediction(
-        warnings=tuple(asked.prepared.warnings),
+        warnings=(*asked.prepared.warnings, *lengths.rising(asked, run)),
         name=asked.name,
         classes=classes,
         racks=judging.racks(asked, run, errors, look),

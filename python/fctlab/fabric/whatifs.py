@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from fctlab.errors import SpecError
-from fctlab.fabric import accuracy, judging, windows
+from fctlab.fabric import accuracy, judging, lengths, windows
 from fctlab.fabric.asked import Asked, load
 from fctlab.fabric.types import Case, ClassFound, FabricWhatIf, Runs
 from fctlab.jobs import Told
@@ -43,7 +43,7 @@ def whatif(
     """
     if not louder > 0:
         raise SpecError("louder", f"{louder:g} is not above 0")
-    asked = load(spec, sets)
+    asked = lengths.enough(load(spec, sets))
     numbers = windows.seeds(asked, "predict", 1)
     today = windows.run(asked, numbers, told)
     cases: list[Case] = []
@@ -60,7 +60,7 @@ def whatif(
         cases.append(_case(what, changes, judging.judge(other, run, accuracy.errors(other))))
     runs = [today, *found]
     return FabricWhatIf(
-        warnings=tuple(asked.prepared.warnings),
+        warnings=(*asked.prepared.warnings, *lengths.rising(asked, today)),
         name=asked.name,
         today=_case("as it is", (), judging.judge(asked, today, accuracy.errors(asked))),
         cases=tuple(sorted(cases, key=_order)),

@@ -1,7 +1,8 @@
 """Windows: the scenario as it is, under seeds of their own.
 
 Nothing that is chosen on some flows is judged on them: each purpose has its own seeds, from the
-scenario's on. Window k of a purpose is what ``fctlab run SPEC --set seed=N`` runs, N as below.
+scenario's on. Window k of a purpose is what ``fctlab run SPEC --set seed=N`` runs, N as below,
+made longer where it takes that (`lengths`).
 Windows of a trace are its files: every other one for what is chosen, those between for judging
 that, and all for whatever else.
 """
