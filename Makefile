@@ -4,6 +4,7 @@
 #   make dev        the same in seconds after a change in Rust; runs take longer
 #   make demo       build, then the main job: DCTCP against pFabric on a 144-host leaf-spine
 #   make test       every test: make lint test-rust test-python
+#   make test-all   the same with every case of tests of chance and of engines beside each other
 #   make test-fast  what says the most within two minutes
 #   make uml        build the Linux that runs in virtual time (fctlab testbed), in minutes
 #   make test-linux tests on it, and in namespaces
@@ -34,7 +35,7 @@ endif
 # Programs are started thousands of times: what Python compiles is kept, even where the environment says otherwise.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: build dev demo test test-fast lint test-rust test-python uml test-linux host bench docs rustdoc wheel try-wheel fuzz trust
+.PHONY: build dev demo test test-all test-fast lint test-rust test-python uml test-linux host bench docs rustdoc wheel try-wheel fuzz trust
 .PHONY: clean tools trusted clippy formats stubs imports
 
 build: $(INSTALLED)
@@ -43,6 +44,9 @@ demo: $(INSTALLED)
 	$(BIN)/fctlab compare scenarios/websearch-leafspine.toml --schemes dctcp,pfabric --out results/demo
 
 test: lint test-rust test-python
+
+test-all: export FCTLAB_TESTS := all
+test-all: test
 
 # After a change and `make dev`, whose compiled crates it takes.
 test-fast: $(VENV)/pyvenv.cfg formats

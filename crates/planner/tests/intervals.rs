@@ -3,8 +3,11 @@
 //!
 //! All 200 seeds take minutes: `FCTLAB_TESTS=all`.
 
+mod common;
+
 use std::path::Path;
 
+use common::everything;
 use fctlab_planner::evaluate::{Candidate, Meter};
 use fctlab_planner::flows::{Flows, span};
 use fctlab_planner::predict::{ClassFound, Length, Verdict, predict};
@@ -18,8 +21,7 @@ use statrs::distribution::{Binomial, DiscreteCDF};
 const CLOSED: f64 = 0.975;
 
 fn seeds() -> u64 {
-    let all = std::env::var("FCTLAB_TESTS").is_ok_and(|tests| tests == "all");
-    if all { 200 } else { 60 }
+    if everything() { 200 } else { 40 }
 }
 
 /// Misses per side of 99% intervals: of what happens in 1.5% of cases there are more with a chance of one in a

@@ -15,6 +15,11 @@ use fctlab_fabric::scenario::{Format, parse};
 use fctlab_fabric::summary::SummaryRow;
 use serde_json::{Value, json};
 
+/// Whether tests look at all they can, for minutes more: `FCTLAB_TESTS=all`.
+pub(crate) fn everything() -> bool {
+    std::env::var("FCTLAB_TESTS").is_ok_and(|tests| tests == "all")
+}
+
 /// Picoseconds in a microsecond.
 pub(crate) const US: u64 = 1_000_000;
 
