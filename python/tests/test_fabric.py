@@ -214,6 +214,10 @@ def test_windows_are_as_long_as_the_rarest_class_needs() -> None:
     rare = sum(1 for _ in lengths.flow_shares(read)) and min(lengths.flow_shares(read))
     longer = lengths.enough(read, 500)
     assert longer.prepared.expected_flows * rare == pytest.approx(500 * lengths.SPARE, rel=0.01)
+    # No window takes all memory for a class that hardly comes.
+    traffic["classes"] = [classes[0], {**classes[1], "share": 1e-6}]
+    rarest = lengths.enough(asked.load(spec(traffic=traffic)))
+    assert rarest.prepared.expected_flows == pytest.approx(lengths.MOST, rel=0.01)
 
 
 @pytest.mark.usefixtures("known")

@@ -19,6 +19,8 @@ FLOWS = 1000
 """Of every class in each window, and as many of every SLI as it takes in all windows together."""
 SPARE = 1.15
 """Numbers of flows are random: so many times as many are asked for."""
+MOST = 1_000_000
+"""Flows of a window that was made longer: a class that is rarer has fewer, and is told so."""
 RISE = 0.1
 """Of mean slowdowns from one half of windows to the other: more is told."""
 
@@ -26,12 +28,12 @@ RISE = 0.1
 def enough(asked: Asked, flows: int = FLOWS) -> Asked:
     """A scenario with windows so long that each class has about so many flows in each.
 
-    Those that are longer stay as long as they are, and so does a trace.
+    Those that are longer stay as long as they are, and so does a trace; none gets more than `MOST`.
     """
     if asked.traces:
         return asked
     traffic = asked.tables["traffic"]
-    total = SPARE * max(flows / share for share in flow_shares(asked))
+    total = min(MOST, SPARE * max(flows / share for share in flow_shares(asked)))
     now = asked.prepared.expected_flows
     if now >= total:
         return asked
