@@ -259,6 +259,17 @@ def test_it_warns_where_slowdowns_still_rise_in_windows() -> None:
     assert not said(5, {"warmup": "10ms"})
 
 
+def test_bursts_are_no_rise() -> None:
+    """Chance has one in twenty, of twelve classes hardly more than two."""
+    tables = spec(measure={"warmup": "5ms"})
+    tables["traffic"]["load"] = 0.3
+    for each in tables["traffic"]["classes"]:
+        each["arrivals"] = {"kind": "lognormal", "sigma": 2.0}
+    read = lengths.enough(asked.load(tables))
+    runs = (windows.run(read, [seed, seed + 1]) for seed in range(0, 12, 2))
+    assert sum(len(list(lengths.rising(read, run))) for run in runs) <= 2
+
+
 def test_weights_are_small_integers() -> None:
     assert weights.integers([2.0, 1.0]) == (2, 1)
     assert weights.integers([1.0, 1.5]) == (2, 3)
