@@ -23,14 +23,14 @@ def register(group: typer.Typer) -> None:
     group.command(
         "import",
         epilog=examples(
-            "fctlab run scenarios/fabric-slos.toml --set traffic.duration=70ms --out results/log",
+            "fctlab run scenarios/fabric-slos.toml --set traffic.duration=60ms --out results/log",
             "fctlab fabric import results/log/flows.parquet --topology scenarios/fabric-slos.toml"
             " --out results/imported",
         ),
     )(import_)
     group.command(
         epilog=examples(
-            "fctlab run scenarios/fabric-slos.toml --set traffic.duration=70ms --out results/log",
+            "fctlab run scenarios/fabric-slos.toml --set traffic.duration=60ms --out results/log",
             "fctlab fabric import results/log/flows.parquet --topology scenarios/fabric-slos.toml"
             " --out results/imported",
             "fctlab fabric sampling results/imported/scenario.json"
@@ -39,7 +39,7 @@ def register(group: typer.Typer) -> None:
     )(sampling)
     group.command(
         epilog=examples(
-            "fctlab run scenarios/fabric-slos.toml --set traffic.duration=70ms --out results/log",
+            "fctlab run scenarios/fabric-slos.toml --set traffic.duration=60ms --out results/log",
             "fctlab fabric watch results/log --match flows.parquet --once"
             " --topology scenarios/fabric-slos.toml --out results/watched",
         ),
