@@ -445,6 +445,10 @@ def test_what_is_wrong_at_the_edges(tmp_path: Path) -> None:
     assert "is not above `from` (10KB)" in of({"from": "10KB", "below": "1KB"})
     free = [{k: v for k, v in each.items() if k != "slo"} for each in classes]
     traffic = {**spec()["traffic"], "classes": free, "flows": 200}
+    for count, flows in ((0, 1), (1, 0)):
+        # Before the search, not behind it.
+        with pytest.raises(SpecError, match=r"(windows|flows): 0 is not at least 1"):
+            fabric.plan(spec(), budget=10**9, count=count, flows=flows)
     with pytest.raises(SpecError, match="no class has an SLO to plan for; write slo"):
         fabric.plan(spec(traffic=traffic))
     file = tmp_path / "free.json"

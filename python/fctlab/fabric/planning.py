@@ -56,6 +56,7 @@ def plan(
     """
     if budget < 1:
         raise SpecError("budget", f"{budget} is not at least 1")
+    verifying.check(count, flows)
     asked = lengths.enough(load(spec, sets, weights=True), flows)
     if not any(each.slo for each in asked.classes):
         raise SpecError("traffic.classes", "no class has an SLO to plan for; write slo")

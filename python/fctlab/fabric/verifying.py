@@ -41,13 +41,22 @@ def verify(
     return of(load(spec, sets, engine="packet"), count=count, flows=flows, told=told)
 
 
+def check(count: int, flows: int) -> None:
+    """Refuse numbers of windows, and of flows in each, that are none.
+
+    Raises:
+        SpecError: one of them is below 1.
+    """
+    for name, value in (("windows", count), ("flows", flows)):
+        if value < 1:
+            raise SpecError(name, f"{value} is not at least 1")
+
+
 def of(
     asked: Asked, *, count: int = WINDOWS, flows: int = lengths.FLOWS, told: Told | None = None
 ) -> Verification:
     """The same of a scenario that was read, with its engine."""
-    for name, value in (("windows", count), ("flows", flows)):
-        if value < 1:
-            raise SpecError(name, f"{value} is not at least 1")
+    check(count, flows)
     long = lengths.enough(asked, flows)
     run = windows.run(long, windows.seeds(long, "verify", count), told)
     count = len(run.seeds)
