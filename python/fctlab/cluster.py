@@ -28,8 +28,6 @@ T = TypeVar("T")
 EXECUTORS = ("threads", "ray")
 RETRIES = 20
 """Times that a job is done again when its worker is lost."""
-STARTS = 2
-"""Times that a Ray of this machine alone is started: one that is busy may be too late for Ray."""
 CONNECT_S = 5
 """Until an address has to answer."""
 QUEUED_PER_CORE = 2
@@ -76,7 +74,19 @@ class RayExecutor(Executor):
             remedy = "pip install 'fctlab[ray]'"
             raise SpecError("executor", f"Ray is not installed: {remedy}") from None
         _check_answers(address)
-        _init(ray, address)
+        try:
+            ray.init(
+                # Ray would take RAY_ADDRESS, or whatever cluster was started here last.
+                address or "local",
+                include_dashboard=None if address else False,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+            )
+        except Exception as error:  # of no kind of its own where a busy machine starts it too late
+            first = str(error).strip().partition("\n")[0]
+            if address is None:
+                raise SpecError("executor", f"Ray does not start here: {first}") from None
+            raise SpecError("address", f"{address} does not answer: {first}") from None
         self._ray: Any = ray
         self._contents: dict[str, Any] = {}
         try:
@@ -130,33 +140,6 @@ class RayExecutor(Executor):
                 pairs = zip(other, _identity(), strict=True)
                 told = " and ".join(f"{a} there, {b} here" for a, b in pairs if a != b)
                 raise SpecError("executor", f"{host} would find other numbers: {told}")
-
-
-def _init(ray: Any, address: str | None) -> None:
-    """Connect to a cluster, or start one here.
-
-    Raises:
-        SpecError: it does not answer, or does not start.
-    """
-    left = STARTS if address is None else 1
-    while True:
-        left -= 1
-        try:
-            ray.init(
-                address,
-                include_dashboard=None if address else False,
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-            )
-            return
-        except Exception as error:  # of no kind of its own where it starts too late
-            ray.shutdown()  # of what has started
-            if left:
-                continue
-            first = str(error).strip().partition("\n")[0]
-            if address is None:
-                raise SpecError("executor", f"Ray does not start here: {first}") from None
-            raise SpecError("address", f"{address} does not answer: {first}") from None
 
 
 def _check_answers(address: str | None) -> None:

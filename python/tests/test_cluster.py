@@ -116,33 +116,22 @@ def test_an_address_that_does_not_answer() -> None:
 def test_ray_that_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
     ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'fctlab[ray]'")
 
-    tries = []
-
     def late(*_: object, **__: object) -> None:
-        tries.append(1)
         raise Exception("The current node timed out during startup.\nIt is busy.")
 
     monkeypatch.setattr(ray, "init", late)
     says = "executor: Ray does not start here: The current node timed out during startup.$"
     with pytest.raises(SpecError, match=says), cluster.opened("ray"):
         pass
-    # A machine that is busy has a second chance.
-    assert len(tries) == cluster.STARTS == 2
 
 
-def test_a_ray_that_starts_late_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'fctlab[ray]'")
-    start, tries = ray.init, []
-
-    def late(*args: Any, **kwargs: Any) -> Any:
-        tries.append(start(*args, **kwargs))
-        if len(tries) == 1:
-            raise Exception("Failed to connect to Ray cluster at 192.0.2.2:36549")
-
-    monkeypatch.setattr(ray, "init", late)
+def test_without_an_address_one_is_started_whatever_runs_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'fctlab[ray]'")
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")
     with cluster.opened("ray") as executor:
         assert isinstance(executor, cluster.RayExecutor) and executor.cores >= 1
-    assert len(tries) == 2
 
 
 def test_executors_have_names() -> None:
