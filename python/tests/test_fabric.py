@@ -211,7 +211,7 @@ def test_windows_are_as_long_as_the_rarest_class_needs() -> None:
     classes[1] = {**classes[1], "share": 0.1}
     traffic = {"load": 0.5, "duration": "1ms", "classes": classes}
     read = asked.load(spec(traffic=traffic), engine="packet")
-    rare = sum(1 for _ in lengths.flow_shares(read)) and min(lengths.flow_shares(read))
+    rare = min(lengths.flow_shares(read))
     longer = lengths.enough(read, 500)
     assert longer.prepared.expected_flows * rare == pytest.approx(500 * lengths.SPARE, rel=0.01)
     # No window takes all memory for a class that hardly comes.
@@ -231,12 +231,12 @@ def test_all_commands_have_windows_of_one_length() -> None:
         "whatif": fabric.whatif(tables, down=["spine 0"]).runs,
     }
     for name, runs in counts.items():
-        windows = 5 if name == "whatif" else 1
-        assert runs.flows / windows == pytest.approx(4 * 1000 * lengths.SPARE, rel=0.1), name
+        count = 5 if name == "whatif" else 1
+        assert runs.flows / count == pytest.approx(4 * 1000 * lengths.SPARE, rel=0.1), name
     found = fabric.plan(tables, budget=2, flows=400, verify=False)
-    times = len(found.candidates) + planning.JUDGED
-    count = times * len(found.runs.seeds) / (1 + planning.JUDGED)
-    assert found.runs.flows / count == pytest.approx(4 * 400 * lengths.SPARE, rel=0.1)
+    shared = len(found.runs.seeds) / (1 + planning.JUDGED)
+    run = shared * (len(found.candidates) + planning.JUDGED)
+    assert found.runs.flows / run == pytest.approx(4 * 400 * lengths.SPARE, rel=0.1)
 
 
 def test_it_warns_where_slowdowns_still_rise_in_windows() -> None:

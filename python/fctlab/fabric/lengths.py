@@ -7,7 +7,7 @@ shorter queues: what the fluid says of short ones does not hold in the long ones
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from fctlab import intervals
@@ -59,7 +59,7 @@ def _times(time: str, factor: float) -> str:
     return f"{math.ceil(time_s(time) * factor / TIMES['ns'])}ns"
 
 
-def flow_shares(asked: Asked) -> Iterable[float]:
+def flow_shares(asked: Asked) -> list[float]:
     """Which share of flows each class has, as expected."""
     rates = [load / mean for load, mean in zip(asked.loads, asked.mean_bytes, strict=True)]
     return [each / sum(rates) for each in rates]

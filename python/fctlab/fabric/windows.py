@@ -1,8 +1,7 @@
-"""Windows: the scenario as it is, under seeds of their own.
+"""Windows: the scenario under seeds of their own, so long as `lengths` has it.
 
 Nothing that is chosen on some flows is judged on them: each purpose has its own seeds, from the
-scenario's on. Window k of a purpose is what ``fctlab run SPEC --set seed=N`` runs, N as below,
-made longer where it takes that (`lengths`).
+scenario's on. Window k of a purpose is what ``fctlab run SPEC --set seed=N`` runs, N as below.
 Windows of a trace are its files: every other one for what is chosen, those between for judging
 that, and all for whatever else.
 """
