@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -43,7 +45,9 @@ def test_every_claim_that_differs_names_what_decides_it_or_how_many_readings_do_
         return
     for row in overview.rows(found):
         if row["verdict"] == "differs" and not re.search(rf"\b{row['id']}\b", untried):
-            (one,) = [each for each in found["readings"]["claims"] if each["id"] == row["id"]]
+            last = kept.trial(found, "readings", row["id"])
+            assert last
+            (one,) = [each for each in last["claims"] if each["id"] == row["id"]]
             never = f"none of {one['readings']} readings reproduces it"
             named = one["deciding"] and one["deciding"][0]["words"] in row["decides"]
             assert named or never in row["decides"] or row["decides"].startswith("only together")
@@ -87,11 +91,11 @@ def test_some_claims_bring_what_was_tried_of_them_and_no_rows(tmp_path: Path) ->
     found = kept.read(tmp_path / "claims" / "two.json")
     assert [claim["id"] for claim in found["claims"]] == ["two-1", "two-2", "two-10", "two-x1"]
     assert found["command"].endswith("--seeds 2")
-    assert found["readings"]["command"] == report.json["command"]
+    assert [each["command"] for each in found["readings"]] == [report.json["command"]]
     text = page.read_text()
     row = next(line for line in text.splitlines() if line.startswith("| two-1 |"))
     assert "of 2: " in row and f"`{report.json['command']}`: Readings tried: 2." in text
-    moved = next(each for each in found["lengths"]["claims"] if each["id"] == "two-1")
+    moved = next(each for each in found["lengths"][0]["claims"] if each["id"] == "two-1")
     assert ("not converged" in row) is not moved["converged"]
 
 
@@ -139,8 +143,45 @@ def test_claims_refuses_what_is_no_report_of_a_study(tmp_path: Path) -> None:
 
 
 def test_a_report_in_another_mode_takes_the_place_of_what_was_kept() -> None:
-    quick = {"mode": "quick", "claims": [{"id": "a-1"}, {"id": "a-2"}]}
-    full = {"mode": "full", "claims": [{"id": "a-1"}]}
+    nothing: dict[str, list[object]] = {"lengths": [], "readings": [], "settling": []}
+    quick = {"mode": "quick", "claims": [{"id": "a-1"}, {"id": "a-2"}], **nothing}
+    full = {"mode": "full", "claims": [{"id": "a-1"}], **nothing}
     assert kept.merged(quick, full) == full
-    some = {**full, "mode": "quick", "lengths": {}, "readings": {"claims": []}}
-    assert kept.merged(quick, some) == {**quick, "readings": {"claims": []}}
+    again = {**quick, "seeds": 7}
+    assert kept.merged(quick, again) == again
+
+
+def test_what_was_tried_of_other_claims_stays() -> None:
+    def some(*ids: str) -> dict[str, Any]:
+        claims = [{"id": id} for id in ids]
+        trial = {"claims": claims, "command": ",".join(ids)}
+        lists: dict[str, Any] = {"lengths": [], "readings": [trial], "settling": []}
+        return {"mode": "quick", "claims": claims, **lists}
+
+    found: Mapping[str, Any] = {**some("a-1", "a-2", "a-3"), "readings": []}
+    for ids, commands in (
+        (("a-1", "a-2"), ["a-1,a-2"]),
+        (("a-3",), ["a-1,a-2", "a-3"]),
+        (("a-2", "a-3"), ["a-1,a-2", "a-2,a-3"]),
+    ):
+        found = kept.merged(found, some(*ids))
+        assert [each["command"] for each in found["readings"]] == commands
+    last = kept.trial(found, "readings", "a-2")
+    assert last and last["command"] == "a-2,a-3" and len(found["claims"]) == 3
+
+
+def test_more_seeds_stand_beside_rows_of_as_many_seeds_for_each(tmp_path: Path) -> None:
+    page = tmp_path / "studies.md"
+    page.write_text("<!-- begin two -->\n<!-- end two -->\n")
+    study(TWO, out=tmp_path / "all", seeds=2)
+    report = study(TWO, out=tmp_path / "more", settled=True, max_seeds=10).json
+    docs.main([str(page), str(tmp_path / "all"), str(tmp_path / "more")])
+    found, text = kept.read(tmp_path / "claims" / "two.json"), page.read_text()
+    assert found["command"].endswith("--seeds 2") and f"`{report['command']}`: Settled: " in text
+    for claim in report["claims"]:
+        row = next(line for line in text.splitlines() if line.startswith(f"| {claim['id']} |"))
+        told = kept.settled(found, claim["id"])
+        assert f"| {told} |" in row and f"{claim['seeds']} seeds" in told
+        assert told.startswith(claim["verdict"] if claim["settled"] else "open at ")
+    made = overview.page([found], {}, "").html()
+    assert f"with more seeds: {kept.settled(found, 'two-1')}" in made

@@ -92,7 +92,7 @@ def test_a_fabric_is_doubled_as_well_and_the_worse_doubling_told() -> None:
     claims = [Claim("c-1", "", "1.4x", (ratio("r", still, base, Number(1.4)),))]
     found = lengths.double(claims, on_wide([base, still]), on_wide, 1000)
     assert found.claims["c-1"].by is WIDER and found.claims["c-1"].excess > 1
-    plain = {"lengths": told.plain(found)}
+    plain = told.plain(found)
     assert told.unconverged(plain, "c-1").startswith(
         "not converged: fabrics of twice the leaves: +29."
     )

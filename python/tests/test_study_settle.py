@@ -47,7 +47,7 @@ class Made:
         return Results(self._run(cell, seed) for cell in cells for seed in range(1, seeds + 1))
 
     def _run(self, cell: Cell, seed: int) -> Run:
-        value = float(np.exp(self.drawn[seed])) if cell is ONE else 1.0
+        value = 1.0 if cell is OTHER else float(np.exp(self.drawn[seed]))
         row = {"class": "all", "traffic_class": "all", "avg_slowdown": value}
         found = {
             "summary": [row],
@@ -107,6 +107,27 @@ def test_what_a_limit_says_is_within_it() -> None:
         made = Made(0.0, 0.1, 4)
         made.judged(Sign(1), most, hours)
         assert made.asked == [5]
+
+
+def test_where_the_budget_does_not_do_for_all_the_nearest_to_being_settled_goes_on() -> None:
+    # By their prices at 14 and at 610 seeds. Five take 0.15 hours, five more of one claim 0.1.
+    near, far = Made(0.06, 0.08, 4), Made(0.001, 0.1, 4)
+    third = Cell("third", {})
+    asked: list[tuple[set[str], int]] = []
+
+    def run(cells: Sequence[Cell], seeds: int) -> Results:
+        asked.append(({cell.id for cell in cells}, seeds))
+        of_near = near.run([cell for cell in cells if cell is not third], seeds)
+        return of_near.with_more(far.run([cell for cell in cells if cell is third], seeds))
+
+    claims = [
+        Claim(id, "", "", (ratio("r", cell, OTHER, Sign(1)),), why=lambda _: "")
+        for id, cell in (("far", third), ("near", ONE))
+    ]
+    found, _ = settle(claims, run([ONE, OTHER, third], FIRST), run, 640, 0.26)
+    assert asked[1:] == [({"one", "other"}, 10)]
+    assert [(each.claim.id, each.seeds) for each in found] == [("far", 5), ("near", 10)]
+    assert found[0].is_open and found[0].price
 
 
 @pytest.mark.parametrize(

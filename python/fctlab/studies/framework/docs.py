@@ -16,9 +16,8 @@ from pathlib import Path
 
 from fctlab.results.drafts import write_whole
 from fctlab.studies.framework import kept
-from fctlab.studies.framework.report.lengths import unconverged
+from fctlab.studies.framework.report import readings, settling
 from fctlab.studies.framework.report.markdown import table as markdown_table
-from fctlab.studies.framework.report.readings import summary
 from fctlab.studies.framework.report.words import FLOWS, Plain
 
 FOLDER = "claims"
@@ -26,7 +25,7 @@ FOLDER = "claims"
 
 def block(found: Plain) -> str:
     """What stands between the two lines, of what was kept."""
-    claims, tried = found["claims"], found["readings"]
+    claims = found["claims"]
     own = [claim["verdict"] for claim in claims if not claim["beyond_the_paper"]]
     counts = [f"{own.count(verdict)} {verdict}" for verdict in dict.fromkeys(sorted(own))]
     runs = found["runs"]
@@ -37,9 +36,13 @@ def block(found: Plain) -> str:
         "",
     ]
     header: tuple[str, ...] = ("id", "claim", "paper", "here [95%]", "verdict", FLOWS)
-    header += ("readings", "what decides it") if tried else ()
+    header += ("with more seeds",) if found["settling"] else ()
+    header += ("readings", "what decides it") if found["readings"] else ()
     lines += markdown_table(header, (_row(found, claim) for claim in claims))
-    lines += [f"`{tried['command']}`: {' '.join(summary(tried))}", ""] if tried else []
+    for each in found["settling"]:
+        lines += [f"`{each['command']}`: {settling.summary(each)}", ""]
+    for each in found["readings"]:
+        lines += [f"`{each['command']}`: {' '.join(readings.summary(each))}", ""]
     lines += [told, ""] if (told := kept.untried(found)) else []
     for table in found["tables"]:
         lines += [f"{table['title']}:", "", *markdown_table(table["header"], table["rows"])]
@@ -49,10 +52,11 @@ def block(found: Plain) -> str:
 
 def _row(found: Plain, claim: Plain) -> tuple[str, ...]:
     """A claim as it stands in its table."""
-    here = "; ".join(filter(None, (claim["found"], unconverged(found, claim["id"]))))
-    told = (claim["id"], claim["claim"], claim["paper"], here, claim["verdict"])
-    tried = kept.robust(found, claim["id"]) if found["readings"] else ()
-    return *told, claim["flows_per_host"], *tried
+    id = claim["id"]
+    here = "; ".join(filter(None, (claim["found"], kept.unconverged(found, id))))
+    told = (id, claim["claim"], claim["paper"], here, claim["verdict"], claim["flows_per_host"])
+    settled = (kept.settled(found, id),) if found["settling"] else ()
+    return *told, *settled, *(kept.robust(found, id) if found["readings"] else ())
 
 
 def put(text: str, found: Plain) -> str:

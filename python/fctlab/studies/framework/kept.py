@@ -6,13 +6,13 @@ A small file of JSON, ``docs/evidence/claims/NAME.json``, from which pages are m
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fctlab import studies
 from fctlab.errors import SpecError
-from fctlab.studies.framework.report import readings
+from fctlab.studies.framework.report import lengths, readings, settling
 from fctlab.studies.framework.report.words import Plain, is_inner, scale
 from fctlab.studies.framework.verdict import Verdict
 
@@ -26,14 +26,12 @@ SOME = ("study", "title", "paper", "mode", "seeds", "command", "engine", "advice
 
 def kept(report: Plain) -> dict[str, Any]:
     """What is kept of a report."""
-    found = report.get("readings")
     return {
         **{key: report[key] for key in SOME},
         "runs": {key: report["runs"][key] for key in ("runs", "cpu_s")},
         "claims": [row(claim) for claim in report["claims"] if not is_inner(claim)],
         "tables": report["tables"][:1],
-        "lengths": _tried(report, report.get("lengths")),
-        "readings": _tried(report, found and _readings(found)),
+        **{key: _tried(report, make(report)) for key, make in TRIED.items()},
     }
 
 
@@ -60,28 +58,66 @@ def row(claim: Plain) -> dict[str, Any]:
     }
 
 
-def _tried(report: Plain, found: Plain | None) -> dict[str, Any] | None:
+def _tried(report: Plain, found: Plain | None) -> list[dict[str, Any]]:
     """With the command that tried it, which need not be that of the rows."""
-    return {**found, "command": report["command"]} if found else None
+    return [{**found, "command": report["command"]}] if found else []
 
 
-def _readings(found: Plain) -> dict[str, Any]:
+def _readings(report: Plain) -> dict[str, Any] | None:
     """Without what each claim was under each reading."""
+    found = report.get("readings")
+    if not found:
+        return None
     claims = [{k: v for k, v in claim.items() if k != "under"} for claim in found["claims"]]
     return {**found, "claims": claims}
+
+
+TRIED: Mapping[str, Callable[[Plain], Plain | None]] = {
+    "lengths": lambda report: report.get("lengths"),
+    "readings": _readings,
+    "settling": settling.plain,
+}
+"""What is tried of claims beyond a study's own runs: each a list, a command after the other."""
 
 
 def merged(old: Plain, new: Plain) -> Plain:
     """What is kept where a new report comes.
 
-    One of some claims alone (``--only``) brings what was tried of them, readings and longer runs;
-    the rows stay those of the whole study. One in another mode takes its place.
+    One of some claims alone (``--only``), or one that settled claims, brings what was tried of
+    them; the rows stay those of the whole study with as many seeds for each. One in another mode
+    takes its place.
     """
-    known, there = ({claim["id"] for claim in each["claims"]} for each in (old, new))
-    if there >= known or new["mode"] != old["mode"]:
+    known, there = _ids(old), _ids(new)
+    if new["mode"] != old["mode"] or (there >= known and not new["settling"]):
         return new
-    tried = {key: new[key] for key in ("lengths", "readings") if new[key]}
-    return {**old, **tried}
+    return {**old, **{key: _again(old[key], new[key]) for key in TRIED}}
+
+
+def _again(old: Sequence[Plain], new: Sequence[Plain]) -> list[Plain]:
+    """The trials there were, but for those whose claims were all tried again; and the new."""
+    again = {id for each in new for id in _ids(each)}
+    return [*(each for each in old if not _ids(each) <= again), *new]
+
+
+def _ids(found: Plain) -> set[str]:
+    return {claim["id"] for claim in found["claims"]}
+
+
+def trial(found: Plain, key: str, claim: str) -> Plain | None:
+    """The last trial of a claim.
+
+    Args:
+        found: what was kept of a report.
+        key: of `TRIED`.
+        claim: its id.
+    """
+    return next((each for each in reversed(found[key]) if claim in _ids(each)), None)
+
+
+def _last(found: Plain, key: str, claim: str) -> Plain | None:
+    """What the last trial of a claim found of it."""
+    last = trial(found, key, claim)
+    return last and next(each for each in last["claims"] if each["id"] == claim)
 
 
 def files(place: Path) -> list[Path]:
@@ -108,12 +144,22 @@ def read(file: Path) -> dict[str, Any]:
 
 def robust(found: Plain, claim: str) -> tuple[str, str]:
     """In how many readings a claim holds, and what decides it; empty where none was tried."""
-    tried: Mapping[str, Any] = found["readings"] or {"claims": []}
-    one = next((each for each in tried["claims"] if each["id"] == claim), None)
+    one = _last(found, "readings", claim)
     if one is None:
         return "", ""
     counts = [f"{verdict} {number}" for verdict, number in one["counts"].items() if number]
     return f"of {one['readings']}: {', '.join(counts)}", readings.decides(one)
+
+
+def settled(found: Plain, claim: str) -> str:
+    """What more seeds made of it, or would; empty where they were not asked for."""
+    one = _last(found, "settling", claim)
+    return settling.told(one) if one else ""
+
+
+def unconverged(found: Plain, claim: str) -> str:
+    """That a doubling moves its effect, where that was tried and does."""
+    return lengths.unconverged(trial(found, "lengths", claim), claim)
 
 
 def untried(found: Plain) -> str:
@@ -124,15 +170,19 @@ def untried(found: Plain) -> str:
     name = found["study"]
     if name in studies.STUDIES and not studies.load(name).left_open.settings:
         return ""
-    tried = {each["id"] for each in (found["readings"] or {"claims": []})["claims"]}
     ids = [
         claim["id"]
         for claim in found["claims"]
-        if claim["verdict"] == Verdict.DIFFERS.value
+        if Verdict.DIFFERS.value in (claim["verdict"], _settled_as(found, claim["id"]))
         and not claim["beyond_the_paper"]
-        and claim["id"] not in tried
+        and not trial(found, "readings", claim["id"])
     ]
     return f"Differs, and no reading was tried: {', '.join(ids)}." if ids else ""
+
+
+def _settled_as(found: Plain, claim: str) -> str | None:
+    one = _last(found, "settling", claim)
+    return one["verdict"] if one and one["settled"] else None
 
 
 def not_run(study: Study) -> dict[str, Any]:
@@ -154,4 +204,4 @@ def not_run(study: Study) -> dict[str, Any]:
     ]
     command = f"fctlab study {study.name}"
     own = {"study": study.name, "title": study.title, "paper": study.paper, "command": command}
-    return {**own, "claims": claims, "readings": None}
+    return {**own, "claims": claims, **{key: [] for key in TRIED}}

@@ -37,7 +37,8 @@ def settle(
         results: runs of all their cells with `FIRST` seeds.
         run: runs cells with so many seeds.
         most_seeds: no look is beyond.
-        most_cpu_hours: no look follows that would lead beyond.
+        most_cpu_hours: of all runs together. Where another look at all that is open would lead
+            beyond, those go on that are nearest to being settled, by their price.
 
     Returns:
         Each claim as its last look judged it, and all runs.
@@ -51,11 +52,26 @@ def settle(
         seen = results.first(seeds)
         found = [claim.judge(seen, RULE.confidence(look), regions.judge) for claim in open_]
         judged |= {each.claim.id: each for each in found}
-        open_ = [each.claim for each in found if each.is_open]
-        # The next look has as many seeds again.
-        again = {run.cell for claim in open_ for cell in claim.cells for run in seen.of(cell)}
-        more = sum(one.cpu_s for one in seen.all if one.cell in again)
-        spent = sum(one.cpu_s for one in results.all)
-        if not open_ or 2 * seeds > most_seeds or spent + more > most_cpu_hours * 3600:
+        rest_s = most_cpu_hours * 3600 - sum(one.cpu_s for one in results.all)
+        open_ = _within(rest_s, [each for each in found if each.is_open], seen)
+        if not open_ or 2 * seeds > most_seeds:
             break
     return [judged[claim.id] for claim in claims], results
+
+
+def _within(rest_s: float, open_: Sequence[Judged], seen: Results) -> list[Claim]:
+    """Claims that go on: the next look has as many seeds again, in cells that claims may share."""
+    again: set[str] = set()
+    chosen = []
+    for each in sorted(open_, key=_hours):
+        own = {run.cell for cell in each.claim.cells for run in seen.of(cell)} - again
+        more_s = sum(one.cpu_s for one in seen.all if one.cell in own)
+        if more_s <= rest_s:
+            rest_s -= more_s
+            again |= own
+            chosen.append(each.claim)
+    return chosen
+
+
+def _hours(judged: Judged) -> float:
+    return judged.price[1] if judged.price else math.inf

@@ -64,15 +64,15 @@ def moved(each: Plain) -> str:
     return f"{by}: {each['moved'] - 1:+.1%} [{low - 1:+.1%}, {end}]"
 
 
-def unconverged(found: Plain, claim: str) -> str:
+def unconverged(found: Plain | None, claim: str) -> str:
     """That a doubling moves a claim's effect, where it was tried and does.
 
     Args:
-        found: a report, or what was kept of one.
+        found: ``lengths`` of a report.
         claim: its id.
     """
-    tried: Plain = found.get("lengths") or {"claims": []}
-    one = next((each for each in tried["claims"] if each["id"] == claim), None)
+    there = found["claims"] if found else ()
+    one = next((each for each in there if each["id"] == claim), None)
     return "" if one is None or one["converged"] else f"not converged: {moved(one)}"
 
 

@@ -74,7 +74,7 @@ def _rows(report: Plain, claim: Plain) -> Iterable[tuple[str, ...]]:
     found = claim["decided_by"]["interval"] if len(parts) == 1 else ""
     verdict = f"**{claim['verdict']}**"
     flows = words.scale(claim)
-    moved = lengths.unconverged(report, claim["id"])
+    moved = lengths.unconverged(report["lengths"], claim["id"])
     here, why = "; ".join(filter(None, (claim["here"], moved))), claim["why"]
     yield (claim["id"], claim["claim"], claim["paper"], here, found, verdict, flows, why)
     for part in parts if len(parts) > 1 else ():

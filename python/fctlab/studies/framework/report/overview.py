@@ -16,9 +16,7 @@ from rich.text import Text
 
 from fctlab.report.page import Page, Section, macros
 from fctlab.studies.framework import kept
-from fctlab.studies.framework.report import words
-from fctlab.studies.framework.report.lengths import unconverged
-from fctlab.studies.framework.report.readings import summary
+from fctlab.studies.framework.report import readings, settling, words
 from fctlab.studies.framework.report.terminal import COLOURS
 from fctlab.studies.framework.report.words import Plain
 
@@ -33,12 +31,16 @@ def rows(found: Plain, link: str = "") -> list[dict[str, Any]]:
     told = []
     for claim in found["claims"]:
         if not claim["beyond_the_paper"]:
-            robust, decides = kept.robust(found, claim["id"])
-            href = f"{link}#{claim['id']}" if link else ""
-            moved = unconverged(found, claim["id"])
-            told.append(
-                {**claim, "unconverged": moved, "robust": robust, "decides": decides, "href": href}
-            )
+            id = claim["id"]
+            robust, decides = kept.robust(found, id)
+            more = {
+                "unconverged": kept.unconverged(found, id),
+                "with_more_seeds": kept.settled(found, id),
+                "robust": robust,
+                "decides": decides,
+                "href": f"{link}#{id}" if link else "",
+            }
+            told.append({**claim, **more})
     return told
 
 
@@ -74,8 +76,11 @@ def page(all_: Sequence[Plain], links: Mapping[str, str], command: str) -> Page:
             rows(found, links.get(found["study"], "")), bool(found["readings"])
         )
         about = [found["paper"], found["command"]]
-        tried = found["readings"]
-        about += [tried["command"], *summary(tried)] if tried else ["No reading was tried."]
+        for each in found["settling"]:
+            about += [each["command"], settling.summary(each)]
+        for each in found["readings"]:
+            about += [each["command"], *readings.summary(each)]
+        about += [] if found["readings"] else ["No reading was tried."]
         about += [told_of] if (told_of := kept.untried(found)) else []
         sections.append(Section(found["title"], [study.sentences(about), told]))
     counts = [words.tally(found) for found in all_]
@@ -96,12 +101,13 @@ def page(all_: Sequence[Plain], links: Mapping[str, str], command: str) -> Page:
 def table(all_: Sequence[Plain]) -> RenderableType:
     """The same on the terminal, without the words of claims."""
     shown = Shown(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    for name in ("id", "paper", "here", "verdict", "readings"):
+    for name in ("id", "paper", "here", "verdict", "tried"):
         shown.add_column(name, no_wrap=name in ("id", "verdict"))
     for found in all_:
         for row in rows(found):
             verdict = Text(row["verdict"], style=COLOURS.get(row["verdict"], "dim"))
-            tried = "; ".join(filter(None, (row["robust"], row["decides"]))) or "-"
+            said = (row["with_more_seeds"], row["robust"], row["decides"])
+            tried = "; ".join(filter(None, said)) or "-"
             shown.add_row(row["id"], row["paper"], _short(row["found"]), verdict, tried)
     told = [
         Text(". ".join(filter(None, (f"{found['study']}: {_summary(found)}", kept.untried(found)))))

@@ -30,7 +30,7 @@ def table(report: Plain) -> RenderableType:
         found = claim["here"]
         if len(claim["parts"]) == 1:
             found = " ".join(filter(None, (found, claim["decided_by"]["interval"])))
-        if lengths.unconverged(report, claim["id"]):
+        if lengths.unconverged(report["lengths"], claim["id"]):
             found += "; not converged"
         verdict = Text(claim["verdict"], style=COLOURS[claim["verdict"]])
         flows = words.scale(claim)
