@@ -18,7 +18,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 TRANSPORT = ROOT / "crates/fabric/src/transports/tcp.rs"
 BEFORE, AFTER = "(self.window * factor).max(2.0)", "(factor * self.window).max(1.0 + 1.0)"
-RUN = [".venv/bin/fctlab", "run", "scenarios/websearch-leafspine.toml", "--no-progress"]
+SCENARIO, FEW = "scenarios/websearch-leafspine.toml", "traffic.flows=4000"
+RUN = [
+    ".venv/bin/fctlab",
+    "run",
+    SCENARIO,
+    "--set",
+    FEW,
+    "--set",
+    "measure.warmup=2ms",
+    "--no-progress",
+]
 LIMIT_CPU_S = 20
 
 

@@ -96,7 +96,7 @@ def few(file: Path, draw: random.Random) -> list[str]:
     if file.name.startswith("slo-") or file.suffix == ".dhall":
         return ["predict", str(file), "--most-flows", "200"]
     out = ["--out", str(file.parent / "out")] if draw.random() < 0.1 else []
-    return ["run", str(file), "--set", "traffic.flows=40", *out]
+    return ["run", str(file), "--set", "traffic.flows=40", "--set", "measure.warmup=0s", *out]
 
 
 def scenarios(draw: random.Random, folder: Path) -> list[str]:

@@ -248,7 +248,7 @@ def test_it_warns_where_slowdowns_still_rise_in_windows() -> None:
 
     def said(count: int, measure: dict[str, Any]) -> list[str]:
         read = asked.load({**tables, "measure": measure})
-        return list(lengths.rising(read, windows.run(read, range(count))))
+        return list(lengths.too_short(read, windows.run(read, range(count))))
 
     short = said(20, {})
     assert [each.partition(": ")[0] for each in short] == ["rpc", "bulk"]
@@ -267,7 +267,7 @@ def test_bursts_are_no_rise() -> None:
         each["arrivals"] = {"kind": "lognormal", "sigma": 2.0}
     read = lengths.enough(asked.load(tables))
     runs = (windows.run(read, [seed, seed + 1]) for seed in range(0, 12, 2))
-    assert sum(len(list(lengths.rising(read, run))) for run in runs) <= 2
+    assert sum(len(list(lengths.too_short(read, run))) for run in runs) <= 2
 
 
 def test_weights_are_small_integers() -> None:

@@ -10,10 +10,10 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from fctlab import intervals
 from fctlab.fabric.asked import Asked
 from fctlab.fabric.windows import Windows
 from fctlab.formats import TIMES, time_s
+from fctlab.results import rising
 from fctlab.scenario import Scenario
 
 FLOWS = 1000
@@ -22,10 +22,6 @@ SPARE = 1.15
 """Numbers of flows are random: so many times as many are asked for."""
 MOST = 1_000_000
 """Flows of a window that was made longer: a class that is rarer has fewer, and is told so."""
-RISE = 0.1
-"""Of mean slowdowns from one half of windows to the other: more is told."""
-PARTS = 5
-"""Of each half, whose means tell a rise from chance."""
 
 
 def enough(asked: Asked, flows: int = FLOWS) -> Asked:
@@ -65,33 +61,26 @@ def flow_shares(asked: Asked) -> list[float]:
     return [each / sum(rates) for each in rates]
 
 
-def rising(asked: Asked, windows: Windows) -> Iterator[str]:
+def too_short(asked: Asked, windows: Windows) -> Iterator[str]:
     """Of classes whose slowdowns still rise in windows: that these are too short, in words.
 
-    Parts of windows are compared: a rise has to be more than `RISE`, and more than chance (5%).
+    Parts of windows are compared (`fctlab.results.rising`).
     """
     import polars as pl
 
     if asked.traces:
         return  # they may have been recorded while more and more came
-    part = (pl.col("start") * 2 * PARTS).floor().cast(pl.Int64)
+    part = (pl.col("start") * 2 * rising.PARTS).floor().cast(pl.Int64)
     means = windows.flows.group_by("class", part.alias("part")).agg(pl.col("slowdown").mean())
-    late = (pl.col("part") // PARTS % 2).cast(pl.Boolean)
-    mean = pl.col("slowdown")
-    halves = means.group_by("class", late.alias("late")).agg(
-        mean.mean().alias("mean"), mean.var().alias("variance"), mean.len().alias("parts")
-    )
-    found = {(row["class"], row["late"]): row for row in halves.iter_rows(named=True)}
+    halves: dict[tuple[int, bool], list[float]] = {}
+    for row in means.sort("part").iter_rows(named=True):
+        late = bool(row["part"] // rising.PARTS % 2)
+        halves.setdefault((row["class"], late), []).append(row["slowdown"])
     for place, each in enumerate(asked.classes):
-        early, later = (found.get((place, half)) for half in (False, True))
-        if early is None or later is None:
-            continue
-        rise, few = later["mean"] / early["mean"] - 1, min(early["parts"], later["parts"])
-        if rise <= RISE or few < 2:
-            continue
-        spread = math.sqrt(early["variance"] + later["variance"])
-        if later["mean"] - early["mean"] > spread * intervals.half_width(few, 0.9):
+        early, later = (halves.get((place, half), ()) for half in (False, True))
+        more = rising.rise(early, later) if min(len(early), len(later)) > 1 else None
+        if more is not None:
             yield (
-                f"{each.name}: slowdowns in the second half of windows are {rise:.0%} "
+                f"{each.name}: slowdowns in the second half of windows are {more:.0%} "
                 "above those in the first: windows start empty; give measure.warmup, or more flows"
             )

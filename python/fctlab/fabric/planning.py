@@ -80,7 +80,7 @@ def plan(
     sides = {"nic": best.weights} if "nic" in now else {}
     sides |= {side: best.weights for side in weights.tiers(asked).values()}
     runs = [*trials.runs.values(), judged]
-    notes = [*asked.prepared.warnings, *lengths.rising(made, judged)]
+    notes = [*asked.prepared.warnings, *lengths.too_short(made, judged)]
     if len(asked.traces) == 1:
         notes.append("the trace is one window: weights are judged on the flows they were chosen on")
     return FabricPlan(

@@ -65,7 +65,7 @@ def predict(
         run, look = run.with_more(windows.run(asked, seeds, told)), look + 1
         classes = judging.judge(asked, run, errors, look=look)
     found = FabricPrediction(
-        warnings=(*asked.prepared.warnings, *lengths.rising(asked, run)),
+        warnings=(*asked.prepared.warnings, *lengths.too_short(asked, run)),
         name=asked.name,
         classes=classes,
         racks=judging.racks(asked, run, errors, look),

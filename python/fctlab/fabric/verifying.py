@@ -64,7 +64,7 @@ def of(
     each = [judging.judge(long, run.only(number)) for number in range(count)]
     counted = run.flows.group_by("window", "class").len()["len"]
     least = int(counted.min() or 0) if len(counted) == count * len(long.classes) else 0  # type: ignore[arg-type]
-    notes = [*long.prepared.warnings, *lengths.rising(long, run)]
+    notes = [*long.prepared.warnings, *lengths.too_short(long, run)]
     if least < flows:
         notes.append(f"a class has {least:,} flows in a window, less than {flows:,}")
     return Verification(

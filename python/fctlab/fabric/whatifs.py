@@ -60,7 +60,7 @@ def whatif(
         cases.append(_case(what, changes, judging.judge(other, run, accuracy.errors(other))))
     runs = [today, *found]
     return FabricWhatIf(
-        warnings=(*asked.prepared.warnings, *lengths.rising(asked, today)),
+        warnings=(*asked.prepared.warnings, *lengths.too_short(asked, today)),
         name=asked.name,
         today=_case("as it is", (), judging.judge(asked, today, accuracy.errors(asked))),
         cases=tuple(sorted(cases, key=_order)),

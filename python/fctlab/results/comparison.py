@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
@@ -13,9 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
 from fctlab import _native, choices, formats, intervals, memory, tables
-from fctlab.errors import SpecError
+from fctlab.errors import SpecError, SpecWarning
 from fctlab.jobs import Job, Told, cores, run_jobs
-from fctlab.results import kinds, merged, store
+from fctlab.results import kinds, merged, rising, store
 from fctlab.results.result import Result, simulate
 from fctlab.scenario import Prepared, Scenario, ScenarioLike, load_scenario, warn
 
@@ -349,7 +350,8 @@ def compare(
     held = (memory.held(prepared, out is not None) for _, prepared in planned)
     memory.check_runs(held, None if out is None else workers)
     if out is None:
-        return Comparison(cells, _simulate_all(planned, None, workers, executor, progress, started))
+        results = _simulate_all(planned, None, workers, executor, progress, started)
+        return _told(Comparison(cells, results))
     counts = [cell.scenario["traffic"].get("flows") or 0 for cell in cells]
     reads = kinds.files_in([loaded.source, *(cell.scenario for cell in cells)])
     with store.writing(
@@ -360,6 +362,24 @@ def compare(
         comparison._write(draft.folder)
     for cell, result in comparison._pairs():
         result.directory = Path(out) / kinds.RUNS / cell.name
+    return _told(comparison)
+
+
+def _told(comparison: Comparison) -> Comparison:
+    """Said of what was found, after it is saved."""
+    alike: dict[str, list[tuple[Cell, Result]]] = {}
+    for cell, result in comparison._pairs():
+        load = f" at load {cell.load:g}" if len(comparison.loads) > 1 else ""
+        alike.setdefault(cell.scheme + load, []).append((cell, result))
+    rises = {}
+    for name, runs in alike.items():
+        tenths = [result.report.get("tenths") for _, result in runs]
+        level = rising.LEVEL / len(alike)
+        more = rising.of_runs(runs[0][0].scenario, tenths, level)
+        if more is not None:
+            rises[name] = more
+    if rises:
+        warnings.warn(rising.words_of_several(rises), SpecWarning, stacklevel=3)
     return comparison
 
 

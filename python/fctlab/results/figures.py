@@ -209,12 +209,12 @@ def _caption(
     else:
         sample = "one trace, means" if found.one_trace else "means"
         sampled = f"{sample} of {found.draws}, {intervals}: 95% t intervals"
-    counts = []
+    counts, alone = [], list(sizes) == ["all"]
     for size in sizes:
         flows = whole.filter(pl.col("class") == size, pl.col("flows") > 0)["flows"].to_list()
         if flows:
             ends = dict.fromkeys(f"{end:,}" for end in (min(flows), max(flows)))
-            counts.append(f"{'' if size == 'all' else f'{size} '}{' to '.join(ends)}")
+            counts.append(f"{'' if alone else f'{size} '}{' to '.join(ends)}")
     what = f"flows of {traffic_class}" if traffic_class not in (None, "all") else "flows"
     per = "of each scheme" + (" at each load" if len(found.loads) > 1 else "")
     return _sentences(

@@ -7,7 +7,7 @@ import json
 import shutil
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from fctlab import _native, formats, memory, tables
 from fctlab.errors import SpecError, SpecWarning
 from fctlab.jobs import engine
-from fctlab.results import elsewhere, kinds, store
+from fctlab.results import elsewhere, kinds, rising, store
 from fctlab.results.elsewhere import FlowsLike
 from fctlab.scenario import Prepared, ScenarioLike, load_scenario, warn
 
@@ -189,6 +189,23 @@ class Result:
         arrays = {name: table.column(name).to_numpy() for name in wanted}
         return {name: arrays[name][arrays["measured"]] for name in columns}
 
+    def _rise(self) -> list[str]:
+        """A line where slowdowns still rise while they are measured."""
+        more = rising.of_runs(self.scenario, [self._report["tenths"]])
+        return [] if more is None else [rising.words(more)]
+
+    def _slowdowns(self) -> Iterator[NDArray[Any]]:
+        """Of the measured flows, in order of their starts, so many at a time."""
+        if self.directory is None:
+            yield self.measured("slowdown")["slowdown"]
+            return
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(self.directory / kinds.FLOWS) as file:
+            for some in file.iter_batches(columns=["measured", "slowdown"], use_threads=False):
+                measured = some.column("measured").to_numpy(zero_copy_only=False)
+                yield some.column("slowdown").to_numpy()[measured]
+
     @cached_property
     def summary(self) -> pl.DataFrame:
         """Completion times and slowdowns of the measured flows, one row per size class.
@@ -334,7 +351,11 @@ def simulate(
     report = json.loads(outcome.report()) | {"engine": engine()}
     if recordings and not report["recordings"]:
         recordings.rmdir()
-    return Result(scenario.tables, report, None if folder else outcome, folder)
+    result = Result(scenario.tables, report, None if folder else outcome, folder)
+    number = report["summary"][0]["flows"]
+    report["tenths"] = rising.tenths(number, result._slowdowns())
+    report["warnings"] += result._rise()
+    return result
 
 
 def run(
@@ -353,7 +374,8 @@ def run(
 
     The interpreter is released meanwhile, so runs in several threads use several cores.
 
-    Parts of the scenario that do not meet are warned of (`SpecWarning`) before it starts.
+    Parts of the scenario that do not meet are warned of (`SpecWarning`) before it starts, and
+    slowdowns that still rise while they are measured at its end.
 
     Args:
         scenario: a `Scenario`, a mapping with its tables, or a file.
@@ -381,7 +403,7 @@ def run(
     warn([resolved])
     threads = _as_many(threads, resolved)
     if out is None:
-        return simulate(resolved, None, progress, threads)
+        return _told(simulate(resolved, None, progress, threads))
     directory = store.as_directory(out)
     reads = kinds.files_in([loaded.source, resolved.tables])
     flows = resolved["traffic"].get("flows")
@@ -390,6 +412,13 @@ def run(
         result.write_plots(draft.folder)
         result.write_tables(draft.folder)
     result.directory = directory
+    return _told(result)
+
+
+def _told(result: Result) -> Result:
+    """Said of what was found, after it is saved."""
+    for line in result._rise():
+        warnings.warn(line, SpecWarning, stacklevel=3)
     return result
 
 

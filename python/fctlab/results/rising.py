@@ -1,0 +1,110 @@
+"""Whether slowdowns still rise while a run measures them.
+
+A run starts empty, so its first flows meet short queues. Where it is short, or measures from its
+start on, what it finds is less than what its load does to flows in the long run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fctlab import intervals
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+RISE = 0.1
+"""Of mean slowdowns from the first half to the second: more is told."""
+LEVEL = 0.05
+"""Of the test that tells a rise from chance."""
+PARTS = 5
+"""Of each half, whose means it compares."""
+MOST_NAMED = 3
+"""Of what is compared, in a warning."""
+ADVICE = "a run starts empty; give a longer measure.warmup, or more flows"
+
+
+def rise(early: Sequence[float], late: Sequence[float], level: float = LEVEL) -> float | None:
+    """By how much means of parts of a second half are above those of the first.
+
+    Args:
+        early: mean slowdowns of parts of the first half, at least 2.
+        late: the same of the second.
+        level: of a one-sided t test of the difference.
+
+    Returns:
+        A share; ``None`` where it is not more than `RISE` and than chance.
+    """
+    first, second = (math.fsum(means) / len(means) for means in (early, late))
+    if second <= (1 + RISE) * first:
+        return None
+    spread = math.sqrt(_variance(early, first) + _variance(late, second))
+    width = spread * intervals.half_width(min(len(early), len(late)), 1 - 2 * level)
+    return second / first - 1 if second - first > width else None
+
+
+def _variance(values: Sequence[float], mean: float) -> float:
+    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+
+
+def tenths(number: int, slowdowns: Iterable[NDArray[Any]]) -> list[float] | None:
+    """Means of each tenth of flows, one after the other; ``None`` where there are fewer than ten.
+
+    Args:
+        number: of flows.
+        slowdowns: theirs in order of their starts, piece by piece.
+    """
+    if number < 2 * PARTS:
+        return None
+    import numpy as np
+
+    sums, counts, before = np.zeros(2 * PARTS), np.zeros(2 * PARTS), 0
+    for piece in slowdowns:
+        part = np.arange(before, before + len(piece)) * 2 * PARTS // number
+        sums += np.bincount(part, piece, 2 * PARTS)
+        counts += np.bincount(part, minlength=2 * PARTS)
+        before += len(piece)
+    means: list[float] = (sums / counts).tolist()
+    return means
+
+
+def of_runs(
+    scenario: Mapping[str, Any], runs: Sequence[Sequence[float] | None], level: float = LEVEL
+) -> float | None:
+    """The rise in runs of a scenario that differ in their seeds.
+
+    Args:
+        scenario: its tables. Where slowdowns may rise for other reasons, it is ``None``: a
+            trace, which may have been recorded while more and more came, overload, and links
+            that change.
+        runs: `tenths` of each.
+        level: as of `rise`.
+    """
+    traffic = scenario["traffic"]
+    known = [each for each in runs if each]
+    if "trace" in traffic or traffic.get("overload") or scenario.get("capacity") or not known:
+        return None
+    early = [mean for run in known for mean in run[:PARTS]]
+    late = [mean for run in known for mean in run[PARTS:]]
+    return rise(early, late, level)
+
+
+def words(more: float) -> str:
+    """Of one run."""
+    return (
+        f"slowdowns of the second half of the measured flows are {more:.0%} above those of the "
+        f"first: {ADVICE}"
+    )
+
+
+def words_of_several(rises: Mapping[str, float]) -> str:
+    """Of what is compared, by name."""
+    ordered = sorted(rises, key=lambda name: -rises[name])
+    named = ", ".join(f"{name} ({rises[name]:.0%})" for name in ordered[:MOST_NAMED])
+    more = f" and {len(ordered) - MOST_NAMED} more" if len(ordered) > MOST_NAMED else ""
+    return (
+        "slowdowns of the second half of the measured flows are above those of the first under "
+        f"{named}{more}: {ADVICE}"
+    )

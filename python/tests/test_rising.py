@@ -1,0 +1,102 @@
+"""A run starts empty: whether slowdowns still rise while they are measured, and who is told."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fctlab
+from fctlab import SpecWarning
+from fctlab.results import rising
+from tests.conftest import SCENARIOS
+
+EMPTY: dict[str, Any] = {
+    "topology": {
+        "kind": "leaf-spine",
+        "leaves": 4,
+        "spines": 4,
+        "hosts_per_leaf": 8,
+        "host_rate": "10Gbps",
+        "fabric_rate": "20Gbps",
+        "base_rtt": "16us",
+    },
+    "traffic": {"workload": "websearch", "load": 0.6, "flows": 500},
+    "scheme": {"preset": "dctcp"},
+}
+"""Too few flows for as many large ones at once as the load makes."""
+
+
+def test_chance_is_rarely_called_a_rise() -> None:
+    rng = np.random.default_rng(1)
+    drawn = rng.lognormal(0.0, 0.3, (2000, 10))
+    told = [rising.rise(list(row[:5]), list(row[5:])) for row in drawn]
+    assert 0 < sum(each is not None for each in told) <= 0.05 * len(told)
+    stricter = [rising.rise(list(row[:5]), list(row[5:]), 0.01) for row in drawn]
+    assert sum(each is not None for each in stricter) <= 0.01 * len(told)
+
+
+def test_a_rise_is_more_than_a_tenth() -> None:
+    assert rising.rise([1.0, 1.02], [1.3, 1.32]) == pytest.approx(1.31 / 1.01 - 1)
+    assert rising.rise([1.0, 1.0001], [1.09, 1.0901]) is None
+    assert rising.rise([1.3, 1.32], [1.0, 1.02]) is None
+
+
+def test_tenths_are_those_of_all_pieces() -> None:
+    flows = np.random.default_rng(2).random(1237)
+    whole = rising.tenths(len(flows), [flows])
+    assert whole is not None and len(whole) == 10
+    assert np.mean(whole) == pytest.approx(flows.mean(), abs=1e-3)
+    assert rising.tenths(len(flows), np.split(flows, [0, 1, 500, 501])) == pytest.approx(whole)
+    assert rising.tenths(9, [flows[:9]]) is None
+
+
+def test_a_run_that_starts_empty_says_so_and_a_long_warm_up_mends_it(tmp_path: Path) -> None:
+    with pytest.warns(SpecWarning, match=r"second half of the measured flows are \d+% above"):
+        result = fctlab.run(EMPTY, out=tmp_path / "run")
+    kept = json.loads((tmp_path / "run" / "report.json").read_text())
+    assert kept["tenths"] == result.report["tenths"] and kept["warnings"]
+    flows = result.flows.filter("measured")["slowdown"].to_numpy()
+    assert kept["tenths"][0] == pytest.approx(flows[:50].mean())
+    assert fctlab.Result.load(tmp_path / "run").report["tenths"] == kept["tenths"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        longer = EMPTY["traffic"] | {"flows": 3000}
+        fctlab.run(EMPTY | {"traffic": longer, "measure": {"warmup": "100ms"}})
+
+
+def test_a_comparison_puts_seeds_together_and_names_schemes() -> None:
+    with pytest.warns(SpecWarning) as found:
+        fctlab.compare(EMPTY, ["dctcp", "pfabric"], seeds=3)
+    (line,) = {str(each.message) for each in found}
+    assert line.startswith("slowdowns of the second half of the measured flows are above")
+    assert "under dctcp (" in line and rising.ADVICE in line
+
+
+def test_other_reasons_to_rise_are_not_told() -> None:
+    tenths = [1.0, 1.1, 1.2, 1.3, 1.4, 2.0, 2.1, 2.2, 2.3, 2.4]
+    assert rising.of_runs({"traffic": {"load": 0.5}}, [tenths, None]) == pytest.approx(
+        2.2 / 1.2 - 1
+    )
+    for tables in (
+        {"traffic": {"trace": "flows.csv"}},
+        {"traffic": {"load": 1.2, "overload": True}},
+        {"traffic": {"load": 0.5}, "capacity": [{"from": "1ms"}]},
+    ):
+        assert rising.of_runs(tables, [tenths]) is None
+    assert rising.of_runs({"traffic": {"load": 0.5}}, [None]) is None
+
+
+def test_many_are_named_in_a_few_words() -> None:
+    text = rising.words_of_several({"a": 0.2, "b": 0.4, "c": 0.3, "d": 0.11})
+    assert "under b (40%), c (30%), a (20%) and 1 more: " in text
+
+
+def test_the_main_scenario_is_warmed_up() -> None:
+    web = fctlab.load_scenario(SCENARIOS / "websearch-leafspine.toml")
+    tenths = fctlab.run(web).report["tenths"]
+    assert max(tenths[5:]) < (1 + rising.RISE) * float(np.mean(tenths[:5]))
