@@ -138,7 +138,9 @@ def page(report: Plain, beside: Beside) -> Page:
     def rows(claims: Sequence[Plain]) -> Markup:
         told = [(claim, [dict(c) for c in words.inner(report, claim)]) for claim in claims]
         figures = {c["id"]: [f for f in beside.figures if c["id"] in f.claims] for c in claims}
-        moved = {c["id"]: lengths.unconverged(report["lengths"], c["id"]) for c in report["claims"]}
+        moved = {
+            c["id"]: lengths.unconverged(report.get("lengths"), c["id"]) for c in report["claims"]
+        }
         found: Markup = study.claims(told, figures, words.scale, moved)
         return found
 
