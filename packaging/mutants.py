@@ -29,7 +29,9 @@ SETTLING = {
     "studies/framework/regions.py": "test_study_settle.py",
 }
 LOOKS = {"sweep/looks.py": "test_looks.py"}
-ADVICE = {"studies/advice/decide.py": "test_study_advice.py"}
+ADVICE = {
+    f"studies/advice/{name}.py": "test_study_advice.py" for name in ("decide", "predict", "tree")
+}
 ALIKE = (
     *("core/ReplaceBinaryOperator_BitOr_.*", "core/ReplaceUnaryOperator_.*_(Invert|Not)"),
     "core/ReplaceBinaryOperator_.*_(RShift|LShift|Pow|Mod|FloorDiv|BitXor|BitOr|BitAnd)",

@@ -58,11 +58,13 @@ def plan(mode: Mode) -> Plan:
     shown = Table(
         "decisions",
         "Which scheme, when",
-        f"From {len(lab.sampled)} settings. When: what flips the choice, by a test at 5% over all "
-        f"{DECISIONS} decisions together. Wins in: the share of resamples of the settings. Not "
+        f"From {len(lab.sampled)} settings. When: what flips the choice, told where it matters by "
+        f"a test at 5% over all {DECISIONS} decisions together. Wins in: the share of resamples of "
+        "the settings. Not "
         "told apart: by Holm's rule over all schemes, at 5%. Elsewhere: the share of "
         f"{len(lab.held_back)} other settings in which the advice is within {WITHIN:.0%} of the "
-        "best scheme there.",
+        "best scheme there. One seed by another: the same of the scheme that is best in the "
+        "setting itself under one seed, tried under another; chance does not allow more.",
         cells,
         HEADER,
         lambda results: table.rows(answers(results)),
@@ -80,21 +82,23 @@ def plan(mode: Mode) -> Plan:
 def _notes(lab: Lab) -> list[str]:
     scale = lab.scale
     return [
-        f"{scale.settings} settings make the advice and {scale.held_back} others try it, each a "
-        "Latin hypercube of workload "
+        f"{sum(scale.settings)} settings make the advice and {scale.held_back} others try it: "
+        "Latin hypercubes of workload "
         f"({', '.join(WORKLOADS)}), load ({LOADS[0]:g} to {LOADS[1]:g}), rate of a host "
         f"({', '.join(map(str, GBPS))} Gbps, links between switches four times that), base RTT "
         f"({RTTS_US[0]:g} to {RTTS_US[1]:g} us, by ratios) and buffers ({BUFFERS[0]:g} to "
         f"{BUFFERS[1]:g} times 240 packets and two RTTs).",
         "Advice may ask for any of these, for the BDP (the rate times the base RTT, in packets), "
-        "and for buffers in BDPs.",
+        "and for buffers and the mean size of flows in BDPs.",
         f"{len(SCHEMES)} presets, whose windows and thresholds follow rate, RTT and traffic; but "
         "all start with windows of a BDP and alpha 0, put windows into their host's port, take "
         "one path per flow, and run over DCTCP where they have no transport of their own.",
         "AWAFS learns over a window of the warm-up's length, ADS over ten intervals of a tenth.",
         f"{scale.leaves} x {scale.hosts_per_leaf} hosts and {scale.spines} spines; each host "
-        f"sends {scale.host_mb:g} MB in the measured interval.",
-        "The winner has the least mean of log(its time / the best scheme's in that setting).",
+        f"sends {scale.host_mb:g} MB in the measured interval, {scale.held_back_mb:g} MB in "
+        "settings that are held back, so that there chance counts less.",
+        "The winner has the least mean of log(its time / the best scheme's in that setting), as it "
+        "is predicted from all settings.",
     ]
 
 

@@ -74,13 +74,36 @@ class Setting:
             "base RTT (us)": self.rtt_us,
             "BDP (packets)": self.bdp_packets,
             "buffer (BDP)": self.buffer_packets / self.bdp_packets,
+            "mean flow (BDP)": self.mean_flow_packets / self.bdp_packets,
         }
 
+    @property
+    def mean_flow_packets(self) -> float:
+        """The mean size of flows, in full packets."""
+        return mean_bytes(*WORKLOADS[self.workload]) / PACKET_BYTES
 
-def sample(number: int, name: str, seed: int) -> list[Setting]:
-    """Settings that fill the space: a Latin hypercube of all five."""
+
+def sample(number: int, name: str, seed: int, first: int = 1) -> list[Setting]:
+    """Settings that fill the space: a Latin hypercube of all five.
+
+    Args:
+        number: of settings.
+        name: of all, each with a number, counted up from `first`.
+        seed: of the hypercube.
+        first: the number of the first.
+    """
     points = qmc.LatinHypercube(5, optimization="random-cd", rng=seed).random(number)
-    return [_setting(f"{name} {i}", [float(u) for u in p]) for i, p in enumerate(points, 1)]
+    return [_setting(f"{name} {i}", list(map(float, p))) for i, p in enumerate(points, first)]
+
+
+@functools.cache
+def everywhere() -> list[Setting]:
+    """Many settings that fill the space, none of which is run: advice is to hold there."""
+    points = qmc.LatinHypercube(5, rng=EVERYWHERE_SEED).random(EVERYWHERE)
+    return [_setting("", list(map(float, point))) for point in points]
+
+
+EVERYWHERE, EVERYWHERE_SEED = 1500, 4
 
 
 def _setting(name: str, at: Sequence[float]) -> Setting:
@@ -109,18 +132,22 @@ def _between(ends: tuple[float, float], at: float) -> float:
 class Scale:
     """How many settings, and how large each is."""
 
-    settings: int
+    settings: tuple[int, ...]
+    """Of each hypercube of those that make the advice."""
     held_back: int
     leaves: int
     hosts_per_leaf: int
     spines: int
     host_mb: float
     """That a host sends in the measured interval, on average."""
+    held_back_mb: float
+    """The same in settings that are held back: which scheme is best in a single one hangs on
+    chance, which many settings even out."""
 
 
 SCALES: dict[Mode, Scale] = {
-    "quick": Scale(128, 64, 2, 4, 2, 100),
-    "full": Scale(128, 64, 4, 8, 4, 400),
+    "quick": Scale((128, 64), 64, 2, 4, 2, 100, 400),
+    "full": Scale((128, 64), 64, 4, 8, 4, 400, 1600),
 }
 
 # As in study crosscut: windows from a BDP on, so that schemes that ask for it have no start over
@@ -228,6 +255,9 @@ INTENDED = (
 )
 
 
+HELD_BACK_SEED = 3
+
+
 class Lab(lab.Lab[Settled]):
     """The cells of the study."""
 
@@ -238,18 +268,24 @@ class Lab(lab.Lab[Settled]):
     @functools.cached_property
     def sampled(self) -> list[Setting]:
         """From which the advice is made."""
-        return sample(self.scale.settings, "setting", 0)
+        found: list[Setting] = []
+        for seed, number in enumerate(self.scale.settings):
+            found += sample(number, "setting", seed, len(found) + 1)
+        return found
 
     @functools.cached_property
     def held_back(self) -> list[Setting]:
         """On which it is tried."""
-        return sample(self.scale.held_back, "held back", 2)
+        return sample(self.scale.held_back, "held back", HELD_BACK_SEED)
 
-    def cell(self, setting: Setting, scheme: Scheme) -> Cell:
-        """The cell of a scheme in a setting."""
+    def cells_of(self, setting: Setting, host_mb: float) -> list[Cell]:
+        """A cell for each scheme in a setting."""
+        return [self._cell(setting, scheme, host_mb) for scheme in SCHEMES]
+
+    def _cell(self, setting: Setting, scheme: Scheme, host_mb: float) -> Cell:
         inside = WORKLOADS[setting.workload]
         mean = mean_bytes(*inside)
-        interval = Interval(self.scale.host_mb * 1e6 / mean)
+        interval = Interval(host_mb * 1e6 / mean)
         keys = interval.tables(mean, setting.load, setting.gbps)
         learn_ms = WARMUP * interval.length_ms(mean, setting.load, setting.gbps)
         name = f"{setting.name}, {scheme.name}"

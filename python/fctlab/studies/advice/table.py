@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,10 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fctlab.studies.advice import decide
-from fctlab.studies.advice.decide import Decision, Winner
-from fctlab.studies.advice.setting import BASE, GROUPS, SCHEMES, Lab, Scheme, Setting
+from fctlab.studies.advice.decide import Deciding, Decision, Winner
+from fctlab.studies.advice.setting import BASE, GROUPS, SCHEMES, Lab, Scheme, Setting, everywhere
 from fctlab.studies.framework.cells import Cell
 from fctlab.studies.framework.runs import Results, Run, metric
+from fctlab.studies.framework.study import Mode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,8 +32,10 @@ WITHIN = 0.05
 
 def cells(lab: Lab) -> tuple[Cell, ...]:
     """Every scheme in every setting, those that are held back last."""
-    settings = (*lab.sampled, *lab.held_back)
-    return tuple(lab.cell(setting, scheme) for setting in settings for scheme in SCHEMES)
+    scale = lab.scale
+    made = [cell for each in lab.sampled for cell in lab.cells_of(each, scale.host_mb)]
+    tried = [cell for each in lab.held_back for cell in lab.cells_of(each, scale.held_back_mb)]
+    return (*made, *tried)
 
 
 @dataclass(frozen=True)
@@ -51,14 +56,20 @@ class Question:
         return GROUPS[self.group]
 
     def decided(self, lab: Lab, costs: NDArray[np.float64]) -> Answer:
-        """Their table, from the costs of all schemes in all settings."""
+        """Their table, from the costs of all schemes in all settings under each seed."""
         columns = [SCHEMES.index(scheme) for scheme in self.schemes]
-        factors = [each.factors for each in lab.sampled]
-        number = len(factors)
-        own = costs[:, columns]
-        decision = decide.decide(own[:number], factors, DECISIONS)
-        over = costs[:number, [SCHEMES.index(BASE)]] ** -1 * own[:number]
-        return Answer(self, decision, own[number:], lab.held_back, over)
+        number = len(lab.sampled)
+        own = _mean(costs[:, columns])
+        decision = deciding(lab.mode).decide(own[:number], DECISIONS)
+        over = _mean(costs[:number, [SCHEMES.index(BASE)]]) ** -1 * own[:number]
+        return Answer(self, decision, costs[number:, columns], lab.held_back, over)
+
+
+@functools.cache
+def deciding(mode: Mode) -> Deciding:
+    """What all questions of a mode share."""
+    factors = [each.factors for each in Lab(mode).sampled]
+    return Deciding(factors, [each.factors for each in everywhere()])
 
 
 @dataclass(frozen=True)
@@ -68,7 +79,7 @@ class Answer:
     Attributes:
         question: what it answers.
         decision: by settings.
-        held_back: costs there, and
+        held_back: costs there under each seed, and
         settings: these settings.
         over_base: costs in the sample as shares of the base's.
     """
@@ -83,7 +94,21 @@ class Answer:
     def near(self) -> float:
         """The share of settings held back in which the advice is as good as the best."""
         factors = [each.factors for each in self.settings]
-        return decide.near(self.decision, self.held_back, factors, WITHIN)
+        return decide.near(self.decision, _mean(self.held_back), factors, WITHIN)
+
+    @property
+    def by_another_seed(self) -> float | None:
+        """The same of the scheme that is best in the setting itself, under another seed."""
+        seeds = range(self.held_back.shape[2])
+        found = [
+            self._near(self.held_back[:, :, one], self.held_back[:, :, other])
+            for one, other in itertools.permutations(seeds, 2)
+        ]
+        return float(np.mean(found)) if found else None
+
+    def _near(self, one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+        taken = np.take_along_axis(other, one.argmin(axis=1)[:, None], axis=1)[:, 0]
+        return float(np.mean(taken <= (1 + WITHIN) * other.min(axis=1)))
 
     def scheme(self, choice: int) -> Scheme:
         """Of a choice."""
@@ -104,16 +129,22 @@ def when(winner: Winner) -> str:
 def costs(
     lab: Lab, runs: Sequence[Sequence[Run]], of: Callable[[Run], float]
 ) -> NDArray[np.float64]:
-    """Geometric means over the seeds: a row for each setting, a column for each scheme.
+    """Under each seed, the last axis: a row for each setting, a column for each scheme.
 
     Args:
         lab: says which settings.
         runs: of each of `cells`.
         of: what counts.
     """
-    means = [np.exp(np.mean([np.log(of(run)) for run in each])) for each in runs]
+    found = np.array([[of(run) for run in each] for each in runs])
     number = len(lab.sampled) + len(lab.held_back)
-    return np.array(means).reshape(number, len(SCHEMES))
+    return found.reshape(number, len(SCHEMES), -1)
+
+
+def _mean(costs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Geometric means over the seeds."""
+    mean: NDArray[np.float64] = np.exp(np.log(costs).mean(axis=2))
+    return mean
 
 
 def questions() -> list[Question]:
@@ -137,6 +168,7 @@ HEADER = (
     "wins in",
     "not told apart",
     "as good as the best elsewhere",
+    "one seed by another",
 )
 
 
@@ -152,6 +184,7 @@ def rows(found: Sequence[Answer]) -> list[tuple[str, ...]]:
             f"{winner.sure:.0%}",
             ", ".join(answer.scheme(k).name for k in winner.alike) or "-",
             f"{answer.near:.0%}",
+            "-" if (by := answer.by_another_seed) is None else f"{by:.0%}",
         )
         for answer in found
         for winner in answer.decision
