@@ -13,6 +13,7 @@ import pytest
 import fctlab
 from fctlab import SpecWarning
 from fctlab.results import rising
+from fctlab.sweep import sweep
 from tests.conftest import SCENARIOS
 
 EMPTY: dict[str, Any] = {
@@ -79,16 +80,31 @@ def test_a_comparison_puts_seeds_together_and_names_schemes() -> None:
 
 def test_other_reasons_to_rise_are_not_told() -> None:
     tenths = [1.0, 1.1, 1.2, 1.3, 1.4, 2.0, 2.1, 2.2, 2.3, 2.4]
-    assert rising.of_runs({"traffic": {"load": 0.5}}, [tenths, None]) == pytest.approx(
-        2.2 / 1.2 - 1
-    )
+    assert rising.of_runs([tenths, None]) == pytest.approx(2.2 / 1.2 - 1)
+    assert rising.of_runs([None]) is None
+    assert rising.told_of({"traffic": {"load": 0.5}})
     for tables in (
         {"traffic": {"trace": "flows.csv"}},
         {"traffic": {"load": 1.2, "overload": True}},
         {"traffic": {"load": 0.5}, "capacity": [{"from": "1ms"}]},
     ):
-        assert rising.of_runs(tables, [tenths]) is None
-    assert rising.of_runs({"traffic": {"load": 0.5}}, [None]) is None
+        assert not rising.told_of(tables)
+
+
+def test_of_several_the_level_is_shared() -> None:
+    # By one test in twenty chance alone would do; not by one in two hundred.
+    tenths = [1.0, 1.2, 1.0, 1.2, 1.1, 1.2, 1.35, 1.15, 1.35, 1.25]
+    assert rising.of_several({"one": [tenths]}) != []
+    flat = [1.0] * 10
+    assert rising.of_several({"one": [tenths], **{f"{i}": [flat] for i in range(9)}}) == []
+    assert rising.of_several({}) == []
+
+
+def test_a_sweep_says_so_too(tmp_path: Path) -> None:
+    (tmp_path / "empty.json").write_text(json.dumps(EMPTY))
+    grid = {"name": "s", "scenario": str(tmp_path / "empty.json"), "schemes": ["dctcp"]}
+    with pytest.warns(SpecWarning, match=r"under dctcp at traffic.load=0.6 \("):
+        sweep({**grid, "loads": [0.6], "seeds": 3}, out=tmp_path / "out")
 
 
 def test_many_are_named_in_a_few_words() -> None:

@@ -367,19 +367,13 @@ def compare(
 
 def _told(comparison: Comparison) -> Comparison:
     """Said of what was found, after it is saved."""
-    alike: dict[str, list[tuple[Cell, Result]]] = {}
+    alike: dict[str, list[list[float] | None]] = {}
     for cell, result in comparison._pairs():
         load = f" at load {cell.load:g}" if len(comparison.loads) > 1 else ""
-        alike.setdefault(cell.scheme + load, []).append((cell, result))
-    rises = {}
-    for name, runs in alike.items():
-        tenths = [result.report.get("tenths") for _, result in runs]
-        level = rising.LEVEL / len(alike)
-        more = rising.of_runs(runs[0][0].scenario, tenths, level)
-        if more is not None:
-            rises[name] = more
-    if rises:
-        warnings.warn(rising.words_of_several(rises), SpecWarning, stacklevel=3)
+        if rising.told_of(cell.scenario):
+            alike.setdefault(cell.scheme + load, []).append(result.report.get("tenths"))
+    for line in rising.of_several(alike):
+        warnings.warn(line, SpecWarning, stacklevel=3)
     return comparison
 
 

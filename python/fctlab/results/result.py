@@ -191,7 +191,8 @@ class Result:
 
     def _rise(self) -> list[str]:
         """A line where slowdowns still rise while they are measured."""
-        more = rising.of_runs(self.scenario, [self._report["tenths"]])
+        told = rising.told_of(self.scenario)
+        more = rising.of_runs([self._report["tenths"]]) if told else None
         return [] if more is None else [rising.words(more)]
 
     def _slowdowns(self) -> Iterator[NDArray[Any]]:

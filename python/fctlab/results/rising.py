@@ -70,25 +70,37 @@ def tenths(number: int, slowdowns: Iterable[NDArray[Any]]) -> list[float] | None
     return means
 
 
-def of_runs(
-    scenario: Mapping[str, Any], runs: Sequence[Sequence[float] | None], level: float = LEVEL
-) -> float | None:
-    """The rise in runs of a scenario that differ in their seeds.
+def told_of(scenario: Mapping[str, Any]) -> bool:
+    """Whether a rise is told of a scenario's runs.
+
+    Not where slowdowns may rise for other reasons: a trace, which may have been recorded while
+    more and more came, overload, and links that change.
+    """
+    traffic = scenario["traffic"]
+    return not ("trace" in traffic or traffic.get("overload") or scenario.get("capacity"))
+
+
+def of_runs(runs: Sequence[Sequence[float] | None], level: float = LEVEL) -> float | None:
+    """The rise in runs that differ in their seeds.
 
     Args:
-        scenario: its tables. Where slowdowns may rise for other reasons, it is ``None``: a
-            trace, which may have been recorded while more and more came, overload, and links
-            that change.
         runs: `tenths` of each.
         level: as of `rise`.
     """
-    traffic = scenario["traffic"]
     known = [each for each in runs if each]
-    if "trace" in traffic or traffic.get("overload") or scenario.get("capacity") or not known:
+    if not known:
         return None
     early = [mean for run in known for mean in run[:PARTS]]
     late = [mean for run in known for mean in run[PARTS:]]
     return rise(early, late, level)
+
+
+def of_several(runs: Mapping[str, Sequence[Sequence[float] | None]]) -> list[str]:
+    """A line where there is a rise in any of what is compared, by name; `LEVEL` is of all."""
+    level = LEVEL / max(1, len(runs))
+    found = {name: of_runs(each, level) for name, each in runs.items()}
+    rises = {name: more for name, more in found.items() if more is not None}
+    return [words_of_several(rises)] if rises else []
 
 
 def words(more: float) -> str:

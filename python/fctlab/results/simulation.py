@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from fctlab.jobs import Told, engine
-from fctlab.results import kinds
+from fctlab.results import kinds, rising
 from fctlab.results.points import Found
 from fctlab.results.result import Result, simulate
 from fctlab.scenario import Scenario
@@ -61,6 +61,7 @@ def _answer(result: Result) -> dict[str, Any]:
     return {
         **{key: report[key] for key in told},
         **perf,
+        "tenths": report["tenths"] if rising.told_of(result.scenario) else None,
         "probabilities": list(PROBABILITIES),
         "sizes": _by_size(result.measured("size_bytes", "fct_s", "slowdown", "finished")),
     }

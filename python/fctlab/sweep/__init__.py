@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, replace
@@ -18,9 +19,9 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from fctlab import formats
-from fctlab.errors import OutputError, SpecError
+from fctlab.errors import OutputError, SpecError, SpecWarning
 from fctlab.jobs import at_once
-from fctlab.results import drafts, kinds
+from fctlab.results import drafts, kinds, rising
 from fctlab.results.points import PointStore
 from fctlab.sweep import grid as grids
 from fctlab.sweep import running
@@ -145,7 +146,21 @@ def sweep(
     decisions = tuple(found.decisions[key] for key in sorted(found.decisions, key=str))
     result = Sweep(grid, tuple(found.runs), decisions, points, found.computed, found.cpu_s)
     _write(result, directory)
+    for line in _rises(result):
+        warnings.warn(line, SpecWarning, stacklevel=2)
     return result
+
+
+def _rises(found: Sweep) -> list[str]:
+    """What is said where slowdowns still rise while they are measured."""
+    if found.grid.kind != "scenario":
+        return []
+    alike: dict[str, list[list[float] | None]] = {}
+    for run in found.runs:
+        name, cell = run.scheme or "its scheme", found.grid.cells[run.cell].name
+        tenths = found.store.get(run.key).found.get("tenths")
+        alike.setdefault(f"{name} at {cell}" if cell else name, []).append(tenths)
+    return rising.of_several(alike)
 
 
 def dry_run(
