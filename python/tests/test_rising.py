@@ -53,7 +53,8 @@ def test_tenths_are_those_of_all_pieces() -> None:
     assert whole is not None and len(whole) == 10
     assert np.mean(whole) == pytest.approx(flows.mean(), abs=1e-3)
     assert rising.tenths(len(flows), np.split(flows, [0, 1, 500, 501])) == pytest.approx(whole)
-    assert rising.tenths(9, [flows[:9]]) is None
+    assert rising.tenths(99, [flows[:99]]) is None
+    assert rising.tenths(100, [flows[:100]]) is not None
 
 
 def test_a_run_that_starts_empty_says_so_and_a_long_warm_up_mends_it(tmp_path: Path) -> None:

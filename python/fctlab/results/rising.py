@@ -21,6 +21,8 @@ LEVEL = 0.05
 """Of the test that tells a rise from chance."""
 PARTS = 5
 """Of each half, whose means it compares."""
+FEW = 100
+"""Flows: the mean of a tenth of fewer hangs on single ones."""
 MOST_NAMED = 3
 """Of what is compared, in a warning."""
 ADVICE = "a run starts empty; give a longer measure.warmup, or more flows"
@@ -50,13 +52,13 @@ def _variance(values: Sequence[float], mean: float) -> float:
 
 
 def tenths(number: int, slowdowns: Iterable[NDArray[Any]]) -> list[float] | None:
-    """Means of each tenth of flows, one after the other; ``None`` where there are fewer than ten.
+    """Means of each tenth of flows, one after the other; ``None`` where there are fewer than `FEW`.
 
     Args:
         number: of flows.
         slowdowns: theirs in order of their starts, piece by piece.
     """
-    if number < 2 * PARTS:
+    if number < FEW:
         return None
     import numpy as np
 
