@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import fctlab
@@ -47,14 +48,14 @@ def test_a_rise_is_more_than_a_tenth() -> None:
     assert rising.rise([1.3, 1.32], [1.0, 1.02]) is None
 
 
-def test_tenths_are_those_of_all_pieces() -> None:
+def test_tenths_are_those_of_arrays_and_columns() -> None:
     flows = np.random.default_rng(2).random(1237)
-    whole = rising.tenths(len(flows), [flows])
-    assert whole is not None and len(whole) == 10
-    assert np.mean(whole) == pytest.approx(flows.mean(), abs=1e-3)
-    assert rising.tenths(len(flows), np.split(flows, [0, 1, 500, 501])) == pytest.approx(whole)
-    assert rising.tenths(99, [flows[:99]]) is None
-    assert rising.tenths(100, [flows[:100]]) is not None
+    found = rising.tenths(flows)
+    assert found is not None and len(found) == 10
+    assert found[0] == pytest.approx(flows[:123].mean())
+    assert np.mean(found) == pytest.approx(flows.mean(), abs=1e-3)
+    assert rising.tenths(pl.Series(flows)) == pytest.approx(found)
+    assert rising.tenths(flows[:99]) is None and rising.tenths(flows[:100]) is not None
 
 
 def test_a_run_that_starts_empty_says_so_and_a_long_warm_up_mends_it(tmp_path: Path) -> None:

@@ -54,6 +54,10 @@ def test_a_list_asks_engines_alone(arguments: list[str]) -> None:
     assert not modules & {"fctlab.answers", "fctlab.jobs", "fctlab.slo", "fctlab.theory"}
 
 
+def test_a_run_loads_one_library_of_tables(small: Path) -> None:
+    assert not packages(imported("run", str(small))) & {"numpy", "pyarrow", "scipy", "matplotlib"}
+
+
 def tables(name: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(_native.parse((ROOT / name).read_text(), "toml"))
     return found

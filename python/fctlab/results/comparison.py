@@ -468,6 +468,7 @@ def _run_cell(run: tuple[Prepared, Path | None], told: Told) -> Result:
     """Run what is prepared, into a folder if there is one."""
     prepared, folder = run
     result = simulate(prepared, folder, told)
+    result.remember_rise()
     if folder:
         result.write_tables(folder)
     return result

@@ -7,7 +7,7 @@ import json
 import shutil
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -189,23 +189,18 @@ class Result:
         arrays = {name: table.column(name).to_numpy() for name in wanted}
         return {name: arrays[name][arrays["measured"]] for name in columns}
 
+    def remember_rise(self) -> None:
+        """Put into the report what is said where slowdowns still rise while they are measured."""
+        import polars as pl
+
+        measured = self.scan_flows().filter(pl.col("measured")).select("slowdown").collect()
+        self._report["tenths"] = rising.tenths(measured["slowdown"])
+        self._report["warnings"] += self._rise()
+
     def _rise(self) -> list[str]:
-        """A line where slowdowns still rise while they are measured."""
         told = rising.told_of(self.scenario)
         more = rising.of_runs([self._report["tenths"]]) if told else None
         return [] if more is None else [rising.words(more)]
-
-    def _slowdowns(self) -> Iterator[NDArray[Any]]:
-        """Of the measured flows, in order of their starts, so many at a time."""
-        if self.directory is None:
-            yield self.measured("slowdown")["slowdown"]
-            return
-        import pyarrow.parquet as pq
-
-        with pq.ParquetFile(self.directory / kinds.FLOWS) as file:
-            for some in file.iter_batches(columns=["measured", "slowdown"], use_threads=False):
-                measured = some.column("measured").to_numpy(zero_copy_only=False)
-                yield some.column("slowdown").to_numpy()[measured]
 
     @cached_property
     def summary(self) -> pl.DataFrame:
@@ -352,11 +347,7 @@ def simulate(
     report = json.loads(outcome.report()) | {"engine": engine()}
     if recordings and not report["recordings"]:
         recordings.rmdir()
-    result = Result(scenario.tables, report, None if folder else outcome, folder)
-    number = report["summary"][0]["flows"]
-    report["tenths"] = rising.tenths(number, result._slowdowns())
-    report["warnings"] += result._rise()
-    return result
+    return Result(scenario.tables, report, None if folder else outcome, folder)
 
 
 def run(
@@ -404,12 +395,15 @@ def run(
     warn([resolved])
     threads = _as_many(threads, resolved)
     if out is None:
-        return _told(simulate(resolved, None, progress, threads))
+        result = simulate(resolved, None, progress, threads)
+        result.remember_rise()
+        return _told(result)
     directory = store.as_directory(out)
     reads = kinds.files_in([loaded.source, resolved.tables])
     flows = resolved["traffic"].get("flows")
     with store.writing(directory, flows, kinds.RUN, reads=reads, force=force) as draft:
         result = simulate(resolved, draft.folder, progress, threads)
+        result.remember_rise()
         result.write_plots(draft.folder)
         result.write_tables(draft.folder)
     result.directory = directory
@@ -417,7 +411,7 @@ def run(
 
 
 def _told(result: Result) -> Result:
-    """Said of what was found, after it is saved."""
+    """Said of what was found."""
     for line in result._rise():
         warnings.warn(line, SpecWarning, stacklevel=3)
     return result

@@ -6,13 +6,15 @@ start on, what it finds is less than what its load does to flows in the long run
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fctlab import intervals
 
 if TYPE_CHECKING:
+    import polars as pl
     from numpy.typing import NDArray
 
 RISE = 0.1
@@ -51,25 +53,18 @@ def _variance(values: Sequence[float], mean: float) -> float:
     return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
-def tenths(number: int, slowdowns: Iterable[NDArray[Any]]) -> list[float] | None:
+def tenths(slowdowns: NDArray[Any] | pl.Series) -> list[float] | None:
     """Means of each tenth of flows, one after the other; ``None`` where there are fewer than `FEW`.
 
     Args:
-        number: of flows.
-        slowdowns: theirs in order of their starts, piece by piece.
+        slowdowns: in order of their starts.
     """
+    number, parts = len(slowdowns), 2 * PARTS
     if number < FEW:
         return None
-    import numpy as np
-
-    sums, counts, before = np.zeros(2 * PARTS), np.zeros(2 * PARTS), 0
-    for piece in slowdowns:
-        part = np.arange(before, before + len(piece)) * 2 * PARTS // number
-        sums += np.bincount(part, piece, 2 * PARTS)
-        counts += np.bincount(part, minlength=2 * PARTS)
-        before += len(piece)
-    means: list[float] = (sums / counts).tolist()
-    return means
+    ends = [number * k // parts for k in range(parts + 1)]
+    means = (slowdowns[start:end].mean() for start, end in itertools.pairwise(ends))
+    return [float(mean) for mean in means]  # type: ignore[arg-type]
 
 
 def told_of(scenario: Mapping[str, Any]) -> bool:

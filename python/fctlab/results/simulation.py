@@ -58,12 +58,13 @@ def _answer(result: Result) -> dict[str, Any]:
     report = result.report
     told = ("summary", "counters", "offered", "warnings", "extras")
     perf = {key: value for key, value in result.perf.items() if key not in TIMED}
+    flows = result.measured("size_bytes", "fct_s", "slowdown", "finished")
     return {
         **{key: report[key] for key in told},
         **perf,
-        "tenths": report["tenths"] if rising.told_of(result.scenario) else None,
+        "tenths": rising.tenths(flows["slowdown"]) if rising.told_of(result.scenario) else None,
         "probabilities": list(PROBABILITIES),
-        "sizes": _by_size(result.measured("size_bytes", "fct_s", "slowdown", "finished")),
+        "sizes": _by_size(flows),
     }
 
 

@@ -64,7 +64,7 @@ def plan(mode: Mode) -> Plan:
         "told apart: by Holm's rule over all schemes, at 5%. Elsewhere: the share of "
         f"{len(lab.held_back)} other settings in which the advice is within {WITHIN:.0%} of the "
         "best scheme there. One seed by another: the same of the scheme that is best in the "
-        "setting itself under one seed, tried under another; chance hardly allows more.",
+        "setting itself under one seed, tried under another.",
         cells,
         HEADER,
         lambda results: table.rows(answers(results)),
