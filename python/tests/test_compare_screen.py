@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 import fctlab
 from fctlab.cli import progress as showing
@@ -27,20 +27,32 @@ def comparison() -> fctlab.Comparison:
 
 
 def printed(comparison: fctlab.Comparison, width: int) -> list[str]:
+    return lines(tables.comparison(comparison), width)
+
+
+def lines(found: RenderableType, width: int) -> list[str]:
     console = Console(width=width, highlight=False, file=io.StringIO())
-    console.print(tables.comparison(comparison))
+    console.print(found)
     assert isinstance(console.file, io.StringIO)
     return [line.rstrip() for line in console.file.getvalue().splitlines()]
+
+
+def told(lines: list[str]) -> set[str]:
+    """All numbers."""
+    return set(re.findall(r"\d[\d.,]*(?: us| ms|x|%)?", "\n".join(lines)))
+
+
+def test_a_run_of_many_flows_fits_80_columns() -> None:
+    flows = {"workload": {"kind": "fixed", "size": "1KB"}, "load": 0.5, "flows": 12_345}
+    table = tables.result(fctlab.run(SMALL | {"traffic": flows}))
+    narrow, wide = lines(table, 80), lines(table, 140)
+    assert told(wide) == told(narrow)
+    assert max(map(len, narrow)) <= 80 and any("12,345" in line for line in narrow)
 
 
 def test_a_comparison_fits_80_columns(comparison: fctlab.Comparison) -> None:
     narrow, wide = printed(comparison, 80), printed(comparison, 140)
     assert max(map(len, narrow)) <= 80 < max(map(len, wide))
-    numbers = re.compile(r"\d[\d.,]*(?: us| ms|x|%)?")
-
-    def told(lines: list[str]) -> set[str]:
-        return set(numbers.findall("\n".join(lines)))
-
     assert told(wide) == told(narrow), "nothing is left out"
     assert any(re.fullmatch(r"small <= 100 KB, \d+ flows", line) for line in narrow)
     assert sum(line.startswith("pfabric  ") for line in narrow) == 3, "all, small and medium"
@@ -50,9 +62,9 @@ def test_long_names_go_on_below() -> None:
     name = "dctcp-with-a-window-of-twenty-packets"
     scheme = {"preset": "dctcp", "transport": {"initial_window": "20pkt"}}
     found = fctlab.compare(SMALL | {"schemes": {name: scheme}}, ["dctcp", name], seeds=2)
-    lines = printed(found, 80)
-    assert max(map(len, lines)) <= 80
-    table = lines[: next(i for i, line in enumerate(lines) if line.startswith("offered"))]
+    shown = printed(found, 80)
+    assert max(map(len, shown)) <= 80
+    table = shown[: next(i for i, line in enumerate(shown) if line.startswith("offered"))]
     starts = [line.split(" ")[0] for line in table]
     place = next(i for i, start in enumerate(starts) if len(start) >= 7 and name.startswith(start))
     assert "".join(starts[place:]).startswith(name), "all of it is there"

@@ -36,7 +36,7 @@ class _Fitting:
 
     def __init__(self, part: tables.Table) -> None:
         self._wide = _filled(frame(part.title), part.columns, part.rows, part.ends)
-        self._narrow = _narrow(part) if part.ends else self._wide
+        self._narrow = _narrow(part) if part.ends else _close(part)
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         whole, least = (_width(console, each) for each in (self._wide, self._narrow))
@@ -49,6 +49,13 @@ class _Fitting:
 
 def _width(console: Console, renderable: RenderableType) -> Measurement:
     return console.measure(renderable, options=console.options.update(max_width=1000))
+
+
+def _close(part: tables.Table) -> Table:
+    """The same with less space between columns."""
+    table = _filled(frame(part.title), part.columns, part.rows)
+    table.padding = (0, 0)
+    return table
 
 
 def _narrow(part: tables.Table) -> Group:
