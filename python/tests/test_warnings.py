@@ -85,17 +85,24 @@ def test_a_trace_is_warned_of_and_never_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("measure", "error"),
+    ("ends", "measure", "error"),
     [
-        ({"warmup": "10s"}, "measure.warmup: 10s: no flow is measured; the last of 300 starts at"),
-        ({"max_time": "1ns"}, "measure.max_time: 1ns: no flow has started by then"),
-        ({"window": "1ns"}, "measure.window: no flow is measured: none of 300 starts from"),
+        (
+            {"duration": "1ms"},
+            {"warmup": "10s"},
+            "measure.warmup: 10s: no flow is measured; the last of",
+        ),
+        ({}, {"max_time": "1ns"}, "measure.max_time: 1ns: no flow has started by then"),
+        ({}, {"window": "1ns"}, "measure.window: no flow is measured: none of 300 starts from"),
     ],
 )
-def test_nothing_measured_is_an_error(measure: dict[str, Any], error: str) -> None:
+def test_nothing_measured_is_an_error(
+    ends: dict[str, str], measure: dict[str, Any], error: str
+) -> None:
+    scenario = changed(traffic=ends, measure=measure)
     for work in (fctlab.run, lambda s: fctlab.compare(s, ["dctcp"])):
         with pytest.raises(SpecError) as found:
-            work(SMALL | {"measure": measure})
+            work(scenario)
         assert str(found.value).startswith(error)
 
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MeasureSpec {
-    /// Flows that start earlier are simulated and not measured.
+    /// Flows that start earlier are simulated and not measured, and `traffic.flows` does not count them.
     pub warmup: Duration,
     /// Length of the window, after the warm-up, in which a measured flow
     /// starts. Default: until the last flow.

@@ -180,7 +180,7 @@ link_delay = "500ns"
 [traffic]
 workload = "imc10"
 load = 0.7
-flows = 1000
+flows = 985
 [scheme]
 preset = "pfabric"
 routing = "spray-round-robin"

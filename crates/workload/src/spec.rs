@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fctlab_core::random::Seed;
-use fctlab_core::{Duration, PacketFormat, SpecError, spec};
+use fctlab_core::{Duration, PacketFormat, SpecError, Time, spec};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::classes::{self, ClassSpec, ShareOf};
@@ -38,8 +38,8 @@ pub struct TrafficSpec {
     /// Who sends to whom. Default: `many-to-one` on a topology with one receiver, else `all-to-all`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<PatternSpec>,
-    /// How many flows to start. Without a trace, this or `duration` is needed;
-    /// with both, whichever ends first counts. Default: all of a trace.
+    /// How many flows to start, those of the warm-up (`measure.warmup`) not counted. Without a trace, this or
+    /// `duration` is needed; with both, whichever ends first counts. Default: all of a trace.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "flows")]
     #[schemars(range(min = 1))]
     pub flows: Option<u64>,
@@ -261,6 +261,20 @@ impl TrafficSpec {
         format: &PacketFormat,
         seed: Seed,
     ) -> Result<Traffic, SpecError> {
+        self.build_after(Time::ZERO, layout, format, seed)
+    }
+
+    /// The same where `flows` counts those alone that start after a warm-up of so long.
+    ///
+    /// # Errors
+    /// As [`TrafficSpec::build`].
+    pub fn build_after(
+        &self,
+        warmup: Time,
+        layout: &HostLayout,
+        format: &PacketFormat,
+        seed: Seed,
+    ) -> Result<Traffic, SpecError> {
         self.check()?;
         if layout.hosts() < 2 {
             let message = format!(
@@ -269,7 +283,7 @@ impl TrafficSpec {
             );
             return Err(SpecError::new("", message));
         }
-        Traffic::new(self, layout, format, seed)
+        Traffic::new(self, layout, format, seed, warmup)
     }
 }
 

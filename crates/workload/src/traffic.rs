@@ -21,6 +21,8 @@ pub struct Traffic {
     paths: Pcg64,
     next_id: u64,
     limits: Limits,
+    /// What is left of them.
+    left: Limits,
     offered: Offered,
     expected_flows: u64,
     error: Option<SpecError>,
@@ -46,10 +48,28 @@ pub struct Offered {
 /// When a stream ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// At most so many flows.
+    /// At most so many more flows that start at `from` or later.
     pub flows: u64,
+    pub from: Time,
     /// Flows start before this instant.
     pub until: Time,
+}
+
+impl Limits {
+    /// Whether the stream is over, whatever would come next.
+    pub(crate) fn are_reached(&self) -> bool {
+        self.flows == 0
+    }
+
+    /// Whether a flow that starts then is still in the stream; if not, that is over.
+    pub(crate) fn admit(&mut self, start: Time) -> bool {
+        if start >= self.until {
+            self.flows = 0;
+        }
+        let is_in = !self.are_reached();
+        self.flows -= u64::from(is_in && start >= self.from);
+        is_in
+    }
 }
 
 #[derive(Debug)]
@@ -65,6 +85,7 @@ impl Traffic {
         layout: &HostLayout,
         format: &PacketFormat,
         seed: Seed,
+        from: Time,
     ) -> Result<Self, SpecError> {
         if format.payload.get() == 0 {
             return Err(SpecError::new(
@@ -74,6 +95,7 @@ impl Traffic {
         }
         let limits = Limits {
             flows: spec.flows.unwrap_or(u64::MAX),
+            from,
             until: spec.duration.map_or(Time::NEVER, |d| Time::ZERO + d),
         };
         let (source, offered, expected_flows) = match &spec.trace {
@@ -92,8 +114,11 @@ impl Traffic {
             }
             None => {
                 let mix = Mix::new(spec, layout, format, seed)?;
-                let (offered, by_time) = (mix.offered(), mix.flows_before(limits.until));
-                let expected = by_time.map_or(limits.flows, |n| limits.flows.min(n.round() as u64));
+                let offered = mix.offered();
+                let [before, by_time] = [from, limits.until].map(|end| mix.flows_before(end));
+                let before = before.map_or(0, |n| n.round() as u64);
+                let by_number = limits.flows.saturating_add(before);
+                let expected = by_time.map_or(by_number, |n| by_number.min(n.round() as u64));
                 (Source::Generated(Box::new(mix)), offered, expected)
             }
         };
@@ -103,6 +128,7 @@ impl Traffic {
             paths,
             next_id: 0,
             limits,
+            left: limits,
             offered,
             expected_flows,
             error: None,
@@ -125,8 +151,8 @@ impl Traffic {
         }
     }
 
-    /// How many flows the stream will have: exact for a trace and for a number
-    /// of flows, the expectation for a duration.
+    /// How many flows the stream will have: exact for a trace and for a number of flows that are
+    /// counted from the first on, else the expectation.
     pub fn expected_flows(&self) -> u64 {
         self.expected_flows
     }
@@ -177,7 +203,7 @@ impl Iterator for Traffic {
     type Item = Flow;
 
     fn next(&mut self) -> Option<Flow> {
-        if self.next_id >= self.limits.flows {
+        if self.left.are_reached() {
             return None;
         }
         let mut flow = match &mut self.source {
@@ -186,13 +212,12 @@ impl Iterator for Traffic {
                 Ok(flow) => flow?,
                 Err(error) => {
                     self.error = Some(error);
-                    self.limits.flows = 0;
+                    self.left.flows = 0;
                     return None;
                 }
             },
         };
-        if flow.start >= self.limits.until {
-            self.limits.flows = 0;
+        if !self.left.admit(flow.start) {
             return None;
         }
         flow.id = self.next_id;
@@ -371,6 +396,22 @@ mod tests {
         few["flows"] = json!(7);
         let traffic = build(few, &layout(2, 8), 1);
         assert_eq!((traffic.expected_flows(), traffic.count()), (7, 7));
+    }
+
+    #[test]
+    fn flows_of_a_warm_up_come_on_top() {
+        let spec = json!({"workload": "imc10", "load": 0.6, "flows": 50});
+        let all: Vec<Flow> = build(spec.clone(), &layout(2, 8), 1).collect();
+        let warmup = all[20].start;
+        let longer: TrafficSpec = fctlab_core::spec::read(spec).unwrap();
+        let format = PacketFormat::default();
+        let longer = longer.build_after(warmup, &layout(2, 8), &format, Seed(1));
+        let longer = longer.unwrap();
+        let expected = 50.0 + longer.offered().flows_per_s * warmup.as_secs_f64();
+        assert_eq!(longer.expected_flows(), expected.round() as u64);
+        let flows: Vec<Flow> = longer.collect();
+        assert_eq!((flows.len(), &flows[..50]), (70, &all[..]));
+        assert!(flows[20..].iter().all(|flow| flow.start >= warmup));
     }
 
     #[test]

@@ -33,7 +33,8 @@ def enough(asked: Asked, flows: int = FLOWS) -> Asked:
         return asked
     traffic = asked.tables["traffic"]
     total = min(MOST, SPARE * max(flows / share for share in flow_shares(asked)))
-    now = asked.prepared.expected_flows
+    # Flows of a warm-up come on top of `flows`.
+    now = min(asked.prepared.expected_flows, traffic.get("flows", math.inf))
     if now >= total:
         return asked
     measure = asked.tables["measure"]

@@ -6,7 +6,7 @@ mod trace;
 use std::path::Path;
 
 use fctlab_core::units::{PathScale, grouped};
-use fctlab_core::{Bytes, PacketFormat, SpecError, Time, edit, spec};
+use fctlab_core::{Bytes, Duration, PacketFormat, SpecError, Time, edit, spec};
 use fctlab_workload::sizes::MAX_SIZE;
 use fctlab_workload::{Rows, TraceSource, Traffic};
 use serde_json::{Map, Value};
@@ -98,9 +98,12 @@ fn complete(
     scenario.traffic.resolve_on(&fabric.layout());
     let traffic = scenario.traffic_on(&fabric)?;
     resolve_disciplines(&mut scenario, &fabric, &traffic, folder)?;
+    // Those of a warm-up come on top.
+    let flows = scenario.traffic.flows;
+    let flows = flows.filter(|_| scenario.measure.warmup == Duration::ZERO);
     scenario
         .record
-        .check(&fabric, scenario.traffic.flows)
+        .check(&fabric, flows)
         .map_err(|e| e.under("record"))?;
     let settings = settings(&scenario, &fabric)?;
     match &scenario.engine {

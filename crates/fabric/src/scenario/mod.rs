@@ -13,7 +13,7 @@ mod text;
 use std::path::Path;
 
 use fctlab_core::random::Seed;
-use fctlab_core::{PacketFormat, SpecError, edit, spec};
+use fctlab_core::{PacketFormat, SpecError, Time, edit, spec};
 use fctlab_workload::{Traffic, TrafficSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -91,9 +91,10 @@ impl Scenario {
     /// # Errors
     /// What makes no flows on this fabric, and files that cannot be read.
     pub fn traffic_on(&self, fabric: &Fabric) -> Result<Traffic, SpecError> {
+        let warmup = Time::ZERO + self.measure.warmup;
         let traffic = self
             .traffic
-            .build(&fabric.layout(), &self.packet, self.seed());
+            .build_after(warmup, &fabric.layout(), &self.packet, self.seed());
         traffic.map_err(|e| e.under("traffic"))
     }
     /// Its hosts, switches and links.

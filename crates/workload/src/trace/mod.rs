@@ -334,7 +334,7 @@ impl Trace {
         known: &[&str],
         hosts: u32,
         format: &PacketFormat,
-        limits: Limits,
+        mut limits: Limits,
     ) -> Result<(Self, Summary), SpecError> {
         let wrong = |message: String| in_source(source, &message);
         let reader = Reader::open(source).map_err(wrong)?;
@@ -373,7 +373,7 @@ impl Trace {
 
         let mut summary = Summary::default();
         while let Some(flow) = trace.next()? {
-            if trace.read <= limits.flows && flow.start < limits.until {
+            if limits.admit(flow.start) {
                 summary.add(&flow, format);
             }
         }
@@ -391,12 +391,12 @@ impl Trace {
     ///
     /// # Errors
     /// It has changed since it was checked.
-    pub(crate) fn sizes(&self, limits: Limits) -> Result<Vec<Bytes>, SpecError> {
+    pub(crate) fn sizes(&self, mut limits: Limits) -> Result<Vec<Bytes>, SpecError> {
         let wrong = |message: String| in_source(&self.source, &message);
         let mut reader = Reader::open(&self.source).map_err(wrong)?;
         let (mut row, mut sizes) = (Row::default(), Vec::new());
-        while (sizes.len() as u64) < limits.flows && reader.read(&mut row).map_err(wrong)? {
-            if row.start >= limits.until {
+        while !limits.are_reached() && reader.read(&mut row).map_err(wrong)? {
+            if !limits.admit(row.start) {
                 break;
             }
             sizes.push(Bytes::new(row.size));
