@@ -14,6 +14,9 @@ import pytest
 import fctlab
 from fctlab import SpecWarning
 from fctlab.results import rising
+from fctlab.studies.framework.report import json as json_report
+from fctlab.studies.framework.report import words
+from fctlab.studies.framework.runs import Results, Run
 from fctlab.sweep import sweep
 from tests.conftest import SCENARIOS
 
@@ -107,6 +110,23 @@ def test_a_sweep_says_so_too(tmp_path: Path) -> None:
     grid = {"name": "s", "scenario": str(tmp_path / "empty.json"), "schemes": ["dctcp"]}
     with pytest.warns(SpecWarning, match=r"under dctcp at traffic.load=0.6 \("):
         sweep({**grid, "loads": [0.6], "seeds": 3}, out=tmp_path / "out")
+
+
+def test_a_study_says_which_of_its_scenarios_are_too_short() -> None:
+    def run(cell: str, seed: int, tenths: list[float] | None) -> Run:
+        found: dict[str, Any] = {"summary": [], "counters": {}, "extras": {}, "tenths": tenths}
+        return Run(cell, seed, {}, found)
+
+    even, steep = [2.0, 2.1] * 5, [1.0, 1.1, 1.2, 1.3, 1.4, 2.0, 2.1, 2.2, 2.3, 2.4]
+    runs = [run(cell, seed, even) for cell in ("a", "b") for seed in (1, 2)]
+    quiet = {"rising": json_report.rising_of(Results([*runs, run("a trace", 1, None)]))}
+    told = words.rises(quiet)
+    assert told == "Slowdowns still rise while they are measured in none of 2 scenarios."
+    loud = {"rising": json_report.rising_of(Results([*runs, run("short", 1, steep)]))}
+    assert words.rises(loud).endswith(
+        "in 1 of 3 scenarios, which are too short for their load: short (83%)."
+    )
+    assert words.rises({"rising": json_report.rising_of(Results([]))}) == words.rises({}) == ""
 
 
 def test_many_are_named_in_a_few_words() -> None:

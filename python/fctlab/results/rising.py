@@ -92,12 +92,17 @@ def of_runs(runs: Sequence[Sequence[float] | None], level: float = LEVEL) -> flo
     return rise(early, late, level)
 
 
-def of_several(runs: Mapping[str, Sequence[Sequence[float] | None]]) -> list[str]:
-    """A line where there is a rise in any of what is compared, by name; `LEVEL` is of all."""
+def rises(runs: Mapping[str, Sequence[Sequence[float] | None]]) -> dict[str, float]:
+    """Those of what is compared in which there is a rise, by name; `LEVEL` is of all."""
     level = LEVEL / max(1, len(runs))
     found = {name: of_runs(each, level) for name, each in runs.items()}
-    rises = {name: more for name, more in found.items() if more is not None}
-    return [words_of_several(rises)] if rises else []
+    return {name: more for name, more in found.items() if more is not None}
+
+
+def of_several(runs: Mapping[str, Sequence[Sequence[float] | None]]) -> list[str]:
+    """A line where there is a rise in any of what is compared."""
+    found = rises(runs)
+    return [words_of_several(found)] if found else []
 
 
 def words(more: float) -> str:
@@ -110,10 +115,15 @@ def words(more: float) -> str:
 
 def words_of_several(rises: Mapping[str, float]) -> str:
     """Of what is compared, by name."""
-    ordered = sorted(rises, key=lambda name: -rises[name])
-    named = ", ".join(f"{name} ({rises[name]:.0%})" for name in ordered[:MOST_NAMED])
-    more = f" and {len(ordered) - MOST_NAMED} more" if len(ordered) > MOST_NAMED else ""
     return (
         "slowdowns of the second half of the measured flows are above those of the first under "
-        f"{named}{more}: {ADVICE}"
+        f"{named(rises)}: {ADVICE}"
     )
+
+
+def named(rises: Mapping[str, float]) -> str:
+    """The largest ones, each with its name."""
+    ordered = sorted(rises, key=lambda name: -rises[name])
+    told = ", ".join(f"{name} ({rises[name]:.0%})" for name in ordered[:MOST_NAMED])
+    more = f" and {len(ordered) - MOST_NAMED} more" if len(ordered) > MOST_NAMED else ""
+    return told + more

@@ -87,6 +87,7 @@ class Run:
         self.counters: Mapping[str, int] = found["counters"]
         self.extras: dict[str, Any] = Values(cell, found["extras"])
         self.kept: Mapping[str, Any] = found.get("kept", {})
+        self.tenths: Sequence[float] | None = found.get("tenths")
         self.cpu_s = cpu_s
 
     def of(self, size: str, traffic_class: str = "all") -> dict[str, Any]:

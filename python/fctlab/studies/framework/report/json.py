@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from fctlab.jobs import engine
+from fctlab.results import rising
 from fctlab.studies.framework.judged import Judged, effect, interval
 from fctlab.studies.framework.report import lengths, readings
 
@@ -35,6 +37,7 @@ def plain(report: Report) -> dict[str, Any]:
             for check in plan.checks
         ],
         "notes": list(plan.notes),
+        "rising": rising_of(results),
         "intended": [
             {"keys": list(one.keys), "cells": list(one.cells), "why": one.why}
             for one in plan.intended
@@ -71,6 +74,15 @@ def _runs(results: Results) -> dict[str, float]:
         "packet_hops_per_cpu_s": hops / cpu if cpu else 0.0,
         "flows": sum(run.counters["flows_started"] for run in runs),
     }
+
+
+def rising_of(results: Results) -> dict[str, Any] | None:
+    """In which cells slowdowns still rise while measured, of so many of which that is known."""
+    cells: dict[str, list[Sequence[float]]] = {}
+    for run in results.all:
+        if run.tenths:
+            cells.setdefault(run.cell, []).append(run.tenths)
+    return {"of": len(cells), "cells": rising.rises(cells)} if cells else None
 
 
 def claim(judged: Judged) -> dict[str, Any]:

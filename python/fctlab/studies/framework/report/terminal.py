@@ -40,9 +40,11 @@ def table(report: Plain) -> RenderableType:
     advice = [Text(f"- {sentence}") for sentence in report["advice"]]
     if advice:
         advice = [Text("What to choose", style="bold"), *advice, Text("")]
-    summary, cost = Text(words.summary(report)), Text(words.cost(report), style="dim")
     tried = (*_lengths(report), *_readings(report), *_left(report))
-    return Group(shown, *advice, *tried, summary, cost)
+    told = words.rises(report)
+    rising = [Text(told)] if told else []
+    summary, cost = Text(words.summary(report)), Text(words.cost(report), style="dim")
+    return Group(shown, *advice, *tried, *rising, summary, cost)
 
 
 def _lengths(report: Plain) -> list[RenderableType]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from fctlab import formats
+from fctlab.results import rising
 from fctlab.studies.framework.verdict import Verdict
 
 Plain: TypeAlias = Mapping[str, Any]
@@ -79,6 +80,20 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
+def rises(report: Plain) -> str:
+    """Whether runs had the load that they name: a sentence, or nothing where that is not known."""
+    known = report.get("rising")
+    if not known:
+        return ""
+    found = known["cells"]
+    told = (
+        f"Slowdowns still rise while they are measured in {len(found) or 'none'} of {known['of']}"
+    )
+    if not found:
+        return f"{told} scenarios."
+    return f"{told} scenarios, which are too short for their load: {rising.named(found)}."
+
+
 def notes(report: Plain) -> list[str]:
     """What is settled how, and how scenarios differ on purpose."""
     meant = [
@@ -87,4 +102,5 @@ def notes(report: Plain) -> list[str]:
         for one in report["intended"]
     ]
     alike = ["In all else, every key of the scenarios that are compared is the same."]
-    return [*report["notes"], *meant, *(alike if meant else [])]
+    length = rises(report)
+    return [*([length] if length else []), *report["notes"], *meant, *(alike if meant else [])]
