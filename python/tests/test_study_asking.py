@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -117,6 +118,57 @@ def test_a_study_that_asks_is_tried_under_readings_and_doubled(tmp_path: Path) -
     doubled = {each["id"]: each for each in found["lengths"]["claims"]}
     assert doubled["made-1"]["moved"] == pytest.approx(1.001) and doubled["made-1"]["converged"]
     assert left.summary(found).endswith("nothing is left.")
+
+
+@dataclass(frozen=True)
+class BySeed:
+    """What more seeds change."""
+
+    seeds: int | None = None
+
+
+@asked("slowdowns that hang on chance")
+def by_chance(seed: int, spread: float) -> float:
+    """Twice, about."""
+    return 2 * math.exp(spread * math.sin(7 * seed))
+
+
+@claim("chance-1", "Twice", "2x")
+def twice(lab: lab.Lab[BySeed]) -> Iterator[Part]:
+    """Open with five seeds, settled with ten."""
+    yield by_seed(lab, 0.12)
+
+
+@claim("chance-2", "Twice, if one knew", "2x")
+def unknown(lab: lab.Lab[BySeed]) -> Iterator[Part]:
+    """Open with ten seeds as well."""
+    yield by_seed(lab, 1.0)
+
+
+def by_seed(lab: lab.Lab[BySeed], spread: float) -> Part:
+    seeds = range(1, (lab.settings.seeds or 5) + 1)
+    effects = partial(of_each, lambda seed: by_chance(seed, spread), seeds)
+    return Part("slowdown", "2x", Number(2), (), effects, by_seed=True)
+
+
+def test_what_is_asked_by_seed_is_settled(tmp_path: Path) -> None:
+    def asks(mode: Mode, reading: Reading) -> list[Claim]:
+        made = lab.Lab(mode, BySeed()).based(reading)
+        return [each.of(made) for each in (twice, unknown)]
+
+    def plan(mode: Mode) -> Plan:
+        fixed = Part("fixed", "> 1", Sign(1), (), lambda: [1.5, 0.5, 1.6])
+        return Plan([*asks(mode, TEXT), Claim("chance-3", "Nobody asks", "-", (fixed,))])
+
+    chance = Study("chance", "Made up", "-", plan, asks=asks)
+    found = study(chance, out=tmp_path, settled=True, max_seeds=10).json
+    claims = {each["id"]: each for each in found["claims"]}
+    assert [claims[f"chance-{i}"]["settled"] for i in (1, 2, 3)] == [True, False, True]
+    assert [claims[f"chance-{i}"]["seeds"] for i in (1, 2, 3)] == [10, 10, 0]
+    assert claims["chance-1"]["verdict"] == "agrees"
+    assert claims["chance-2"]["price"]["seeds"] > 10
+    plain = study(chance, out=tmp_path / "plain").json["claims"]
+    assert [each["seeds"] for each in plain] == [5, 5, 0]
 
 
 ASKING = [name for name in studies.STUDIES if studies.load(name).asks is not None]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fctlab.studies.framework import asked
 from fctlab.studies.framework.asked import Answers
-from fctlab.studies.framework.left_open import OWN, Variant
+from fctlab.studies.framework.left_open import OWN, Choice, Variant
 from fctlab.studies.framework.longer import FACTOR, TWICE
 from fctlab.studies.framework.runs import Results
 
@@ -61,6 +61,23 @@ class Asking:
         open_ = [self._own[claim.id] for claim, _, missing in noted if missing]
         longer = FACTOR if TWICE in variant.choices else 1
         return self._cost(known) + longer * self._cost(set().union(*open_) - keys)
+
+    def with_seeds(self, claims: Iterable[Claim], seeds: int) -> list[Claim]:
+        """Those that take more seeds: what they ask for is there then; cells are the caller's."""
+        chosen = list(claims)
+        by_seed = {each.id for each in chosen if any(part.by_seed for part in each.parts)}
+        choice = Choice(f"{seeds} seeds", f"{seeds} seeds", settings={"seeds": seeds})
+        found = self.claims(Variant((choice,)), by_seed) if by_seed else []
+        made = {each.id: each for each in found}
+        return [made.get(each.id, each) for each in chosen if each.id in made or each.cells]
+
+    def asked_s(self, claim: Claim) -> float:
+        """CPU seconds of what a claim asks for, which is there."""
+        with self._answers.noting() as keys:
+            for part in claim.parts:
+                if part.by_seed:
+                    part.effects(NOTHING)
+        return self._cost(keys)
 
     def spent(self) -> float:
         """CPU seconds of what they ask for as the study reads the paper."""

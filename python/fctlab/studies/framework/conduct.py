@@ -106,7 +106,8 @@ def study(
             while open_:
                 open_, wanted = asked.unanswered(open_)
                 work.do(map(Task, wanted))
-            asking = _asking(chosen, mode, plan, answers, work) if doubled or settings else None
+            more = doubled or settings or settled
+            asking = _asking(chosen, mode, plan, answers, work) if more else None
             long = (plan.claims, mode, chosen.left_open, results, run, number, beyond, asking)
             found = do(*long)
             text, wall_s = " ".join(command), time.monotonic() - begin

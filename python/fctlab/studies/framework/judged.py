@@ -43,6 +43,7 @@ class Judged:
         claim: what the paper says.
         parts: each with what was found.
         confidence: of the intervals that the verdicts rest on.
+        asked_s: CPU seconds of what it asks for instead of running cells, all seeds together.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Judged:
         self.claim = claim
         self.parts = parts
         self.confidence = confidence
+        self.asked_s = 0.0
         self._results = results
 
     @property
@@ -75,7 +77,7 @@ class Judged:
         """Of parts that more seeds could settle, where that could change the verdict."""
         if self.verdict is Verdict.DIFFERS:
             return []
-        counting = [found for part, found in self.parts if part.counts and part.cells]
+        counting = [found for part, found in self.parts if part.counts and part.takes_seeds]
         return [found for found in counting if found.bound is Bound.NONE and not found.settled]
 
     @property
@@ -92,15 +94,18 @@ class Judged:
 
     @property
     def cpu_s_per_seed(self) -> float:
-        """CPU seconds of one seed of its cells."""
+        """CPU seconds of one seed of its cells, and of what it asks for."""
         runs = [run for cell in self.claim.cells for run in self._results.of(cell)]
-        seeds = {run.seed for run in runs}
-        return sum(run.cpu_s for run in runs) / len(seeds) if seeds else 0.0
+        return (sum(run.cpu_s for run in runs) + self.asked_s) / max(1, self.seeds)
 
     @property
     def seeds(self) -> int:
-        """How many its cells were run with; 0 without any."""
-        return max((len(self._results.of(cell)) for cell in self.claim.cells), default=0)
+        """How many its cells were run with, or it asked for; 0 without any."""
+        runs = [len(self._results.of(cell)) for cell in self.claim.cells]
+        asked = [
+            found.estimate.seeds for part, found in self.parts if part.by_seed and found.estimate
+        ]
+        return max([*runs, *asked], default=0)
 
     @property
     def decisive(self) -> tuple[Part, Finding]:

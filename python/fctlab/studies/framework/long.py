@@ -117,5 +117,5 @@ def do(
         return Found([claim.judge(results) for claim in claims], results, longer, tried)
     beyond = spent - sum(one.cpu_s for one in results.all) / 3600
     most = asked.max_seeds or MAX_SEEDS
-    found = settle.settle(claims, results, run, most, asked.hours - beyond)
+    found = settle.settle(claims, results, run, most, asked.hours - beyond, asking)
     return Found(*found, longer, tried)

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from fctlab.studies.framework import regions
+from fctlab.studies.framework.asking import Asking
 from fctlab.studies.framework.cells import Cell
 from fctlab.studies.framework.judged import Judged
 from fctlab.studies.framework.runs import Results
@@ -29,6 +30,7 @@ def settle(
     run: Callable[[Sequence[Cell], int], Results],
     most_seeds: int,
     most_cpu_hours: float = math.inf,
+    asking: Asking | None = None,
 ) -> tuple[list[Judged], Results]:
     """Judge claims, those that stay open with ever more seeds.
 
@@ -39,6 +41,7 @@ def settle(
         most_seeds: no look is beyond.
         most_cpu_hours: of all runs together. Where another look at all that is open would lead
             beyond, those go on that are nearest to being settled, by their price.
+        asking: makes claims anew with more seeds, where they ask instead of running cells.
 
     Returns:
         Each claim as its last look judged it, and all runs.
@@ -47,12 +50,17 @@ def settle(
     open_ = list(claims)
     for look, seeds in enumerate(RULE.looks(), 1):
         if look > 1:
+            open_ = asking.with_seeds(open_, seeds) if asking else open_
             cells = list(dict.fromkeys(cell for claim in open_ for cell in claim.cells))
             results = results.with_more(run(cells, seeds))
         seen = results.first(seeds)
         found = [claim.judge(seen, RULE.confidence(look), regions.judge) for claim in open_]
+        if asking:
+            for each in found:
+                each.asked_s = asking.asked_s(each.claim)
         judged |= {each.claim.id: each for each in found}
-        rest_s = most_cpu_hours * 3600 - sum(one.cpu_s for one in results.all)
+        spent_s = sum(one.cpu_s for one in results.all)
+        rest_s = most_cpu_hours * 3600 - spent_s - sum(each.asked_s for each in judged.values())
         open_ = _within(rest_s, [each for each in found if each.is_open], seen)
         if not open_ or 2 * seeds > most_seeds:
             break
@@ -65,7 +73,7 @@ def _within(rest_s: float, open_: Sequence[Judged], seen: Results) -> list[Claim
     chosen = []
     for each in sorted(open_, key=_hours):
         own = {run.cell for cell in each.claim.cells for run in seen.of(cell)} - again
-        more_s = sum(one.cpu_s for one in seen.all if one.cell in own)
+        more_s = sum(one.cpu_s for one in seen.all if one.cell in own) + each.asked_s
         if more_s <= rest_s:
             rest_s -= more_s
             again |= own

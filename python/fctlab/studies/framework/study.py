@@ -55,6 +55,7 @@ class Part:
         percent: write the effect as a change ("+6.6%") instead of a ratio ("1.07x"), and a
             number as a share ("6.6%").
         pooled: `measure` takes lists of runs, of all seeds, and gives one number.
+        by_seed: it has no cells, and asks for one number per seed: as many as its lab says.
     """
 
     name: str
@@ -65,11 +66,17 @@ class Part:
     counts: bool = True
     percent: bool = False
     pooled: bool = False
+    by_seed: bool = False
 
     @property
     def is_number(self) -> bool:
         """Whether it is a number in some unit, not a ratio."""
         return isinstance(self.expected, Exact | Within | Computed)
+
+    @property
+    def takes_seeds(self) -> bool:
+        """Whether more seeds say more."""
+        return bool(self.cells) or self.by_seed
 
     def effects(self, results: Results) -> list[float]:
         """The effect of every seed."""
@@ -87,7 +94,7 @@ class Part:
     ) -> Finding:
         """What the runs say about it, by a rule; of an interval of so much `confidence`."""
         effects, bound = self.bounded(results)
-        if not self.cells:
+        if not self.takes_seeds:
             return verdict.judge(effects, self.expected, confidence)
         return verdict.judge_bounds(effects, self.expected, bound, confidence, rule)
 

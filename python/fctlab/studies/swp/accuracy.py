@@ -181,7 +181,7 @@ def _read(lab: Lab) -> str:
 
 
 def _over_seeds(lab: Lab, effect: Callable[[int], float]) -> Callable[[], list[float]]:
-    return lambda: of_each(effect, range(1, SEEDS[lab.mode] + 1))
+    return lambda: of_each(effect, lab.seeds(SEEDS))
 
 
 def _tails(lab: Lab, mixes: Sequence[Mix], which: str) -> Iterator[Part]:
@@ -200,7 +200,9 @@ def _tails(lab: Lab, mixes: Sequence[Mix], which: str) -> Iterator[Part]:
         for what, summary, most in (("mean", np.mean, MEAN), ("largest", np.max, MOST)):
             measure = shown(mix, load, scheme, summary)
             name = f"{title}, {what} error of p99"
-            yield Part(name, f"<= {most:.0%}", Within(0, most), (), measure, percent=True)
+            yield Part(
+                name, f"<= {most:.0%}", Within(0, most), (), measure, percent=True, by_seed=True
+            )
 
 
 def _means(lab: Lab, mixes: Sequence[Mix], which: str) -> Iterator[Part]:
@@ -216,7 +218,7 @@ def _means(lab: Lab, mixes: Sequence[Mix], which: str) -> Iterator[Part]:
             of = f" of {each.name}" if len(mix.classes) > 1 else ""
             name = f"{_title(mix, load, scheme)}, long flows{of}: model over packet engine"
             measure = ratio(mix, load, scheme, each.name)
-            yield Part(name, "0", Band.within(LONG), (), measure, percent=True)
+            yield Part(name, "0", Band.within(LONG), (), measure, percent=True, by_seed=True)
 
 
 def _span(lab: Lab, mixes: Sequence[Mix], which: str, schemes: Sequence[str]) -> str:

@@ -144,8 +144,8 @@ class _Queue:
 
     def part(self, name: str, way: int, effect: Callable[[int], float]) -> Part:
         paper = "> 1" if way > 0 else "< 1"
-        seeds = range(1, SEEDS[self.lab.mode] + 1)
-        return Part(name, paper, Sign(way), (), lambda: of_each(effect, seeds))
+        seeds = self.lab.seeds(SEEDS)
+        return Part(name, paper, Sign(way), (), lambda: of_each(effect, seeds), by_seed=True)
 
     def to_target(self, load: int, way: int) -> Part:
         value = self.p99("foreground", load)

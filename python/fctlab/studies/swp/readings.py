@@ -32,6 +32,8 @@ class Settings:
     about a third of what it is with none, a reasonable tail, as the paper has it."""
     length: int = 1
     """How many times as long runs are."""
+    seeds: int | None = None
+    """Of what is measured by seed; the mode's unless given."""
 
     def network(self, link: str = "100Gbps") -> dict[str, str]:
         """A specification's table, with the RTT of every experiment."""
@@ -55,6 +57,10 @@ class Lab(lab.Lab[Settings]):
     def __init__(self, mode: Mode, scenarios: Mapping[int, int] | None = None) -> None:
         super().__init__(mode, Settings())
         self.scenarios = scenarios or {}
+
+    def seeds(self, own: Mapping[Mode, int]) -> range:
+        """From 1 on, as many as the lab says, or as an experiment has in its mode."""
+        return range(1, (self.settings.seeds or own[self.mode]) + 1)
 
 
 DELIVERY = Reading(

@@ -88,7 +88,7 @@ def downstream_p99(depth: float, seed: int, n: int) -> float:
 def buckets(lab: Lab) -> Iterator[Part]:
     """Delays at the source and queues downstream."""
     chosen = lab.settings.bucket
-    n, seeds = MESSAGES[lab.mode] * lab.settings.length, range(1, SEEDS[lab.mode] + 1)
+    n, seeds = MESSAGES[lab.mode] * lab.settings.length, lab.seeds(SEEDS)
 
     def ratio(seed: int) -> float:
         bursty, poisson = (source_p99(p, chosen, seed, n) for p in ("lognormal", "poisson"))
@@ -103,11 +103,11 @@ def buckets(lab: Lab) -> Iterator[Part]:
         return downstream_p99(2 * chosen, seed, n) / downstream_p99(chosen, seed, n)
 
     name = "p99 source delay, log-normal / Poisson"
-    yield Part(name, "10x", Number(10), (), lambda: of_each(ratio, seeds))
+    yield Part(name, "10x", Number(10), (), lambda: of_each(ratio, seeds), by_seed=True)
     name = "source delay, twice the bucket"
-    yield Part(name, "< 1", Sign(-1), (), lambda: of_each(source, seeds))
+    yield Part(name, "< 1", Sign(-1), (), lambda: of_each(source, seeds), by_seed=True)
     name = "downstream queue, twice the bucket"
-    yield Part(name, "> 1", Sign(+1), (), lambda: of_each(downstream, seeds))
+    yield Part(name, "> 1", Sign(+1), (), lambda: of_each(downstream, seeds), by_seed=True)
 
 
 CLAIMS = (buckets,)
