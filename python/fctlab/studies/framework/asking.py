@@ -71,12 +71,13 @@ class Asking:
         made = {each.id: each for each in found}
         return [made.get(each.id, each) for each in chosen if each.id in made or each.cells]
 
-    def asked_s(self, claim: Claim) -> float:
-        """CPU seconds of what a claim asks for, which is there."""
+    def asked_s(self, *claims: Claim) -> float:
+        """CPU seconds of what claims ask for by seed, which is there."""
         with self._answers.noting() as keys:
-            for part in claim.parts:
-                if part.by_seed:
-                    part.effects(NOTHING)
+            for claim in claims:
+                for part in claim.parts:
+                    if part.by_seed:
+                        part.effects(NOTHING)
         return self._cost(keys)
 
     def spent(self) -> float:

@@ -111,7 +111,8 @@ def study(
             long = (plan.claims, mode, chosen.left_open, results, run, number, beyond, asking)
             found = do(*long)
             text, wall_s = " ".join(command), time.monotonic() - begin
-            made = (mode, number, text, wall_s, found.judged, found.readings, found.lengths)
+            beyond_runs = (found.readings, found.lengths, found.asked_s)
+            made = (mode, number, text, wall_s, found.judged, *beyond_runs)
             report = Report(chosen, plan, results, found.runs, *made)
             report.save(folder)
     return report

@@ -67,12 +67,14 @@ class Found:
     Attributes:
         judged: every claim, with more seeds where it was given more.
         runs: all, but for those of doublings and readings.
+        asked_s: CPU seconds of what claims asked for by seed, where more seeds were wanted.
     """
 
     judged: Sequence[Judged]
     runs: Results
     lengths: Converged | None = None
     readings: Readings | None = None
+    asked_s: float = 0.0
 
 
 def do(
@@ -117,5 +119,6 @@ def do(
         return Found([claim.judge(results) for claim in claims], results, longer, tried)
     beyond = spent - sum(one.cpu_s for one in results.all) / 3600
     most = asked.max_seeds or MAX_SEEDS
-    found = settle.settle(claims, results, run, most, asked.hours - beyond, asking)
-    return Found(*found, longer, tried)
+    judged, runs = settle.settle(claims, results, run, most, asked.hours - beyond, asking)
+    asked_s = asking.asked_s(*(each.claim for each in judged)) if asking else 0.0
+    return Found(judged, runs, longer, tried, asked_s)

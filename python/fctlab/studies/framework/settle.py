@@ -60,7 +60,8 @@ def settle(
                 each.asked_s = asking.asked_s(each.claim)
         judged |= {each.claim.id: each for each in found}
         spent_s = sum(one.cpu_s for one in results.all)
-        rest_s = most_cpu_hours * 3600 - spent_s - sum(each.asked_s for each in judged.values())
+        spent_s += asking.asked_s(*(each.claim for each in judged.values())) if asking else 0.0
+        rest_s = most_cpu_hours * 3600 - spent_s
         open_ = _within(rest_s, [each for each in found if each.is_open], seen)
         if not open_ or 2 * seeds > most_seeds:
             break

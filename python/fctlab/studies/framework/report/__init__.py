@@ -55,6 +55,8 @@ class Report:
     """Claims under every reading of the paper, where that was asked for."""
     lengths: Converged | None = None
     """Whether effects are converged, where that was asked for."""
+    asked_s: float = 0.0
+    """CPU seconds of what claims asked for by seed, where more seeds were wanted."""
 
     @cached_property
     def json(self) -> dict[str, Any]:

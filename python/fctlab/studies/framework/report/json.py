@@ -31,6 +31,7 @@ def plain(report: Report) -> dict[str, Any]:
         "command": report.command,
         "engine": engine(),
         "runs": _runs(report.runs),
+        "asked_cpu_s": report.asked_s,
         "claims": [claim(judged) for judged in report.judged],
         "checks": [
             {"check": check.text, "paper": check.paper, "here": check.measure(results)}

@@ -36,7 +36,7 @@ def rows(report: Plain) -> list[tuple[str, str]]:
 
 def summary(report: Plain) -> str:
     """What was spent, and what all that is left would take at most."""
-    spent = report["runs"]["cpu_s"] / 3600
+    spent = (report["runs"]["cpu_s"] + report.get("asked_cpu_s", 0)) / 3600
     spent += (report.get("lengths") or {}).get("cpu_hours", 0)
     spent += (report.get("readings") or {}).get("cpu_hours", 0)
     left = [hours or 0.0 for _, hours in plain(report)]

@@ -15,7 +15,7 @@ def plain(report: Plain) -> dict[str, Any] | None:
     if "--settle" not in report["command"].split():
         return None
     return {
-        "cpu_hours": report["runs"]["cpu_s"] / 3600,
+        "cpu_hours": (report["runs"]["cpu_s"] + report.get("asked_cpu_s", 0)) / 3600,
         "claims": [
             {key: claim[key] for key in KEYS} for claim in report["claims"] if not is_inner(claim)
         ],
