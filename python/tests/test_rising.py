@@ -14,11 +14,13 @@ import pytest
 import fctlab
 from fctlab import SpecWarning
 from fctlab.results import rising
+from fctlab.studies.framework import docs, kept
 from fctlab.studies.framework.report import json as json_report
 from fctlab.studies.framework.report import words
 from fctlab.studies.framework.runs import Results, Run
 from fctlab.sweep import sweep
 from tests.conftest import SCENARIOS
+from tests.pages import ROOT
 
 EMPTY: dict[str, Any] = {
     "topology": {
@@ -126,6 +128,8 @@ def test_a_study_says_which_of_its_scenarios_are_too_short() -> None:
     assert words.rises(loud).endswith(
         "in 1 of 3 scenarios, which are too short for their load: short (83%)."
     )
+    row = kept.read(ROOT / "docs" / "evidence" / "claims" / "dsrtf.json")
+    assert words.rises(loud) in docs.block({**row, **loud}), "and so does its page"
     assert words.rises({"rising": json_report.rising_of(Results([]))}) == words.rises({}) == ""
 
 

@@ -18,7 +18,7 @@ from fctlab.results.drafts import write_whole
 from fctlab.studies.framework import kept
 from fctlab.studies.framework.report import readings, settling
 from fctlab.studies.framework.report.markdown import table as markdown_table
-from fctlab.studies.framework.report.words import FLOWS, Plain
+from fctlab.studies.framework.report.words import FLOWS, Plain, rises
 
 FOLDER = "claims"
 
@@ -31,10 +31,8 @@ def block(found: Plain) -> str:
     runs = found["runs"]
     cost = f" ({runs['runs']:,} runs, {runs['cpu_s'] / 60:.0f} min of CPU time)"
     cost *= bool(runs["runs"])
-    lines = [
-        f"`{found['command']}`{cost}: {len(own)} claims, {', '.join(counts)}.",
-        "",
-    ]
+    about = f"`{found['command']}`{cost}: {len(own)} claims, {', '.join(counts)}."
+    lines = [" ".join(filter(None, (about, rises(found)))), ""]
     header: tuple[str, ...] = ("id", "claim", "paper", "here [95%]", "verdict", FLOWS)
     header += ("with more seeds",) if found["settling"] else ()
     header += ("readings", "what decides it") if found["readings"] else ()

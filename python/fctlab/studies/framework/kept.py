@@ -29,6 +29,7 @@ def kept(report: Plain) -> dict[str, Any]:
     return {
         **{key: report[key] for key in SOME},
         "runs": {key: report["runs"][key] for key in ("runs", "cpu_s")},
+        "rising": report.get("rising"),
         "claims": [row(claim) for claim in report["claims"] if not is_inner(claim)],
         "tables": report["tables"][:1],
         **{key: _tried(report, make(report)) for key, make in TRIED.items()},
