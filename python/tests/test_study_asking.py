@@ -142,7 +142,7 @@ def twice(lab: lab.Lab[BySeed]) -> Iterator[Part]:
 @claim("chance-2", "Twice, if one knew", "2x")
 def unknown(lab: lab.Lab[BySeed]) -> Iterator[Part]:
     """Open with ten seeds as well."""
-    yield by_seed(lab, 1.0)
+    yield by_seed(lab, 4.0)
 
 
 def by_seed(lab: lab.Lab[BySeed], spread: float) -> Part:
@@ -151,7 +151,7 @@ def by_seed(lab: lab.Lab[BySeed], spread: float) -> Part:
     return Part("slowdown", "2x", Number(2), (), effects, by_seed=True)
 
 
-def test_what_is_asked_by_seed_is_settled(tmp_path: Path) -> None:
+def test_what_is_asked_by_seed_is_settled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def asks(mode: Mode, reading: Reading) -> list[Claim]:
         made = lab.Lab(mode, BySeed()).based(reading)
         return [each.of(made) for each in (twice, unknown)]
@@ -167,7 +167,10 @@ def test_what_is_asked_by_seed_is_settled(tmp_path: Path) -> None:
     assert [claims[f"chance-{i}"]["seeds"] for i in (1, 2, 3)] == [10, 10, 0]
     assert claims["chance-1"]["verdict"] == "agrees"
     assert claims["chance-2"]["price"]["seeds"] > 10
+    monkeypatch.setattr(Answers, "cpu_s", lambda *_: 3600.0)
     plain = study(chance, out=tmp_path / "plain").json["claims"]
+    needed = plain[1]["price"]["seeds"]
+    assert plain[1]["price"]["cpu_hours"] == needed - 5, "an hour a seed"
     assert [each["seeds"] for each in plain] == [5, 5, 0]
 
 

@@ -15,6 +15,7 @@ from fctlab.studies.framework.runs import Results
 
 if TYPE_CHECKING:
     from fctlab.results.points import Wanted
+    from fctlab.studies.framework.judged import Judged
     from fctlab.studies.framework.reading import Reading
     from fctlab.studies.framework.study import Claim
 
@@ -79,6 +80,11 @@ class Asking:
                     if part.by_seed:
                         part.effects(NOTHING)
         return self._cost(keys)
+
+    def price(self, judged: Iterable[Judged]) -> None:
+        """Notes what each claim's answers took, from which follows what more seeds take."""
+        for each in judged:
+            each.asked_s = self.asked_s(each.claim)
 
     def spent(self) -> float:
         """CPU seconds of what they ask for as the study reads the paper."""

@@ -106,8 +106,7 @@ def study(
             while open_:
                 open_, wanted = asked.unanswered(open_)
                 work.do(map(Task, wanted))
-            more = doubled or settings or settled
-            asking = _asking(chosen, mode, plan, answers, work) if more else None
+            asking = _asking(chosen, mode, plan, answers, work)
             long = (plan.claims, mode, chosen.left_open, results, run, number, beyond, asking)
             found = do(*long)
             text, wall_s = " ".join(command), time.monotonic() - begin

@@ -116,7 +116,10 @@ def do(
         tried = readings.read(claims, left_open, results, again, rest, asking)
         spent += tried.cpu_s / 3600 - own
     if not asked.settled:
-        return Found([claim.judge(results) for claim in claims], results, longer, tried)
+        judged = [claim.judge(results) for claim in claims]
+        if asking:
+            asking.price(judged)
+        return Found(judged, results, longer, tried)
     beyond = spent - sum(one.cpu_s for one in results.all) / 3600
     most = asked.max_seeds or MAX_SEEDS
     judged, runs = settle.settle(claims, results, run, most, asked.hours - beyond, asking)

@@ -56,8 +56,7 @@ def settle(
         seen = results.first(seeds)
         found = [claim.judge(seen, RULE.confidence(look), regions.judge) for claim in open_]
         if asking:
-            for each in found:
-                each.asked_s = asking.asked_s(each.claim)
+            asking.price(found)
         judged |= {each.claim.id: each for each in found}
         spent_s = sum(one.cpu_s for one in results.all)
         spent_s += asking.asked_s(*(each.claim for each in judged.values())) if asking else 0.0
