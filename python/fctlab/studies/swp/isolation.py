@@ -48,7 +48,8 @@ QUEUES = {
 NOTES = (
     "Figure 1: the weight is the least, to "
     f"{PRECISION - 1:.0%}, with which the foreground meets its target at a background of 80% under "
-    "every seed, for FIFO and for fair queueing inside classes on their own; kept for all loads.",
+    "every seed of the mode, for FIFO and for fair queueing inside classes on their own; kept for "
+    "all loads.",
 )
 
 
@@ -104,7 +105,8 @@ def _flows(lab: Lab) -> int:
 def tuned(lab: Lab, name: str) -> float | None:
     """The least foreground weight that meets the target at the largest background, if one does.
 
-    Under every seed, which is the margin of error that the paper speaks of.
+    Under every seed of the mode, which is the margin of error that the paper speaks of; it stays
+    what it is where claims get more seeds.
     """
 
     def foreground(weight: float, seed: int) -> float:
