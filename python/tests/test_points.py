@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import shutil
 import time
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from fctlab import SpecError
-from fctlab.results import listed
+from fctlab.results import drafts, listed
 from fctlab.results.kinds import STORE_FILE
 from fctlab.results.points import Point, PointStore
 from fctlab.sweep import listing
@@ -85,6 +86,39 @@ def test_drafts_of_killed_processes_are_cleaned(tmp_path: Path) -> None:
     assert store.names() == {f"{0:032x}"}
     assert left in store.clean()
     assert not left.exists()
+
+
+def test_who_fills_a_store_removes_what_killed_processes_left(tmp_path: Path) -> None:
+    point_file = filled(tmp_path, 1).file(f"{0:032x}")
+    left = [each.with_name(".fctlab-123-4") for each in (tmp_path / STORE_FILE, point_file)]
+    for each in left:
+        each.write_bytes(b"half")
+    live = point_file.with_name(".fctlab-567-8")
+    with live.open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        PointStore(tmp_path)
+        assert all(each.exists() for each in left), "who only reads changes nothing"
+        PointStore(tmp_path, create=True)
+    assert not any(each.exists() for each in left) and live.exists()
+
+
+def test_a_file_whose_draft_was_taken_is_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[Path] = []
+
+    def take(file: int) -> None:
+        if not taken:
+            (draft,) = tmp_path.glob(".fctlab-*")
+            draft.unlink()
+            taken.append(draft)
+
+    monkeypatch.setattr("fctlab.results.drafts.os.fsync", take)
+    drafts.write_whole(tmp_path / "a", "whole")
+    assert taken and (tmp_path / "a").read_text() == "whole"
+    assert not list(tmp_path.glob(".fctlab-*"))
+    with pytest.raises(FileNotFoundError):
+        drafts.write_whole(tmp_path / "nowhere" / "a", "whole")
 
 
 def test_stores_are_merged_by_copying(tmp_path: Path) -> None:

@@ -31,15 +31,22 @@ YOUNG_S = 60
 def write_whole(path: Path, content: str | bytes) -> None:
     """Writes a file that is there as a whole or not at all."""
     draft = path.with_name(f"{PREFIX}{uuid.uuid4().hex}")
-    try:
-        with draft.open("wb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            file.write(content.encode() if isinstance(content, str) else content)
-            file.flush()
-            os.fsync(file.fileno())
-            draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    while True:
+        try:
+            with draft.open("wb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                file.write(content.encode() if isinstance(content, str) else content)
+                file.flush()
+                os.fsync(file.fileno())
+                draft.replace(path)
+                return
+        except FileNotFoundError:
+            if not path.parent.is_dir():
+                raise
+            # Somebody took it for one that was left behind: before it was locked, or on another
+            # machine, where locks may be unknown.
+        finally:
+            draft.unlink(missing_ok=True)
 
 
 def write_json(path: Path, value: object) -> None:
@@ -84,6 +91,17 @@ def locked_folder(directory: Path) -> Iterator[Path]:
         finally:
             if (folder / LOCK).exists():
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def drop_left_behind(folder: Path) -> list[Path]:
+    """Removes files of processes that are no more, each while nobody else can lock it."""
+    dropped = []
+    for entry in sorted(folder.glob(f"{PREFIX}*")):
+        with suppress(OSError), entry.open("rb") as file:  # a folder, or somebody holds it
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            entry.unlink()
+            dropped.append(entry)
+    return dropped
 
 
 def left_behind(out: Path) -> list[Path]:

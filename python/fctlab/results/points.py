@@ -28,7 +28,7 @@ import msgspec
 
 from fctlab.errors import OutputError, SpecError
 from fctlab.jobs import Job, key
-from fctlab.results.drafts import PREFIX, left_behind, write_whole
+from fctlab.results.drafts import PREFIX, drop_left_behind, write_whole
 from fctlab.results.inputs import packed
 from fctlab.results.kinds import STORE_FILE
 from fctlab.results.listed import Line, Lines
@@ -129,6 +129,8 @@ class PointStore:
                 write_whole(manifest, _canonical({"fctlab_store": FORMAT}) + "\n")
             except OSError as error:
                 raise OutputError(f"{directory}: cannot be written: {error.strerror}") from None
+        if create:
+            self._drop_drafts()
         if not manifest.is_file():
             raise SpecError(str(directory), f"holds no store of points: it has no {STORE_FILE}")
         try:
@@ -240,11 +242,14 @@ class PointStore:
         keys = self.names()
         loose = [*self.directory.glob(f"{POINTS}/*/*{FLOWS}"), *self._timed()]
         loose = [file for file in loose if file.stem not in keys and file not in gone]
-        folders = [self.directory, *self.directory.glob("*/*")]
-        loose += [left for folder in folders if folder.is_dir() for left in left_behind(folder)]
         for file in loose:
             file.unlink(missing_ok=True)
-        return sorted({*gone, *loose})
+        return sorted({*gone, *loose, *self._drop_drafts()})
+
+    def _drop_drafts(self) -> list[Path]:
+        """Removes what processes left that were killed while they wrote."""
+        folders = [self.directory, *self.directory.glob("*"), *self.directory.glob("*/*")]
+        return [each for folder in folders if folder.is_dir() for each in drop_left_behind(folder)]
 
     def scan_flows(self, keys: Iterable[str] | None = None) -> pl.LazyFrame:
         """Flows of points, with the column ``key``, read only as far as needed.

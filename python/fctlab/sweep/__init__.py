@@ -218,9 +218,7 @@ def _plain(decision: Decision) -> dict[str, Any]:
 def _write(found: Sweep, directory: Path) -> None:
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        for left in drafts.left_behind(directory):
-            if left.is_file():
-                left.unlink(missing_ok=True)
+        drafts.drop_left_behind(directory)
         drafts.write_whole(directory / SUMMARY, formats.csv(found.summary))
         drafts.write_whole(directory / SWEEP, json.dumps(found.report, indent=1) + "\n")
     except OSError as error:
