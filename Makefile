@@ -186,7 +186,7 @@ tools:
 # What `make trust` and `make fuzz` need, where it can be had; their steps say what they lack.
 trusted:
 	@for found in atheris pip-audit cyclonedx-bom cosmic-ray; do $(PIP) $$found 2>/dev/null || true; done
-	@for found in cargo-fuzz cargo-mutants cargo-deny cargo-cyclonedx; do \
+	@for found in cargo-mutants cargo-deny cargo-cyclonedx; do \
 		command -v $$found >/dev/null || cargo install --quiet --locked $$found 2>/dev/null || true; done
 	@oldest=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); cargo +$$oldest --version >/dev/null 2>&1 || \
 		rustup toolchain install $$oldest --profile minimal >/dev/null 2>&1 || true

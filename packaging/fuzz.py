@@ -4,10 +4,10 @@
     python packaging/fuzz.py --seconds 3600 engine
     python packaging/fuzz.py --keep
 
-What is written in Rust needs cargo-fuzz and a nightly compiler, what is written in Python needs
-Atheris; without them targets are skipped, with the reason. Inputs that reach something new stay in
-`target/fuzz/corpus`; `--keep` makes the small corpora of the repository from them. Ends with 1
-where something is found.
+Targets run beside each other, one on each core. What is written in Rust needs a C++ compiler for
+libFuzzer, what is written in Python needs Atheris; without them targets are skipped, with the
+reason. Inputs that reach something new stay in `target/fuzz/corpus`; `--keep` makes the small
+corpora of the repository from them. Ends with 1 where something is found.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,8 +33,17 @@ LONGEST = {"engine": 600, "dhall": 400, "logs": 9_000, "configurations": 9_000}
 """Bytes of an input; 4,096 unless said here."""
 KEPT_BYTES = 60_000
 """Of a corpus of the repository."""
-HOW = "rustup toolchain install nightly; cargo install cargo-fuzz"
-BUILD = ("cargo", "+nightly", "fuzz", "build", "--sanitizer", "none", "--debug-assertions")
+COMPILER = os.environ.get("CXX", "c++")
+COUNTED = (
+    "--cfg=fuzzing",
+    "-Clink-dead-code",
+    "-Cpasses=sancov-module",
+    "-Cllvm-args=-sanitizer-coverage-level=4",
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
+    "-Cllvm-args=-sanitizer-coverage-pc-table",
+    "-Cllvm-args=-sanitizer-coverage-trace-compares",
+)
+"""What the compiler counts for libFuzzer: places reached, and what is compared."""
 
 
 @dataclass(frozen=True)
@@ -54,16 +64,21 @@ def lacks(target: str) -> str:
     if target in PYTHON:
         there = importlib.util.find_spec("atheris")
         return "" if there else "Atheris is not installed (pip install atheris)"
-    tried = subprocess.run(["cargo", "+nightly", "fuzz", "--version"], capture_output=True)
-    if tried.returncode == 0:
-        return ""
-    return f"no nightly compiler with cargo-fuzz ({HOW})"
+    there = shutil.which(COMPILER)
+    return "" if there else f"libFuzzer needs a C++ compiler, and there is no {COMPILER}"
 
 
 def build() -> None:
     """Builds all targets that are in Rust, with checks of overflow."""
+    told = subprocess.run(["rustc", "-vV"], cwd=ROOT, capture_output=True, text=True, check=True)
+    machine = re.findall(r"host: (.+)", told.stdout)
+    # For a machine by name: what runs while it is built is not counted.
+    where = ["--target", *machine, "--target-dir", str(OURS)]
     subprocess.run(
-        [*BUILD, "--codegen-units", "16", "--target-dir", OURS], cwd=ROOT / "fuzz", check=True
+        ["cargo", "build", "--release", "--quiet", *where],
+        cwd=ROOT / "fuzz",
+        env={**os.environ, "RUSTFLAGS": " ".join(COUNTED)},
+        check=True,
     )
 
 
@@ -74,13 +89,16 @@ def command(target: str) -> list[str]:
     return [str(next(OURS.glob(f"*/release/{target}")))]
 
 
-def words() -> Path:
-    """A dictionary of what scenarios and specifications say."""
+DICTIONARY = OURS / "words"
+
+
+def write_dictionary() -> None:
+    """Writes the words that scenarios and specifications have."""
     files = [file for file in sorted((ROOT / "scenarios").glob("*.*l")) if file.is_file()]
     text = "\n".join(file.read_text(encoding="utf-8") for file in files)
     found = sorted(set(re.findall(r"[\w.+-]{2,24}", text)))
-    (OURS / "words").write_text("".join(f'"{word}"\n' for word in found))
-    return OURS / "words"
+    OURS.mkdir(parents=True, exist_ok=True)
+    DICTIONARY.write_text("".join(f'"{word}"\n' for word in found))
 
 
 def seeds(target: str) -> list[Path]:
@@ -123,7 +141,7 @@ def fuzz(target: str, seconds: int) -> Fuzzed:
     asked = [
         f"-max_total_time={seconds}",
         f"-artifact_prefix={found}/{target}-",
-        f"-dict={words()}",
+        f"-dict={DICTIONARY}",
     ]
     told = ran([*command(target), *map(str, seeds(target)), *options(target), *asked])
     done = re.search(r"Done (\d+) runs in (\d+) second", told.stderr)
@@ -166,6 +184,14 @@ def fuzzable(targets: list[str]) -> Iterator[str]:
     yield from (target for target in targets if not why[target])
 
 
+def fuzz_all(targets: list[str], seconds: int) -> Iterator[Fuzzed]:
+    """Fuzzes targets beside each other, as many as there are cores; each is told when it is done."""
+    write_dictionary()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        begun = [pool.submit(fuzz, target, seconds) for target in fuzzable(targets)]
+        yield from (done.result() for done in as_completed(begun))
+
+
 def main() -> int:
     """Fuzz."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -174,15 +200,17 @@ def main() -> int:
     parser.add_argument("target", nargs="*", choices=[*RUST, *PYTHON, []], help="all unless said")
     asked = parser.parse_args()
     crashed = False
-    for target in fuzzable(asked.target or [*RUST, *PYTHON]):
-        if asked.keep:
+    targets = asked.target or [*RUST, *PYTHON]
+    if asked.keep:
+        for target in fuzzable(targets):
             keep(target)
-            continue
-        done = fuzz(target, asked.seconds)
-        print(f"{target}: {done.runs:,} runs in {done.seconds} s, {done.reached:,} places reached")
+        return 0
+    for done in fuzz_all(targets, asked.seconds):
+        told = f"{done.runs:,} runs in {done.seconds} s, {done.reached:,} places reached"
+        print(f"{done.target}: {told}", flush=True)
         if done.crash:
             crashed = True
-            print(f"{done.crash}\nerror: {target} crashes on an input in {OURS / 'found'}")
+            print(f"{done.crash}\nerror: {done.target} crashes on an input in {OURS / 'found'}")
     return int(crashed)
 
 

@@ -39,15 +39,14 @@ SECONDS = int(os.environ.get("SECONDS", "120"))
 def fuzzing(before: Rows) -> Rows:
     """Fuzz every target, and add to what was done before."""
     rows = {row[0]: row for row in before}
-    for target in fuzz.fuzzable([*fuzz.RUST, *fuzz.PYTHON]):
-        found = fuzz.fuzz(target, SECONDS)
+    for found in fuzz.fuzz_all([*fuzz.RUST, *fuzz.PYTHON], SECONDS):
         if found.crash:
-            raise RuntimeError(f"{target} crashes\n{found.crash}")
-        last = rows.get(target, [target, "0", "0", "0", "0"])
-        kept = fuzz.CORPORA / target
+            raise RuntimeError(f"{found.target} crashes\n{found.crash}")
+        last = rows.get(found.target, [found.target, "0", "0", "0", "0"])
+        kept = fuzz.CORPORA / found.target
         files = len(list(kept.iterdir())) if kept.is_dir() else 0
-        rows[target] = [
-            target,
+        rows[found.target] = [
+            found.target,
             f"{float(last[1]) + found.seconds / 60:.1f}",
             f"{int(last[2].replace(',', '')) + found.runs:,}",
             f"{found.reached:,}",
