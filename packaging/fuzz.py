@@ -185,7 +185,7 @@ def fuzzable(targets: list[str]) -> Iterator[str]:
 
 
 def fuzz_all(targets: list[str], seconds: int) -> Iterator[Fuzzed]:
-    """Fuzzes targets beside each other, as many as there are cores; each is told when it is done."""
+    """Fuzzes targets, as many beside each other as there are cores; yields each when it is done."""
     write_dictionary()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         begun = [pool.submit(fuzz, target, seconds) for target in fuzzable(targets)]

@@ -8,13 +8,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from fctlab import choices
 from fctlab.errors import SpecError
 from fctlab.fabric.types import Engine
 from fctlab.scenario import Prepared, Scenario, ScenarioLike, load_scenario
 from fctlab.slo import planning
+
+Warmup: TypeAlias = Literal["given", "found", "open"]
 
 ENGINES: tuple[Engine, ...] = ("fluid", "packet")
 
@@ -46,10 +48,16 @@ class Asked:
         rack_of: the rack of each host.
         sides: by tier, what its ports are called.
         offered: the load of each tier, as expected.
+        warmup: whether the scenario gives one, or it was found (`warming`), or is open.
+
+    Args:
+        prepared: what an engine runs.
+        warmup: see above.
     """
 
-    def __init__(self, prepared: Prepared) -> None:
+    def __init__(self, prepared: Prepared, *, warmup: Warmup = "given") -> None:
         self.prepared = prepared
+        self.warmup = warmup
         self.tables = prepared.tables
         self.classes = tuple(
             Class(
@@ -150,7 +158,8 @@ def load(
     """
     choices.check("engine", engine, ENGINES, "an engine")
     scenario = with_engine(load_scenario(spec).with_sets(list(sets)), engine)
-    asked = Asked(scenario.resolve())
+    given = "warmup" in scenario.value.get("measure", {})
+    asked = Asked(scenario.resolve(), warmup="given" if given else "open")
     if not any(each.slis for each in asked.classes):
         raise SpecError(
             "traffic.classes",

@@ -69,7 +69,7 @@ def sampling(
             )
             for k, (name, sli) in enumerate(names)
         ),
-        runs=runs[0].runs(),
+        runs=windows.told_of(asked, runs[0].seeds, runs[:1]),
     )
 
 

@@ -7,14 +7,17 @@ shorter queues: what the fluid says of short ones does not hold in the long ones
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from fctlab.fabric.asked import Asked
 from fctlab.fabric.windows import Windows
 from fctlab.formats import TIMES, time_s
 from fctlab.results import rising
 from fctlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    import polars as pl
 
 FLOWS = 1000
 """Of every class in each window, and as many of every SLI as it takes in all windows together."""
@@ -37,23 +40,32 @@ def enough(asked: Asked, flows: int = FLOWS) -> Asked:
     now = min(asked.prepared.expected_flows, traffic.get("flows", math.inf))
     if now >= total:
         return asked
-    measure = asked.tables["measure"]
-    longer = total / now
-    changed: dict[str, Any] = dict(traffic)
+    return Asked(Scenario(longer(asked, total / now)).resolve(), warmup=asked.warmup)
+
+
+def longer(asked: Asked, times: float) -> dict[str, Any]:
+    """The tables of a scenario with windows that are so many times as long."""
+    traffic = dict(asked.tables["traffic"])
     if "flows" in traffic:
-        changed["flows"] = math.ceil(traffic["flows"] * longer)
-    if "duration" in traffic:
-        changed["duration"] = _times(traffic["duration"], longer)
-    if "window" in measure:
-        measure = {**measure, "window": _times(measure["window"], longer)}
-    if "max_time" in measure:
-        measure = {**measure, "max_time": _times(measure["max_time"], longer)}
-    tables = {**asked.tables, "traffic": changed, "measure": measure}
-    return Asked(Scenario(tables).resolve())
+        traffic["flows"] = math.ceil(traffic["flows"] * times)
+    changed = {**asked.tables, "traffic": traffic}
+    return with_times(changed, DURATIONS, lambda time_s: time_s * times)
 
 
-def _times(time: str, factor: float) -> str:
-    return f"{math.ceil(time_s(time) * factor / TIMES['ns'])}ns"
+DURATIONS = (("traffic", "duration"), ("measure", "window"), ("measure", "max_time"))
+"""Times of a scenario that say how long it lasts."""
+
+
+def with_times(
+    tables: Mapping[str, Any], names: Iterable[tuple[str, str]], change: Callable[[float], float]
+) -> dict[str, Any]:
+    """Tables in which those of some times that are there are changed, in seconds."""
+    changed = dict(tables)
+    for table, name in names:
+        if name in changed[table]:
+            time = math.ceil(change(time_s(changed[table][name])) / TIMES["ns"])
+            changed[table] = {**changed[table], name: f"{time}ns"}
+    return changed
 
 
 def flow_shares(asked: Asked) -> list[float]:
@@ -63,25 +75,37 @@ def flow_shares(asked: Asked) -> list[float]:
 
 
 def too_short(asked: Asked, windows: Windows) -> Iterator[str]:
-    """Of classes whose slowdowns still rise in windows: that these are too short, in words.
+    """Of classes whose slowdowns still rise in windows: that these are too short, in words."""
+    if asked.traces:
+        return  # they may have been recorded while more and more came
+    for name, more in rises(asked, windows.flows).items():
+        yield (
+            f"{name}: slowdowns in the second half of windows are {more:.0%} "
+            "above those in the first: windows start empty; give measure.warmup, or more flows"
+        )
+
+
+def rises(asked: Asked, flows: pl.DataFrame) -> dict[str, float]:
+    """By how much slowdowns rise in windows, of each class of which they do.
 
     Parts of windows are compared (`fctlab.results.rising`).
+
+    Args:
+        asked: the scenario.
+        flows: as `Windows` has them.
     """
     import polars as pl
 
-    if asked.traces:
-        return  # they may have been recorded while more and more came
     part = (pl.col("start") * 2 * rising.PARTS).floor().cast(pl.Int64)
-    means = windows.flows.group_by("class", part.alias("part")).agg(pl.col("slowdown").mean())
+    means = flows.group_by("class", part.alias("part")).agg(pl.col("slowdown").mean())
     halves: dict[tuple[int, bool], list[float]] = {}
     for row in means.sort("part").iter_rows(named=True):
         late = bool(row["part"] // rising.PARTS % 2)
         halves.setdefault((row["class"], late), []).append(row["slowdown"])
+    found: dict[str, float] = {}
     for place, each in enumerate(asked.classes):
         early, later = (halves.get((place, half), ()) for half in (False, True))
         more = rising.rise(early, later) if min(len(early), len(later)) > 1 else None
         if more is not None:
-            yield (
-                f"{each.name}: slowdowns in the second half of windows are {more:.0%} "
-                "above those in the first: windows start empty; give measure.warmup, or more flows"
-            )
+            found[each.name] = more
+    return found

@@ -6,10 +6,19 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from fctlab.errors import SpecError
-from fctlab.fabric import accuracy, judging, lengths, screening, verifying, weights, windows
+from fctlab.fabric import (
+    accuracy,
+    judging,
+    lengths,
+    screening,
+    verifying,
+    warming,
+    weights,
+    windows,
+)
 from fctlab.fabric.asked import Asked, load
 from fctlab.fabric.search import Trials, Wanted, compass, loss
-from fctlab.fabric.types import Candidate, ClassFound, FabricPlan, Runs, Verification
+from fctlab.fabric.types import Candidate, ClassFound, FabricPlan, Verification
 from fctlab.fabric.weights import Weights
 from fctlab.fabric.windows import Windows
 from fctlab.jobs import Told
@@ -61,6 +70,7 @@ def plan(
     if not any(each.slo for each in asked.classes):
         raise SpecError("traffic.classes", "no class has an SLO to plan for; write slo")
     now = weights.today(asked)
+    asked = warming.settled(asked, told)
     errors = accuracy.errors(asked)
     base, own = _split(asked, now)
     today = weights.written(asked, base, own)
@@ -99,12 +109,7 @@ def plan(
         verified=verified,
         margin=margin,
         apart=apart,
-        runs=Runs(
-            engine="fluid",
-            seeds=(*trials.seeds, *judged.seeds),
-            flows=sum(len(run.flows) for run in runs),
-            cpu_s=sum(run.cpu_s for run in runs),
-        ),
+        runs=windows.told_of(asked, (*trials.seeds, *judged.seeds), runs),
         scenario=made.tables,
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from msgspec import structs
 
 from fctlab.errors import SpecError
-from fctlab.fabric import accuracy, beside, judging, lengths, windows
+from fctlab.fabric import accuracy, beside, judging, lengths, warming, windows
 from fctlab.fabric.asked import Asked, load
 from fctlab.fabric.types import FabricPrediction, LinkWait, Tier
 from fctlab.fabric.verifying import verify as verified
@@ -49,7 +49,7 @@ def predict(
     """
     if most_windows < 1:
         raise SpecError("most_windows", f"{most_windows} is not at least 1")
-    asked = lengths.enough(load(spec, sets, engine=engine))
+    asked = warming.settled(lengths.enough(load(spec, sets, engine=engine)), told)
     errors = accuracy.errors(asked)
     known = any(not each.open for each in errors) or not errors
     first = max(WINDOWS, len(asked.traces))
@@ -73,7 +73,7 @@ def predict(
         tiers=tuple(_tiers(asked, run)),
         links=tuple(_links(run)),
         errors=errors,
-        runs=run.runs(),
+        runs=windows.told_of(asked, run.seeds, [run]),
         measured=beside.measured(asked, run),
     )
     if verify and engine != "packet" and any(each.verdict == "undecided" for each in classes):

@@ -116,12 +116,16 @@ class Runs(Answer, frozen=True, kw_only=True):
         engine: ``"fluid"`` or ``"packet"``.
         seeds: of the windows, each the scenario as it is under a seed.
         flows: that were measured, of all windows.
+        warmup_s: flows that start so early in a window are not measured.
+        warmup_found: whether that was found, since the scenario gives none.
         cpu_s: that they took.
     """
 
     engine: Engine
     seeds: tuple[int, ...]
     flows: int
+    warmup_s: float
+    warmup_found: bool
     cpu_s: float
 
 

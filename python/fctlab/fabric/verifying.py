@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fctlab.errors import SpecError
-from fctlab.fabric import judging, lengths, windows
+from fctlab.fabric import judging, lengths, warming, windows
 from fctlab.fabric.asked import Asked, load
 from fctlab.fabric.types import Verification
 from fctlab.jobs import Told
@@ -57,7 +57,7 @@ def of(
 ) -> Verification:
     """The same of a scenario that was read, with its engine."""
     check(count, flows)
-    long = lengths.enough(asked, flows)
+    long = warming.settled(lengths.enough(asked, flows), told)
     run = windows.run(long, windows.seeds(long, "verify", count), told)
     count = len(run.seeds)
     classes = judging.judge(long, run)
@@ -72,6 +72,6 @@ def of(
         classes=classes,
         windows=tuple(judging.worst_loss(found) for found in each),
         least_flows=least,
-        runs=run.runs(),
+        runs=windows.told_of(long, run.seeds, [run]),
         warnings=tuple(notes),
     )

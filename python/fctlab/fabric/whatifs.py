@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from fctlab.errors import SpecError
-from fctlab.fabric import accuracy, judging, lengths, windows
+from fctlab.fabric import accuracy, judging, lengths, warming, windows
 from fctlab.fabric.asked import Asked, load
-from fctlab.fabric.types import Case, ClassFound, FabricWhatIf, Runs
+from fctlab.fabric.types import Case, ClassFound, FabricWhatIf
 from fctlab.jobs import Told
 from fctlab.scenario import Scenario, ScenarioLike
 from fctlab.slo.words import VERDICTS, worst
@@ -43,7 +43,7 @@ def whatif(
     """
     if not louder > 0:
         raise SpecError("louder", f"{louder:g} is not above 0")
-    asked = lengths.enough(load(spec, sets))
+    asked = warming.settled(lengths.enough(load(spec, sets)), told)
     numbers = windows.seeds(asked, "predict", 1)
     today = windows.run(asked, numbers, told)
     cases: list[Case] = []
@@ -64,12 +64,7 @@ def whatif(
         name=asked.name,
         today=_case("as it is", (), judging.judge(asked, today, accuracy.errors(asked))),
         cases=tuple(sorted(cases, key=_order)),
-        runs=Runs(
-            engine="fluid",
-            seeds=tuple(numbers),
-            flows=sum(len(run.flows) for run in runs),
-            cpu_s=sum(run.cpu_s for run in runs),
-        ),
+        runs=windows.told_of(asked, numbers, runs),
     )
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from fctlab.errors import SpecError
 from fctlab.fabric.asked import Asked
 from fctlab.fabric.types import Engine, Runs
+from fctlab.formats import time_s
 from fctlab.jobs import Job, Told, cores, run_jobs
 from fctlab.results.result import Result, simulate
 from fctlab.scenario import Scenario
@@ -24,8 +25,14 @@ from fctlab.scenario import Scenario
 if TYPE_CHECKING:
     import polars as pl
 
-Purpose: TypeAlias = Literal["predict", "search", "judge", "verify"]
-FIRST: dict[Purpose, int] = {"predict": 0, "search": 1000, "judge": 2000, "verify": 3000}
+Purpose: TypeAlias = Literal["predict", "search", "judge", "verify", "warm-up"]
+FIRST: dict[Purpose, int] = {
+    "predict": 0,
+    "search": 1000,
+    "judge": 2000,
+    "verify": 3000,
+    "warm-up": 4000,
+}
 """The seed of the first window, counted from the scenario's."""
 
 LOGGED = "fct_s"
@@ -68,6 +75,7 @@ class Windows:
         engine: that ran them.
         seeds: of each window.
         unfinished: measured flows that had not finished when a run ended.
+        length_s: from the first measured flow's start to the last one's, on average.
         waits: bytes times seconds of waiting, by tier and link; empty of packets.
         cpu_s: of all runs.
     """
@@ -76,12 +84,9 @@ class Windows:
     engine: Engine
     seeds: tuple[int, ...]
     unfinished: int
+    length_s: float
     waits: Mapping[tuple[str, str], float] = field(default_factory=dict)
     cpu_s: float = 0.0
-
-    def runs(self) -> Runs:
-        """What was simulated."""
-        return Runs(engine=self.engine, seeds=self.seeds, flows=len(self.flows), cpu_s=self.cpu_s)
 
     def with_more(self, other: Windows) -> Windows:
         """These windows, and `other` after them."""
@@ -96,6 +101,8 @@ class Windows:
             self.engine,
             (*self.seeds, *other.seeds),
             self.unfinished + other.unfinished,
+            (self.length_s * len(self.seeds) + other.length_s * len(other.seeds))
+            / (len(self.seeds) + len(other.seeds)),
             waits,
             self.cpu_s + other.cpu_s,
         )
@@ -106,7 +113,8 @@ class Windows:
 
         flows = self.flows.filter(pl.col("window") == window)
         flows = flows.with_columns(pl.col("start") - window)
-        return Windows(flows, self.engine, self.seeds[window : window + 1], self.unfinished)
+        seeds = self.seeds[window : window + 1]
+        return Windows(flows, self.engine, seeds, self.unfinished, self.length_s)
 
     def table(self, chosen: pl.DataFrame | None = None) -> bytes:
         """Flows as the engine takes them."""
@@ -156,6 +164,24 @@ def run_all(
     ]
 
 
+def told_of(asked: Asked, seeds: Sequence[int], all_windows: Sequence[Windows]) -> Runs:
+    """What was simulated.
+
+    Args:
+        asked: the scenario.
+        seeds: of its windows.
+        all_windows: each run of them, with whatever changes.
+    """
+    return Runs(
+        engine=all_windows[0].engine,
+        seeds=tuple(seeds),
+        flows=sum(len(each.flows) for each in all_windows),
+        warmup_s=time_s(asked.tables["measure"]["warmup"]),
+        warmup_found=asked.warmup == "found",
+        cpu_s=sum(each.cpu_s for each in all_windows),
+    )
+
+
 def _simulated(tables: Mapping[str, Any], told: Told) -> Result:
     if tables["engine"]["kind"] == "fluid":
         measure = tables["measure"]
@@ -169,11 +195,13 @@ def _windows(asked: Asked, numbers: Sequence[int], results: Sequence[Result]) ->
 
     names = [each.name for each in asked.classes]
     frames, unfinished, waits = [], 0, dict[tuple[str, str], float]()
+    lengths_s: list[float] = []
     for number, result in enumerate(results):
         measured = _beside_log(asked, numbers[number], result.flows).filter(pl.col("measured"))
         unfinished += int((~measured["finished"]).sum())
         flows = measured.filter(pl.col("finished"))
         first, last = measured["start_s"].min(), measured["start_s"].max()
+        lengths_s.append(last - first)  # type: ignore[operator, arg-type]
         # The last flow is in the window, not behind it.
         span = (pl.col("start_s") - first) / (last - first) * (1 - 1e-9)  # type: ignore[operator]
         place = pl.col("traffic_class").cast(pl.String)
@@ -191,7 +219,8 @@ def _windows(asked: Asked, numbers: Sequence[int], results: Sequence[Result]) ->
             waits[at] = waits.get(at, 0.0) + row["byte_seconds"]
     cpu_s = sum(result.perf["cpu_s"] for result in results)
     engine = asked.tables["engine"]["kind"]
-    return Windows(pl.concat(frames), engine, tuple(numbers), unfinished, waits, cpu_s)
+    length_s = sum(lengths_s) / len(lengths_s)
+    return Windows(pl.concat(frames), engine, tuple(numbers), unfinished, length_s, waits, cpu_s)
 
 
 def _beside_log(asked: Asked, seed: int, flows: pl.DataFrame) -> pl.DataFrame:

@@ -264,4 +264,7 @@ def _runs(runs: Runs) -> Line:
     plural = "" if len(runs.seeds) == 1 else "s"
     seeds = ", ".join(map(str, runs.seeds))
     text = f"{count(runs.flows)} flows on the {runs.engine} engine, seed{plural} {seeds}"
+    if runs.warmup_s:
+        found = " (found; measure.warmup sets it)" if runs.warmup_found else ""
+        text += f", each after {seconds(runs.warmup_s)} of warm-up{found}"
     return Line(f"{text}; {seconds(runs.cpu_s)} of CPU time", soft=True)

@@ -1,0 +1,74 @@
+"""The warm-up of a scenario that gives none: so long that slowdowns are level behind it.
+
+A run starts empty. How long queues and windows take to fill hangs on load, sizes, scheme and
+fabric, so it is tried on the fluid: whether slowdowns rise in windows as they are, and if they do,
+from where on they are level in windows that are longer. All commands find the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fctlab.errors import SpecError
+from fctlab.fabric import lengths, windows
+from fctlab.fabric.asked import Asked, with_engine
+from fctlab.formats import TIMES
+from fctlab.jobs import Told
+from fctlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    import polars as pl
+
+WINDOWS = 4
+SHARES = (0.25, 0.5, 1.0, 2.0)
+"""Warm-ups that are tried, in windows. The last is taken where slowdowns rise behind all."""
+ENDS = (("traffic", "duration"), ("measure", "max_time"))
+"""Times of a scenario that are counted from its start, so the warm-up is a part of them."""
+
+
+def settled(asked: Asked, told: Told | None = None) -> Asked:
+    """The scenario with a warm-up, if it has none.
+
+    A trace is left as it is: it may begin in the middle of things.
+
+    Args:
+        asked: the scenario, with windows as long as they are to be.
+        told: called with (windows that are over, their flows).
+    """
+    if asked.warmup != "open" or asked.traces:
+        return asked
+    fluid = _on_the_fluid(asked)
+    seeds = windows.seeds(asked, "warm-up", WINDOWS)
+    short = windows.run(fluid, seeds, told)
+    if not lengths.rises(asked, short.flows):
+        return Asked(asked.prepared, warmup="found")
+    times = 1 + SHARES[-1]
+    long = windows.run(Asked(Scenario(lengths.longer(fluid, times)).resolve()), seeds, told)
+    behind = (share for share in SHARES if not lengths.rises(asked, _part(long.flows, share)))
+    return _after(asked, next(behind, SHARES[-1]) * short.length_s)
+
+
+def _on_the_fluid(asked: Asked) -> Asked:
+    """The scenario on the fluid; on its own engine, if the fluid does not know all of it."""
+    try:
+        return Asked(with_engine(Scenario(asked.tables), "fluid").resolve())
+    except SpecError:
+        return asked
+
+
+def _part(flows: pl.DataFrame, share: float) -> pl.DataFrame:
+    """Of long windows the part of a window's length behind such a share of one."""
+    import polars as pl
+
+    window = pl.col("start").floor()
+    into = (pl.col("start") - window) * (1 + SHARES[-1]) - share
+    part = flows.with_columns(window.alias("of"), into.alias("into"))
+    part = part.filter(pl.col("into").is_between(0, 1, closed="left"))
+    return part.with_columns((pl.col("of") + pl.col("into")).alias("start"))
+
+
+def _after(asked: Asked, warmup_s: float) -> Asked:
+    """The scenario that measures as long as before, after a warm-up."""
+    tables = lengths.with_times(asked.tables, ENDS, lambda time_s: time_s + warmup_s)
+    measure = {**tables["measure"], "warmup": f"{round(warmup_s / TIMES['ns'])}ns"}
+    return Asked(Scenario({**tables, "measure": measure}).resolve(), warmup="found")
