@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from fctlab import fabric, jobs
-from fctlab.fabric.types import ClassFound
+from fctlab.fabric.types import ClassFound, Verification
 from fctlab.studies.framework.docs import between
 
 RACKS, HOSTS = (4, 8), 8
@@ -41,6 +41,8 @@ CLASSES: tuple[tuple[str, object, str, tuple[float, float]], ...] = (
 )
 """Workloads, what is measured, and between which shares of the load they are drawn."""
 FLOWS = 12_000
+WINDOWS = (3, 6, 12, 24)
+"""Of packets, one number after the other while they leave open what the fluid does not."""
 
 
 def drawn(number: int) -> dict[str, Any]:
@@ -104,8 +106,9 @@ def judged(number: int) -> dict[str, Any]:
     """What becomes of a fabric."""
     spec = with_slos(number)
     predicted = fabric.predict(spec)
-    truth = fabric.verify(spec)
+    truth = on_packets(spec, predicted.classes)
     planned = fabric.plan(spec)
+    verified = on_packets(planned.scenario, planned.classes)
     return {
         "fabric": number,
         "engine": jobs.engine(),
@@ -115,9 +118,20 @@ def judged(number: int) -> dict[str, Any]:
         "weights": planned.weights,
         "planned": _told(planned.classes),
         "advice": planned.advice,
-        "verified": _told(planned.verified.classes) if planned.verified else [],
+        "verified": _told(verified.classes),
+        "windows": [len(each.windows) for each in (truth, verified)],
         "cpu_s": [predicted.runs.cpu_s, truth.runs.cpu_s, planned.runs.cpu_s],
     }
+
+
+def on_packets(spec: dict[str, Any], says: Sequence[ClassFound]) -> Verification:
+    """What packets have, in more windows while it is open what the fluid says is not."""
+    for count in WINDOWS:
+        found = fabric.verify(spec, count=count)
+        both = zip(says, found.classes, strict=True)
+        if not any(b.verdict == "undecided" != a.verdict for a, b in both):
+            break
+    return found
 
 
 def _told(classes: Sequence[ClassFound]) -> list[dict[str, Any]]:
@@ -166,13 +180,23 @@ def told(rows: Sequence[Mapping[str, Any]]) -> str:
         f"Of {len(whole)} fabrics planned as met in every class {kept} have every value within its "
         f"SLO on packets. {sum(row['advice'] for row in rows)} of {len(rows)} got advice. "
         f"CPU seconds of a fabric, on average: {_mean_s(rows, 0):.1f} predicted, "
-        f"{_mean_s(rows, 2):.1f} planned and verified, {_mean_s(rows, 1):.1f} on packets.",
+        f"{_mean_s(rows, 2):.1f} planned and verified, {_mean_s(rows, 1):.1f} on packets. "
+        f"These had more than {WINDOWS[0]} windows in {_longer(rows, 0)} fabrics as they are, and "
+        f"in {_longer(rows, 1)} with planned weights; {_most(rows)} at most.",
     ]
     return "\n".join(lines)
 
 
 def _mean_s(rows: Sequence[Mapping[str, Any]], which: int) -> float:
     return float(np.mean([row["cpu_s"][which] for row in rows]))
+
+
+def _longer(rows: Sequence[Mapping[str, Any]], which: int) -> int:
+    return sum(row["windows"][which] > WINDOWS[0] for row in rows)
+
+
+def _most(rows: Sequence[Mapping[str, Any]]) -> int:
+    return max(max(row["windows"]) for row in rows)
 
 
 def main() -> None:
