@@ -7,6 +7,7 @@ from where on they are level in windows that are longer. All commands find the s
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from fctlab.errors import SpecError
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 WINDOWS = 4
+FLOWS = 80_000
+"""In all windows: where fewer have as many, fewer do."""
 SHARES = (0.25, 0.5, 1.0, 2.0)
 """Warm-ups that are tried, in windows. The last is taken where slowdowns rise behind all."""
 ENDS = (("traffic", "duration"), ("measure", "max_time"))
@@ -38,7 +41,8 @@ def settled(asked: Asked, told: Told | None = None) -> Asked:
     if asked.warmup != "open" or asked.traces:
         return asked
     fluid = _on_the_fluid(asked)
-    seeds = windows.seeds(asked, "warm-up", WINDOWS)
+    enough = math.ceil(FLOWS / max(1, asked.prepared.expected_flows))
+    seeds = windows.seeds(asked, "warm-up", min(WINDOWS, enough))
     short = windows.run(fluid, seeds, told)
     if not lengths.rises(asked, short.flows):
         return Asked(asked.prepared, warmup="found")
