@@ -35,6 +35,9 @@ endif
 # Programs are started thousands of times: what Python compiles is kept, even where the environment says otherwise.
 unexport PYTHONDONTWRITEBYTECODE
 
+# A fifth of the time tests wait for programs that they start or kill: one worker more than there are cores.
+export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+
 .PHONY: build dev demo test test-all test-fast lint test-rust test-python uml test-linux host bench docs rustdoc wheel try-wheel fuzz trust
 .PHONY: clean tools trusted clippy formats stubs imports
 
