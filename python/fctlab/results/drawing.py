@@ -138,7 +138,7 @@ class Drawing(Figure):
             self.legend(handles, labels, loc="outside upper center", ncols=columns)
         look: dict[str, Any] = {"fontsize": 6, "va": "top", "linespacing": 1.2}
         self.text(0.03 / width, (below - 0.02) / height, "\n".join(lines), **look)
-        self.draw_without_rendering()
+        engine.execute(self)
         self.set_layout_engine("none")
         for ax in self.axes:  # the layout's last digits differ from process to process
             ax.set_position(Bbox(np.round(ax.get_position().get_points(), 6)))
