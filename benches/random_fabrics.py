@@ -154,8 +154,10 @@ def pairs(rows: Iterable[Mapping[str, Any]], fluid: str, packets: str) -> Iterat
 
 def told(rows: Sequence[Mapping[str, Any]]) -> str:
     """What came of them, as Markdown."""
+    engines = Counter(row["engine"] for row in rows)
+    each = ", ".join(f"{count} on engine {name}" for name, count in engines.most_common())
     lines = [
-        f"{len(rows)} fabrics, engine {', '.join(sorted({row['engine'] for row in rows}))}:",
+        f"{len(rows)} fabrics, {each}:",
         "",
         "| the fluid says | classes | by less than "
         f"{NEAR:.0%} | met on packets | undecided | violated | value within the SLO |",
