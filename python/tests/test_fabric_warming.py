@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from fctlab import fabric
+from fctlab.errors import SpecError
 from fctlab.fabric import asked, lengths, warming, windows
 from fctlab.formats import time_s
 from tests.test_fabric import spec
@@ -77,3 +78,21 @@ def test_it_is_found_on_packets_where_the_fluid_does_not_know_the_scheme() -> No
     tables = rising() | {"scheme": {"preset": "pfabric"}}
     found = warming.settled(asked.load(tables, engine="packet"))
     assert found.warmup == "found" and found.tables["engine"]["kind"] == "packet"
+
+
+def test_it_is_found_on_packets_where_the_fluid_overflows_a_buffer() -> None:
+    tables = rising()
+    tables["scheme"]["port"] = {
+        **tables["scheme"]["port"],
+        "buffer": "15KB",
+        "ecn_threshold": "6KB",
+    }
+    with pytest.raises(SpecError, match="buffer"):
+        warming.settled(asked.load(tables))
+    found = warming.settled(asked.load(tables, engine="packet"))
+    assert found.warmup == "found" and found.tables["engine"]["kind"] == "packet"
+
+
+def test_a_mistake_in_its_table_is_told_first() -> None:
+    with pytest.raises(SpecError, match="measure"):
+        asked.load(spec(measure=5))

@@ -158,8 +158,9 @@ def load(
     """
     choices.check("engine", engine, ENGINES, "an engine")
     scenario = with_engine(load_scenario(spec).with_sets(list(sets)), engine)
+    prepared = scenario.resolve()
     given = "warmup" in scenario.value.get("measure", {})
-    asked = Asked(scenario.resolve(), warmup="given" if given else "open")
+    asked = Asked(prepared, warmup="given" if given else "open")
     if not any(each.slis for each in asked.classes):
         raise SpecError(
             "traffic.classes",

@@ -25,6 +25,8 @@ SPARE = 1.15
 """Numbers of flows are random: so many times as many are asked for."""
 MOST = 1_000_000
 """Flows of a window that was made longer: a class that is rarer has fewer, and is told so."""
+DURATIONS = (("traffic", "duration"), ("measure", "window"), ("measure", "max_time"))
+"""Times of a scenario that say how long it lasts."""
 
 
 def enough(asked: Asked, flows: int = FLOWS) -> Asked:
@@ -50,10 +52,6 @@ def longer(asked: Asked, times: float) -> dict[str, Any]:
         traffic["flows"] = math.ceil(traffic["flows"] * times)
     changed = {**asked.tables, "traffic": traffic}
     return with_times(changed, DURATIONS, lambda time_s: time_s * times)
-
-
-DURATIONS = (("traffic", "duration"), ("measure", "window"), ("measure", "max_time"))
-"""Times of a scenario that say how long it lasts."""
 
 
 def with_times(

@@ -40,24 +40,27 @@ def settled(asked: Asked, told: Told | None = None) -> Asked:
     """
     if asked.warmup != "open" or asked.traces:
         return asked
-    fluid = _on_the_fluid(asked)
+    try:
+        fluid = Asked(with_engine(Scenario(asked.tables), "fluid").resolve())
+        return _after(asked, _found(fluid, told))
+    except SpecError:
+        if asked.tables["engine"]["kind"] == "fluid":
+            raise
+    # The fluid does not know all of it, or overflows a buffer where packets would be lost.
+    return _after(asked, _found(asked, told))
+
+
+def _found(asked: Asked, told: Told | None) -> float:
+    """How long the warm-up has to be on a scenario's engine, in seconds."""
     enough = math.ceil(FLOWS / max(1, asked.prepared.expected_flows))
     seeds = windows.seeds(asked, "warm-up", min(WINDOWS, enough))
-    short = windows.run(fluid, seeds, told)
+    short = windows.run(asked, seeds, told)
     if not lengths.rises(asked, short.flows):
-        return Asked(asked.prepared, warmup="found")
-    times = 1 + SHARES[-1]
-    long = windows.run(Asked(Scenario(lengths.longer(fluid, times)).resolve()), seeds, told)
-    behind = (share for share in SHARES if not lengths.rises(asked, _part(long.flows, share)))
-    return _after(asked, next(behind, SHARES[-1]) * short.length_s)
-
-
-def _on_the_fluid(asked: Asked) -> Asked:
-    """The scenario on the fluid; on its own engine, if the fluid does not know all of it."""
-    try:
-        return Asked(with_engine(Scenario(asked.tables), "fluid").resolve())
-    except SpecError:
-        return asked
+        return 0.0
+    tables = lengths.longer(asked, 1 + SHARES[-1])
+    long = windows.run(Asked(Scenario(tables).resolve()), seeds, told).flows
+    level = (share for share in SHARES if not lengths.rises(asked, _part(long, share)))
+    return next(level, SHARES[-1]) * short.length_s
 
 
 def _part(flows: pl.DataFrame, share: float) -> pl.DataFrame:
