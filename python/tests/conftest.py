@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from fctlab.results.kinds import DRAWN
+
 PROGRAM = str(Path(sys.executable).parent / "fctlab")
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
@@ -21,6 +23,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 EVERYTHING = os.environ.get("FCTLAB_TESTS") == "all"
 """Whether tests of chance look at all they can, and every cell of a table: minutes more."""
+
+os.environ[DRAWN] = "no"  # half of the time of a small run; see `with_figures`
 
 SIZES = {"kind": "uniform", "sizes": ["1KB", "20KB", "300KB"]}
 SMALL: dict[str, Any] = {
@@ -67,6 +71,14 @@ preset = "dctcp"
 """
 
 Program = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def with_figures() -> Iterator[None]:
+    """From here on in a module results are saved with their figures, as users have it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(DRAWN)
+        yield
 
 
 @pytest.fixture

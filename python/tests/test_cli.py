@@ -27,6 +27,7 @@ RESULT = {
 }
 
 
+@pytest.mark.usefixtures("with_figures")
 def test_run_prints_a_table_and_saves_a_result(
     program: Program, small: Path, tmp_path: Path
 ) -> None:
@@ -37,6 +38,7 @@ def test_run_prints_a_table_and_saves_a_result(
     assert names(tmp_path / "out") == RESULT
 
 
+@pytest.mark.usefixtures("with_figures")
 def test_run_without_packets(program: Program, tmp_path: Path) -> None:
     scenario = Path(__file__).parents[2] / "scenarios" / "swp-websearch.toml"
     few = ("--set", "traffic.flows=2000")
@@ -87,6 +89,7 @@ def test_a_saved_run_runs_again_to_the_same_bytes(
         assert first.read_bytes() == second.read_bytes(), name
 
 
+@pytest.mark.usefixtures("with_figures")
 def test_compare_saves_every_flow_and_every_run(
     program: Program, small: Path, tmp_path: Path
 ) -> None:

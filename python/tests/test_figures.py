@@ -21,8 +21,11 @@ LOADS = (0.3, 0.5, 0.7)
 SCHEMES = ("dctcp", "pfabric")
 
 
+pytestmark = pytest.mark.usefixtures("with_figures")
+
+
 @pytest.fixture(scope="module")
-def field(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def field(with_figures: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two schemes, three loads, three seeds."""
     out = tmp_path_factory.mktemp("figures") / "field"
     fctlab.compare(SMALL, SCHEMES, loads=LOADS, seeds=3, out=out)
@@ -30,7 +33,7 @@ def field(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def alone(with_figures: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One load, one seed."""
     out = tmp_path_factory.mktemp("figures") / "alone"
     fctlab.compare(SMALL, SCHEMES, out=out)
@@ -115,6 +118,21 @@ def test_figures_are_what_a_paper_takes(program: Program, field: Path, tmp_path:
         assert box and float(box[1]) == pytest.approx(72 * COLUMN_INCHES, abs=0.1)
         svg = (tmp_path / "paper" / f"{name}.svg").read_text()
         assert "<text" not in svg, "letters are outlines"
+
+
+def test_the_environment_leaves_figures_out(
+    program: Program, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(kinds.DRAWN, "no")
+    done = program("run", small, "--out", "out")
+    assert "saved in out: flows.parquet, summary.csv, ..." in done.stderr + done.stdout
+    assert not list((tmp_path / "out").glob("*.png"))
+    assert program("plot", "out", "--formats", "png").returncode == 0
+    assert kinds.drawn(tmp_path / "out") == ["fct_cdf.png", "slowdown_by_size.png"]
+    monkeypatch.setenv(kinds.DRAWN, "never")
+    says = "error: FCTLAB_FIGURES: 'never' is not an answer; known: yes, no"
+    assert says in program("run", small, "--out", "other").stderr
+    assert not (tmp_path / "other").exists()
 
 
 def test_drawn_again_it_is_the_same_to_the_byte(

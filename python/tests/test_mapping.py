@@ -67,6 +67,7 @@ def test_recorded_values_are_those_that_hosts_estimate(tmp_path: Path) -> None:
     assert counts[0].equals(counts[1])
 
 
+@pytest.mark.usefixtures("with_figures")
 def test_the_mapping_in_force_is_recorded_and_drawn(tmp_path: Path) -> None:
     record = {"ports": {"interval": "100us", "which": ["leaf 0 -> host 0"]}}
     mapping = {"kind": "dynamic", "interval": "200us", "window": 2}

@@ -25,6 +25,7 @@ from fctlab.cli.options import (
     numbers,
 )
 from fctlab.cli.terminal import AsJson, Force, say, show, show_json
+from fctlab.results import kinds
 
 PANEL = "Simulate"
 
@@ -144,5 +145,5 @@ def _finish(out: Path | None) -> None:
         say("this is a development build: the same results, later; make build makes the fast one")
     if out is not None:
         report.write(out)
-        say(f"saved in {out}: flows.parquet, summary.csv, fct_cdf.png, slowdown_by_size.png, ...")
+        say(f"saved in {out}: {', '.join([kinds.FLOWS, kinds.SUMMARY, *kinds.drawn(out), '...'])}")
         say(f"fctlab plot {out} draws its figures for a paper")

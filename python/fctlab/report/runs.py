@@ -69,7 +69,7 @@ def of_run(directory: Path) -> Page:
             Section("Flows", charts=_flow_charts([curves], sizes(found.summary), traffic)),
             *recordings.section(found),
         ],
-        beside=f"{kinds.FCT_CDF}.png and {kinds.SLOWDOWN}.png",
+        beside=" and ".join(kinds.drawn(directory)),
     )
 
 
@@ -113,7 +113,7 @@ def of_comparison(directory: Path) -> Page:
             Section("Flows", charts=_flow_charts(by_load, sizes(found.summary), traffic)),
             Section("Results", words.comparison(found)),
         ],
-        beside=f"{kinds.FCT_CDF}.png and {kinds.SLOWDOWN}.png",
+        beside=" and ".join(kinds.drawn(directory)),
     )
 
 

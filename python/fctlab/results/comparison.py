@@ -285,12 +285,13 @@ class Comparison:
 
     def _write(self, folder: Path) -> None:
         """Write every file of a result directory but ``runs/``, where the flows come from."""
-        from fctlab.results import figures
-
         labels = [(cell.name, cell.scheme, cell.load, cell.seed) for cell in self.cells]
         merged.write(labels, folder)
         (folder / kinds.SUMMARY).write_text(formats.csv(self.summary))
-        figures.write(figures.of_comparison(self), folder)
+        if kinds.draws_figures():
+            from fctlab.results import figures
+
+            figures.write(figures.of_comparison(self), folder)
         store.write_json(folder / kinds.REPORT, self.report)
         store.write_json(folder / kinds.SCENARIO, {"runs": [asdict(c) for c in self.cells]})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from fctlab import choices
 from fctlab.errors import SpecError
 from fctlab.results.drafts import PREFIX
 
@@ -28,6 +30,8 @@ FIGURES = (FCT_CDF, SLOWDOWN, SLOWDOWN_BY_LOAD, FCT_BY_LOAD, MAPPING, STATE)
 """Figures of runs and comparisons; their files end as the format says."""
 FORMATS = ("png", "pdf", "svg")
 """In which figures are written."""
+DRAWN = "FCTLAB_FIGURES"
+"""Environment variable: ``no`` where runs and comparisons are saved without figures."""
 RECORDINGS = "recordings"
 PORT_SERIES = "port_series.parquet"
 PAGE = "report.html"
@@ -89,6 +93,22 @@ class Kind:
             named = (directory / self.index).read_text(encoding="utf-8")
             found = [e for e in found if e.name == self.index or f'"{e.name}"' in named]
         return found
+
+
+def draws_figures() -> bool:
+    """Whether runs and comparisons are saved with their figures (`DRAWN`).
+
+    Raises:
+        SpecError: the environment says neither yes nor no.
+    """
+    said = os.environ.get(DRAWN) or "yes"
+    choices.check(DRAWN, said, ("yes", "no"), "an answer")
+    return said == "yes"
+
+
+def drawn(directory: Path) -> list[str]:
+    """Names of the files of figures that a run or a comparison was saved with."""
+    return [name for name in (f"{FCT_CDF}.png", f"{SLOWDOWN}.png") if (directory / name).is_file()]
 
 
 def read_object(file: Path) -> dict[str, Any]:

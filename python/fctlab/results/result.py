@@ -319,10 +319,11 @@ class Result:
                 shutil.copytree(self.directory / kinds.RECORDINGS, folder / kinds.RECORDINGS)
 
     def write_plots(self, folder: Path) -> None:
-        """Write the figures of a result directory."""
-        from fctlab.results import figures
+        """Write the figures of a result directory, unless `kinds.DRAWN` says no."""
+        if kinds.draws_figures():
+            from fctlab.results import figures
 
-        figures.write(self._figures(), folder)
+            figures.write(self._figures(), folder)
 
     def write_tables(self, folder: Path) -> None:
         """Write the summary, the report and, last, the scenario of a result directory."""

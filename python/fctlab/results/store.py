@@ -38,6 +38,7 @@ from fctlab.results.kinds import (
     SCENARIO,
     STUDIES,
     Kind,
+    draws_figures,
     kind_of,
     read_object,
     saved_runs,
@@ -133,6 +134,7 @@ def writing(
             system later on, with what was kept.
         KeyboardInterrupt: as raised in the block, with what was kept.
     """
+    draws_figures()  # a mistake in what it reads is told before anything runs
     out = as_directory(directory)
     new = _missing(out)
     try:
