@@ -118,6 +118,7 @@ try-wheel: $(VENV)/pyvenv.cfg
 	@test -n "$$(ls dist/*.whl 2>/dev/null)" || $(MAKE) --no-print-directory wheel
 	@$(BIN)/python packaging/try_wheel.py dist
 
+fuzz: STEPS := fuzzing
 fuzz: $(INSTALLED) trusted
 	$(BIN)/python packaging/fuzz.py --seconds $(or $(SECONDS),120)
 
@@ -186,10 +187,16 @@ tools:
 	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || \
 		rustup component add rustfmt clippy
 
-# What `make trust` and `make fuzz` need, where it can be had; their steps say what they lack.
+# What the steps of `make trust` and `make fuzz` need, where it can be had; they say what they lack.
+ASKED = $(filter $(or $(STEPS),%),$(1))
+NEEDED = $(if $(call ASKED,fuzzing),atheris) $(if $(call ASKED,advisories),pip-audit) \
+	$(if $(call ASKED,sbom),cyclonedx-bom) $(if $(call ASKED,verdicts settling looks advice),cosmic-ray)
+CRATES = $(if $(call ASKED,mutants),cargo-mutants) $(if $(call ASKED,licences),cargo-deny) \
+	$(if $(call ASKED,sbom),cargo-cyclonedx)
+
 trusted:
-	@for found in atheris pip-audit cyclonedx-bom cosmic-ray; do $(PIP) $$found 2>/dev/null || true; done
-	@for found in cargo-mutants cargo-deny cargo-cyclonedx; do \
+	@for found in $(NEEDED); do $(PIP) $$found 2>/dev/null || true; done
+	@for found in $(CRATES); do \
 		command -v $$found >/dev/null || cargo install --quiet --locked $$found 2>/dev/null || true; done
 	@oldest=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); cargo +$$oldest --version >/dev/null 2>&1 || \
 		rustup toolchain install $$oldest --profile minimal >/dev/null 2>&1 || true

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -49,3 +51,19 @@ def test_every_target_has_inputs() -> None:
     for target in (*fuzz.RUST, *fuzz.PYTHON):
         kept = list((fuzz.CORPORA / target).iterdir())
         assert kept and sum(file.stat().st_size for file in kept) <= fuzz.KEPT_BYTES
+
+
+def test_jobs_of_ci_are_commands_that_are_here() -> None:
+    steps = script("packaging/trust.py").STEPS
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    commands = re.findall(r"- run: (.+)", (ROOT / ".github/workflows/ci.yml").read_text())
+    assert ".ci/run" in commands and "make fuzz SECONDS=120" in commands
+    for command in commands:
+        program, *rest = command.split(" ", 1)
+        if program == "make":
+            target, _, asked = rest[0].partition(" ")
+            assert target in targets
+            named = re.search(r'STEPS="(.*)"', asked)
+            assert set(named[1].split() if named else []) <= set(steps)
+        else:
+            assert os.access(ROOT / program, os.X_OK)
