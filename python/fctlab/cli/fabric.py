@@ -13,7 +13,7 @@ import typer
 from fctlab.answers import Answer
 from fctlab.cli import progress as showing
 from fctlab.cli import telemetry
-from fctlab.cli.options import Out, ShowProgress, examples
+from fctlab.cli.options import FABRIC, Out, ShowProgress, examples
 from fctlab.cli.slo import EXITS
 from fctlab.cli.terminal import AsJson, Force, output, say, show, show_json
 from fctlab.errors import SpecError
@@ -61,7 +61,7 @@ Count = Annotated[int, typer.Option("--windows", help="Of packets, each under it
 Flows = Annotated[int, typer.Option(help="Of every class in each window, at least.")]
 
 
-@group.command(epilog=examples("fctlab fabric predict scenarios/fabric-slos.toml --most-windows 1"))
+@group.command(epilog=examples(FABRIC, "fctlab fabric predict fabric.toml --most-windows 1"))
 def predict(
     spec: SpecFile,
     engine: Annotated[
@@ -103,9 +103,7 @@ def predict(
     _exit(check, found.classes if found.verified is None else found.verified.classes)
 
 
-@group.command(
-    epilog=examples("fctlab fabric verify scenarios/fabric-slos.toml --windows 1 --flows 200")
-)
+@group.command(epilog=examples(FABRIC, "fctlab fabric verify fabric.toml --windows 1 --flows 200"))
 def verify(
     spec: SpecFile,
     sets: Sets = None,
@@ -134,11 +132,7 @@ def verify(
     _exit(check, found.classes)
 
 
-@group.command(
-    epilog=examples(
-        "fctlab fabric plan scenarios/fabric-slos.toml --out results/fabric",
-    )
-)
+@group.command(epilog=examples(FABRIC, "fctlab fabric plan fabric.toml --out results/fabric"))
 def plan(
     spec: SpecFile,
     sets: Sets = None,
@@ -176,7 +170,7 @@ def plan(
     _finish(found, out, as_json, words.plan)
 
 
-@group.command(epilog=examples("fctlab fabric whatif scenarios/fabric-slos.toml"))
+@group.command(epilog=examples(FABRIC, "fctlab fabric whatif fabric.toml"))
 def whatif(
     spec: SpecFile,
     sets: Sets = None,

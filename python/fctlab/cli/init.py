@@ -7,13 +7,14 @@ import re
 import shlex
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from fctlab import _native, choices, files
+from fctlab import _native, choices
 from fctlab.cli.catalog import SCHEMAS
 from fctlab.cli.options import examples
 from fctlab.cli.terminal import output, say
@@ -21,34 +22,58 @@ from fctlab.errors import OutputError, SpecError
 from fctlab.results import store
 from fctlab.scenario import toml
 
-KINDS = {"scenario": files.SCENARIO, "specification": files.SPECIFICATION}
+
+@dataclass(frozen=True)
+class Kind:
+    """What is written.
+
+    Attributes:
+        schema: whose keys it has (`SCHEMAS`).
+        command: that reads it.
+    """
+
+    schema: str
+    command: str
+
+
+KINDS = {
+    "scenario": Kind("scenario", "run"),
+    "specification": Kind("specification", "predict"),
+    "fabric": Kind("scenario", "fabric predict"),
+}
+NAMES = {"scenario": "mine", "specification": "slos", "fabric": "fabric"}
+"""Of files, in examples."""
 COMMENT_WIDTH = 94
 MOST_VALUES = 6
 """Of a key that are listed; of schemes and the like there is ``fctlab list``."""
-SECTION = re.compile(r"(?:# )?\[+(?P<path>\w+)\]+")
+SECTION = re.compile(r"(?:# )?\[+(?P<path>[\w.]+)\]+")
 KEY = re.compile(r"(?:# )?(?P<key>\w+) = ")
 
 
 def register(app: typer.Typer) -> None:
     """Adds the command to the program."""
-    lines = "fctlab init scenario mine.toml", "fctlab init specification slos.toml"
+    lines = [f"fctlab init {kind} {name}.toml" for kind, name in NAMES.items()]
     app.command(rich_help_panel="Start", epilog=examples(*lines))(init)
 
 
 def init(
-    kind: Annotated[str, typer.Argument(help=f"What to write: {' or '.join(KINDS)}.")],
+    kind: Annotated[str, typer.Argument(help=f"What to write: {', '.join(KINDS)}.")],
     file: Annotated[
         Path, typer.Argument(metavar="FILE", parser=output, help="A .toml file that is not there.")
     ],
 ) -> None:
-    """Write a small scenario or specification of SLOs, every key explained, to begin with."""
+    """Write a small file to begin with, every key explained.
+
+    A scenario is for fctlab run and compare, a specification has the SLOs of one bottleneck, a
+    fabric those of classes across all ports.
+    """
     choices.check("init", kind, KINDS, "what it writes")
     if file.suffix.lower() != ".toml":
         raise SpecError("init", f"{file} is no .toml file")
     if file.exists():
         raise OutputError(f"{file} is there already; nothing is written over it")
     store.FileOutput(file, lambda _: False).write(written(kind, file))
-    say(f"next: fctlab {KINDS[kind].commands[0]} {shlex.quote(str(file))}")
+    say(f"next: fctlab {KINDS[kind].command} {shlex.quote(str(file))}")
 
 
 def written(kind: str, file: Path) -> str:
@@ -56,7 +81,7 @@ def written(kind: str, file: Path) -> str:
     template = resources.files("fctlab") / "data" / f"init-{kind}.toml"
     text = template.read_text(encoding="utf-8")
     text = text.replace("FILE", shlex.quote(str(file))).replace("NAME", shlex.quote(file.stem))
-    return "\n".join(_explained(text.splitlines(), SCHEMAS[kind]())) + "\n"
+    return "\n".join(_explained(text.splitlines(), SCHEMAS[KINDS[kind].schema]())) + "\n"
 
 
 def _explained(lines: list[str], schema: Mapping[str, Any]) -> Iterator[str]:
@@ -67,10 +92,12 @@ def _explained(lines: list[str], schema: Mapping[str, Any]) -> Iterator[str]:
     for line in lines:
         said = ""
         if found := SECTION.fullmatch(line):
-            section, table = found["path"], tables.get(found["path"], {})
-            kind = table.get("kind") if isinstance(table, Mapping) else None
-            known = list(_tables(schema, schema["properties"][section], kind))
-            said = _description(schema["properties"][section])
+            section, table, known = found["path"], tables, [schema]
+            for name in section.split("."):
+                table = _first(table).get(name, {})
+                node = next(_keys(each)[name] for each in known if name in _keys(each))
+                known = list(_tables(schema, node, _first(table).get("kind")))
+                said = _description(node)
         elif found := KEY.match(line):
             said = _explanation(schema, known, found["key"])
         key = section, found["key"] if found and "key" in found.groupdict() else ""
@@ -78,6 +105,17 @@ def _explained(lines: list[str], schema: Mapping[str, Any]) -> Iterator[str]:
             told.add(key)
             yield from (f"# {part}" for part in textwrap.wrap(said, COMMENT_WIDTH))
         yield line
+
+
+def _keys(node: Mapping[str, Any]) -> Mapping[str, Any]:
+    keys: Mapping[str, Any] = node.get("properties", {})
+    return keys
+
+
+def _first(table: Any) -> Mapping[str, Any]:
+    """A table, or the first of several; an empty one for anything else."""
+    first = table[0] if isinstance(table, list) and table else table
+    return first if isinstance(first, Mapping) else {}
 
 
 def _tables(
@@ -99,7 +137,7 @@ def _referred(schema: Mapping[str, Any], node: Mapping[str, Any]) -> Mapping[str
 
 def _explanation(schema: Mapping[str, Any], tables: Iterable[Mapping[str, Any]], key: str) -> str:
     """What a key of one of the tables is, its values where they are few, and its default."""
-    node = next(table["properties"][key] for table in tables if key in table.get("properties", {}))
+    node = next(_keys(table)[key] for table in tables if key in _keys(table))
     said = [_description(node)]
     values = [json.dumps(value) for value in _values(_referred(schema, node))]
     if 0 < len(values) <= MOST_VALUES:

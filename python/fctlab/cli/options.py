@@ -50,6 +50,10 @@ MOST_STEPS = 10_000
 T = TypeVar("T", str, float, int)
 
 
+FABRIC = "fctlab init fabric fabric.toml"
+"""With which examples of `fctlab fabric` begin."""
+
+
 def examples(*lines: str) -> str:
     """The end of a command's help: lines that run as they are, one after the other."""
     return "\n".join(["[dim]Example:[/dim]", *(f"[cyan]{escape(line)}[/cyan]" for line in lines)])

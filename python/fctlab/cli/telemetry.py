@@ -9,7 +9,7 @@ import typer
 
 from fctlab.cli import logs as of_logs
 from fctlab.cli import progress as showing
-from fctlab.cli.options import Sets, ShowProgress, examples, items
+from fctlab.cli.options import FABRIC, Sets, ShowProgress, examples, items
 from fctlab.cli.terminal import AsJson, Force, output, say, show, show_json
 from fctlab.errors import SpecError
 
@@ -23,15 +23,17 @@ def register(group: typer.Typer) -> None:
     group.command(
         "import",
         epilog=examples(
-            "fctlab run scenarios/fabric-slos.toml --set traffic.duration=60ms --out results/log",
-            "fctlab fabric import results/log/flows.parquet --topology scenarios/fabric-slos.toml"
+            FABRIC,
+            "fctlab run fabric.toml --set traffic.duration=60ms --out results/log",
+            "fctlab fabric import results/log/flows.parquet --topology fabric.toml"
             " --out results/imported",
         ),
     )(import_)
     group.command(
         epilog=examples(
-            "fctlab run scenarios/fabric-slos.toml --set traffic.duration=60ms --out results/log",
-            "fctlab fabric import results/log/flows.parquet --topology scenarios/fabric-slos.toml"
+            FABRIC,
+            "fctlab run fabric.toml --set traffic.duration=60ms --out results/log",
+            "fctlab fabric import results/log/flows.parquet --topology fabric.toml"
             " --out results/imported",
             "fctlab fabric sampling results/imported/scenario.json"
             " --sampled 1MB=1,10KB=0.25,0B=0.03",
@@ -39,9 +41,10 @@ def register(group: typer.Typer) -> None:
     )(sampling)
     group.command(
         epilog=examples(
-            "fctlab run scenarios/fabric-slos.toml --set traffic.duration=60ms --out results/log",
+            FABRIC,
+            "fctlab run fabric.toml --set traffic.duration=60ms --out results/log",
             "fctlab fabric watch results/log --match flows.parquet --once"
-            " --topology scenarios/fabric-slos.toml --out results/watched",
+            " --topology fabric.toml --out results/watched",
         ),
     )(watch)
 
