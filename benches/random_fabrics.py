@@ -128,12 +128,14 @@ def on_packets(
     spec: dict[str, Any], says: Sequence[ClassFound], first: Verification | None = None
 ) -> Verification:
     """What packets have, in more windows while it is open what the fluid says is not."""
-    found = first or fabric.verify(spec, count=WINDOWS[0])
+    found = first or fabric.verify(spec, count=WINDOWS[0], most_windows=1)
     for count in WINDOWS[1:]:
+        if count <= len(found.windows):
+            continue
         both = zip(says, found.classes, strict=True)
         if not any(b.verdict == "undecided" != a.verdict for a, b in both):
             break
-        found = fabric.verify(spec, count=count)
+        found = fabric.verify(spec, count=count, most_windows=1)
     return found
 
 

@@ -227,7 +227,7 @@ def test_all_commands_have_windows_of_one_length() -> None:
     tables["traffic"]["flows"] = 300
     counts = {
         "predict": fabric.predict(tables, most_windows=1).runs,
-        "verify": fabric.verify(tables, count=1).runs,
+        "verify": fabric.verify(tables, count=1, most_windows=1).runs,
         "whatif": fabric.whatif(tables, down=["spine 0"]).runs,
     }
     for name, runs in counts.items():

@@ -123,7 +123,7 @@ fn judged(
         ..truth(sample.estimate(sli.metric, share), *errors)
     });
     let estimates: Vec<Estimate> = estimates.collect();
-    let mut found = judge_class(&class.name, &class.slis, slo, &estimates);
+    let mut found = judge_class(&class.name, &class.slis, slo, &estimates, &class.errors);
     if let Some(why) = &class.open {
         found.leave_open(why);
     }

@@ -29,6 +29,7 @@ pub mod packets;
 pub mod plan;
 pub mod predict;
 pub mod provision;
+mod reasons;
 pub mod spec;
 pub mod tables;
 

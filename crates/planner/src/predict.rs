@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::evaluate::{Candidate, Meter};
 use crate::flows::{Flows, LONGEST_S, MOST_FLOWS, horizon, seconds};
+use crate::reasons::{self, Known};
 use crate::spec::Class;
 use fctlab_workload::sli::{COUNT_KNOWN, Estimate, ONCE, SliSpec, spent};
 use fctlab_workload::slo::{Slo, Target};
@@ -17,6 +18,9 @@ const FIRST: f64 = 2.0;
 
 /// How many times as long a run may get as intervals take, for the sake of a verdict.
 pub const DECIDE: f64 = 16.0;
+
+/// An engine that is off by nothing.
+const EXACT: (f64, f64) = (1.0, 1.0);
 
 /// What became of an SLO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -201,26 +205,6 @@ impl SliFound {
         }
     }
 
-    /// How many times as many flows take the interval away from `target`, if the value stays.
-    fn would_decide(&self, target: Target) -> String {
-        let (low, high) = self.known();
-        let far = target.threshold() - self.value;
-        let half = if far > 0.0 {
-            high - self.value
-        } else {
-            self.value - low
-        };
-        match (half / far).powi(2) {
-            times if times.is_finite() && times < 1e4 => {
-                format!(
-                    "{:.1} times as many flows would decide if the value stays",
-                    times.max(1.1)
-                )
-            }
-            _ => "many more flows would decide".into(),
-        }
-    }
-
     fn half_width(&self) -> f64 {
         match self.ci95 {
             [Some(low), Some(high)] if self.value > 0.0 => {
@@ -245,17 +229,26 @@ impl ClassFound {
 pub fn judge(classes: &[Class], estimates: &[Vec<Estimate>]) -> Vec<ClassFound> {
     let each = classes.iter().zip(estimates);
     each.map(|(class, estimates)| {
-        judge_class(&class.name, &class.slis, class.slo.as_ref(), estimates)
+        let errors = vec![EXACT; estimates.len()];
+        judge_class(
+            &class.name,
+            &class.slis,
+            class.slo.as_ref(),
+            estimates,
+            &errors,
+        )
     })
     .collect()
 }
 
-/// The verdict on a class from estimates of its SLIs.
+/// The verdict on a class from estimates of its SLIs. Their intervals hold already what the engine may be off by,
+/// which is `errors`: its value over the true one, at least and at most.
 pub(crate) fn judge_class(
     name: &str,
     slis: &[SliSpec],
     slo: Option<&Slo>,
     estimates: &[Estimate],
+    errors: &[(f64, f64)],
 ) -> ClassFound {
     let compared = slo.map_or_else(Vec::new, Slo::targets);
     let of = |i: usize| {
@@ -308,21 +301,23 @@ pub(crate) fn judge_class(
     };
     let values: Vec<f64> = estimates.iter().map(value).collect();
     let intervals: Vec<(f64, f64)> = slis.iter().map(SliFound::known).collect();
-    let (decisive, target) = slo.decisive(&values);
-    let decisive = &slis[decisive];
+    let each = slis.iter().zip(errors);
+    let each = each.map(|(sli, (low, high))| Known {
+        name: &sli.name,
+        interval: sli.known(),
+        left: (sli.value / high, sli.value / low),
+    });
+    let known: Vec<Known<'_>> = each.collect();
+    let decides = || {
+        let first = slo.decisive(&values).0;
+        format!("{} decides", reasons::decisive(slo, &known, first))
+    };
     let mut named = compared.iter().map(|&(i, _)| &slis[i]);
     let (verdict, why) = match (slo.decide(&intervals), named.find(|s| !s.enough)) {
-        (Some(true), _) => (Verdict::Met, format!("{} decides", decisive.name)),
-        (Some(false), _) => (Verdict::Violated, format!("{} decides", decisive.name)),
+        (Some(true), _) => (Verdict::Met, decides()),
+        (Some(false), _) => (Verdict::Violated, decides()),
         (None, Some(few)) => (Verdict::Undecided, few.too_few()),
-        (None, None) => {
-            let why = format!(
-                "the threshold lies inside the interval of {}; {}",
-                decisive.name,
-                decisive.would_decide(target)
-            );
-            (Verdict::Undecided, why)
-        }
+        (None, None) => (Verdict::Undecided, reasons::open(slo, &known)),
     };
     ClassFound {
         name: name.to_owned(),

@@ -26,7 +26,7 @@ from fctlab.fabric.types import (
     FabricWhatIf,
     Verification,
 )
-from fctlab.fabric.verifying import WINDOWS
+from fctlab.fabric.verifying import MOST_WINDOWS, WINDOWS
 from fctlab.results import kinds
 from fctlab.tables import Part
 
@@ -57,7 +57,10 @@ Check = Annotated[
     bool,
     typer.Option("--check", help="Exit with 3 if an SLO is violated, with 4 if one is open."),
 ]
-Count = Annotated[int, typer.Option("--windows", help="Of packets, each under its own seed.")]
+Count = Annotated[
+    int, typer.Option("--windows", help="Of packets, each under its own seed, at first.")
+]
+Most = Annotated[int, typer.Option("--most-windows", help="Of packets, while an SLO is undecided.")]
 Flows = Annotated[int, typer.Option(help="Of every class in each window, at least.")]
 
 
@@ -108,6 +111,7 @@ def verify(
     spec: SpecFile,
     sets: Sets = None,
     count: Count = WINDOWS,
+    most_windows: Most = MOST_WINDOWS,
     flows: Flows = FLOWS,
     check: Check = False,
     out: Out = None,
@@ -125,7 +129,16 @@ def verify(
         _saving(Verification, spec, loaded, out, force) as save,
         showing.of_answer(progress) as told,
     ):
-        found = save(verified(spec, sets=sets or [], count=count, flows=flows, told=told))
+        found = save(
+            verified(
+                spec,
+                sets=sets or [],
+                count=count,
+                most_windows=most_windows,
+                flows=flows,
+                told=told,
+            )
+        )
     if (of_watch := confirm(spec, found)) is not None:
         say(f"{of_watch.outcome}: {of_watch.why} (confirmation.json beside {spec})")
     _finish(found, out, as_json, words.verification)
@@ -141,6 +154,7 @@ def plan(
         bool, typer.Option("--verify/--no-verify", help="On packets; nothing is advised without.")
     ] = True,
     count: Count = WINDOWS,
+    most_windows: Most = MOST_WINDOWS,
     flows: Flows = FLOWS,
     out: Out = None,
     force: Force = False,
@@ -163,6 +177,7 @@ def plan(
                 budget=budget,
                 verify=verify,
                 count=count,
+                most_windows=most_windows,
                 flows=flows,
                 told=told,
             )

@@ -10,6 +10,7 @@ from fctlab.fabric import (
     accuracy,
     judging,
     lengths,
+    looking,
     screening,
     verifying,
     warming,
@@ -41,6 +42,7 @@ def plan(
     budget: int = BUDGET,
     verify: bool = True,
     count: int = verifying.WINDOWS,
+    most_windows: int = verifying.MOST_WINDOWS,
     flows: int = lengths.FLOWS,
     told: Told | None = None,
 ) -> FabricPlan:
@@ -56,16 +58,15 @@ def plan(
         sets: changes ``path=value``.
         budget: candidates that are tried.
         verify: on packets; without that nothing is advised.
-        count: windows of packets.
+        count: windows of packets, at first.
+        most_windows: of packets while an SLO is undecided, unless `count` is more.
         flows: of every class in each window, of the fluid and of packets.
         told: called with (windows that are over, their flows).
 
     Raises:
         SpecError: a mistake; no class with an SLO, a class without code point, no weights.
     """
-    if budget < 1:
-        raise SpecError("budget", f"{budget} is not at least 1")
-    verifying.check(count, flows)
+    looking.check(budget=budget, windows=count, most_windows=most_windows, flows=flows)
     asked = lengths.enough(load(spec, sets, weights=True), flows)
     if not any(each.slo for each in asked.classes):
         raise SpecError("traffic.classes", "no class has an SLO to plan for; write slo")
@@ -83,7 +84,7 @@ def plan(
     made = weights.written(asked, best.weights, best.tiers)
     judged = windows.run(made, windows.seeds(made, "judge", JUDGED * len(seeds)), told)
     classes = judging.judge(made, judged, errors)
-    verified = _verified(made, count, flows, told) if verify else None
+    verified = _verified(made, count, most_windows, flows, told) if verify else None
     margin = max([MARGIN, *(1 - each.low for each in errors), *(each.high - 1 for each in errors)])
     apart = None if verified is None else _apart(classes, verified.classes)
     advice, why = _advice(verified, apart, margin)
@@ -179,23 +180,32 @@ def _interval(classes: Sequence[ClassFound]) -> float:
     return max(widths)
 
 
-def _verified(made: Asked, count: int, flows: int, told: Told | None) -> Verification:
+def _verified(
+    made: Asked, count: int, most_windows: int, flows: int, told: Told | None
+) -> Verification:
     from fctlab.scenario import Scenario
 
     packets = Asked(Scenario({**made.tables, "engine": "packet"}).resolve())
-    return verifying.of(packets, count=count, flows=flows, told=told)
+    return verifying.of(packets, count=count, most_windows=most_windows, flows=flows, told=told)
 
 
 def _apart(fluid: Sequence[ClassFound], packets: Sequence[ClassFound]) -> float:
-    """How far the fluid is outside packets' 95% intervals at most, as a share of the value."""
+    """By how much packets are worse than the fluid says, at most, as a share of the value.
+
+    What lies beyond packets' 95% intervals counts, of SLIs that an SLO names. Where packets are
+    better than it says, the plan was too careful and what it says still holds.
+    """
     found = [0.0]
     for one, other in zip(fluid, packets, strict=True):
         for sli, true in zip(one.slis, other.slis, strict=True):
             low, high = true.ci95
-            if true.targets and true.enough and true.value > 0:
-                below = (low or 0.0) - sli.value
-                above = 0.0 if high is None else sli.value - high
-                found.append(max(below, above) / true.value)
+            for target in true.targets:
+                if target.above is None:
+                    beyond = (low or 0.0) - sli.value
+                else:
+                    beyond = 0.0 if high is None else sli.value - high
+                if true.enough and true.value > 0:
+                    found.append(beyond / true.value)
     return max(found)
 
 
@@ -204,11 +214,12 @@ def _advice(verified: Verification | None, apart: float | None, margin: float) -
         return False, "not verified on packets, so nothing is advised"
     if apart > margin:
         return False, (
-            f"fluid and packets differ by {apart:.0%} beyond packets' intervals, more than the "
-            f"margin of {margin:.0%}: nothing is advised"
+            f"packets are {apart:.0%} worse than the fluid says, beyond their intervals, and more "
+            f"than the margin of {margin:.0%}: nothing is advised"
         )
     if verified.verdict == "met":
         return True, "packets confirm that every SLO is met"
     if verified.verdict == "violated":
         return False, "packets say that an SLO is violated: no weights were found that meet all"
-    return False, "packets leave it undecided: verify with more flows or windows"
+    windows = len(verified.windows)
+    return False, f"packets leave it undecided, windows: {windows}; give more (--most-windows)"

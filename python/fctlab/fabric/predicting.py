@@ -6,8 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import structs
 
-from fctlab.errors import SpecError
-from fctlab.fabric import accuracy, beside, judging, lengths, warming, windows
+from fctlab.fabric import accuracy, beside, judging, lengths, looking, warming, windows
 from fctlab.fabric.asked import Asked, load
 from fctlab.fabric.types import FabricPrediction, LinkWait, Tier
 from fctlab.fabric.verifying import verify as verified
@@ -47,28 +46,16 @@ def predict(
     Raises:
         SpecError: a mistake, with its path, the value and what is allowed.
     """
-    if most_windows < 1:
-        raise SpecError("most_windows", f"{most_windows} is not at least 1")
+    looking.check(most_windows=most_windows)
     asked = warming.settled(lengths.enough(load(spec, sets, engine=engine)), told)
     errors = accuracy.errors(asked)
-    known = any(not each.open for each in errors) or not errors
-    first = max(WINDOWS, len(asked.traces))
-    run, look = _first(asked, min(first, most_windows), told), 1
-    classes = judging.judge(asked, run, errors)
-    while (
-        known
-        and any(each.verdict == "undecided" for each in classes)
-        and 2 * len(run.seeds) <= most_windows
-        and not asked.traces
-    ):
-        seeds = windows.seeds(asked, "predict", 2 * len(run.seeds))[len(run.seeds) :]
-        run, look = run.with_more(windows.run(asked, seeds, told)), look + 1
-        classes = judging.judge(asked, run, errors, look=look)
+    first = min(max(WINDOWS, len(asked.traces)), most_windows)
+    run, classes, looks = looking.look(asked, "predict", first, most_windows, errors, told)
     found = FabricPrediction(
         warnings=(*asked.prepared.warnings, *lengths.too_short(asked, run)),
         name=asked.name,
         classes=classes,
-        racks=judging.racks(asked, run, errors, look),
+        racks=judging.racks(asked, run, errors, looks),
         pairs=judging.pairs(asked, run),
         tiers=tuple(_tiers(asked, run)),
         links=tuple(_links(run)),
@@ -79,10 +66,6 @@ def predict(
     if verify and engine != "packet" and any(each.verdict == "undecided" for each in classes):
         return structs.replace(found, verified=verified(spec, sets=sets, told=told))
     return found
-
-
-def _first(asked: Asked, count: int, told: Told | None) -> Windows:
-    return windows.run(asked, windows.seeds(asked, "predict", count), told)
 
 
 def _tiers(asked: Asked, run: Windows) -> Iterable[Tier]:

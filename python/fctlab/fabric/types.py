@@ -216,8 +216,8 @@ class FabricPlan(Answer, frozen=True, kw_only=True):
         classes: as judged on the fluid with these weights, on flows that they were not chosen on.
         errors: of the fluid, as measured.
         verified: the same on packets.
-        margin: fluid and packets may differ by so much of a value.
-        apart: the largest difference that they had.
+        margin: packets may be worse than the fluid says by so much of a value.
+        apart: by how much they were at most, beyond their intervals.
         runs: of the search.
         scenario: with the weights.
     """

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fctlab.errors import SpecError
-from fctlab.fabric import judging, lengths, warming, windows
+from fctlab.fabric import judging, lengths, looking, warming, windows
 from fctlab.fabric.asked import Asked, load
 from fctlab.fabric.types import Verification
 from fctlab.jobs import Told
@@ -13,6 +12,7 @@ from fctlab.scenario import ScenarioLike
 from fctlab.slo.words import worst
 
 WINDOWS = 3
+MOST_WINDOWS = 12
 
 
 def verify(
@@ -20,47 +20,43 @@ def verify(
     *,
     sets: Iterable[str] = (),
     count: int = WINDOWS,
+    most_windows: int = MOST_WINDOWS,
     flows: int = lengths.FLOWS,
     told: Told | None = None,
 ) -> Verification:
     """Judge every class on packets.
 
     Windows are the scenario under seeds of their own, so long that every class has enough flows
-    in each.
+    in each; so many, then twice as many while an SLO is undecided.
 
     Args:
         spec: a scenario whose classes have SLIs.
         sets: changes ``path=value``.
-        count: of windows.
+        count: of windows, at first.
+        most_windows: at most so many, unless `count` is more.
         flows: of every class in each, at least.
         told: called with (windows that are over, their flows).
 
     Raises:
         SpecError: a mistake, with its path, the value and what is allowed.
     """
-    return of(load(spec, sets, engine="packet"), count=count, flows=flows, told=told)
-
-
-def check(count: int, flows: int) -> None:
-    """Refuse numbers of windows, and of flows in each, that are none.
-
-    Raises:
-        SpecError: one of them is below 1.
-    """
-    for name, value in (("windows", count), ("flows", flows)):
-        if value < 1:
-            raise SpecError(name, f"{value} is not at least 1")
+    asked = load(spec, sets, engine="packet")
+    return of(asked, count=count, most_windows=most_windows, flows=flows, told=told)
 
 
 def of(
-    asked: Asked, *, count: int = WINDOWS, flows: int = lengths.FLOWS, told: Told | None = None
+    asked: Asked,
+    *,
+    count: int = WINDOWS,
+    most_windows: int = MOST_WINDOWS,
+    flows: int = lengths.FLOWS,
+    told: Told | None = None,
 ) -> Verification:
     """The same of a scenario that was read, with its engine."""
-    check(count, flows)
+    looking.check(windows=count, most_windows=most_windows, flows=flows)
     long = warming.settled(lengths.enough(asked, flows), told)
-    run = windows.run(long, windows.seeds(long, "verify", count), told)
+    run, classes, _ = looking.look(long, "verify", count, most_windows, told=told)
     count = len(run.seeds)
-    classes = judging.judge(long, run)
     each = [judging.judge(long, run.only(number)) for number in range(count)]
     counted = run.flows.group_by("window", "class").len()["len"]
     least = int(counted.min() or 0) if len(counted) == count * len(long.classes) else 0  # type: ignore[arg-type]
