@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from fctlab import readable
 from fctlab.errors import SpecError
 from fctlab.export.form import NIC
 from fctlab.export.types import Advice, Cuts, Share, Tier, Unit
@@ -135,7 +136,8 @@ def _last(series: Path) -> list[float]:
     """The last thresholds that ports had: of each queue, the median over ports."""
     import polars as pl
 
-    table = pl.read_parquet(series, columns=["time_s", "port", "queue", "up_to"])
+    with readable.one_error(str(series)):
+        table = pl.read_parquet(series, columns=["time_s", "port", "queue", "up_to"])
     table = table.filter(pl.col("up_to").is_not_null())
     last = table.sort("time_s").group_by("port", "queue").agg(pl.col("up_to").last())
     return last.group_by("queue").agg(pl.col("up_to").median()).sort("queue")["up_to"].to_list()

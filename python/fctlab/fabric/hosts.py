@@ -11,6 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fctlab import readable
 from fctlab.errors import SpecError
 
 if TYPE_CHECKING:
@@ -46,14 +47,9 @@ def known(
 
 def _read(file: Path, hosts: Mapping[str, int]) -> dict[str, int]:
     import polars as pl
-    from polars.exceptions import PolarsError
 
-    try:
+    with readable.one_error(str(file), ""):
         rows = pl.read_csv(file, infer_schema=False, comment_prefix="#")
-    except FileNotFoundError:
-        raise SpecError(str(file), "no such file") from None
-    except (PolarsError, OSError) as error:
-        raise SpecError(str(file), str(error).splitlines()[0]) from None
     for name in COLUMNS:
         if name not in rows.columns:
             have = ", ".join(rows.columns)

@@ -12,8 +12,7 @@ from os import PathLike
 from pathlib import Path
 from pkgutil import resolve_name
 
-import polars as pl
-
+from fctlab import readable
 from fctlab.errors import SpecError
 from fctlab.report import plans, runs, sweeps, whatifs
 from fctlab.report.page import LONGEST_START, MARK, TEMPLATES, Page, environment
@@ -58,11 +57,8 @@ def page(place: str | PathLike[str]) -> Page:
     path = Path(place)
     for kind, of in PAGES.items():
         if path.is_dir() and kind.is_here(path):
-            try:
+            with readable.one_error(str(place), readable.NOT_WHOLE):
                 return of(path)
-            except (OSError, pl.exceptions.PolarsError) as error:
-                message = f"is not whole, a file of it cannot be read: {error}"
-                raise SpecError(str(place), message) from None
     raise _without_page(path)
 
 

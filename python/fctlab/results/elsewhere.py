@@ -7,6 +7,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from fctlab import readable
 from fctlab.errors import SpecError
 
 if TYPE_CHECKING:
@@ -37,10 +38,9 @@ def as_arrow(flows: FlowsLike) -> bytes:
         SpecError: a file that is not there, or cannot be read as what its suffix says.
     """
     import polars as pl
-    from polars.exceptions import PolarsError
 
     place = fspath(flows) if isinstance(flows, str | PathLike) else "flows"
-    try:
+    with readable.one_error(place):
         if isinstance(flows, str | PathLike):
             frame = _scan(Path(flows))
         elif isinstance(flows, pl.LazyFrame):
@@ -50,9 +50,6 @@ def as_arrow(flows: FlowsLike) -> bytes:
         known = [name for name in frame.collect_schema().names() if name in COLUMNS]
         table = io.BytesIO()
         frame.select(known).collect().write_ipc_stream(table)
-    except (PolarsError, OSError) as error:
-        message = (str(error).splitlines() or ["unreadable"])[0]
-        raise SpecError(place, f"cannot be read: {message}") from None
     return table.getvalue()
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from fctlab import choices
+from fctlab import choices, readable
 from fctlab.errors import OutputError, SpecError
 from fctlab.results import by_load as against_load
 from fctlab.results import drawing, kinds, plots, store
@@ -128,7 +128,13 @@ def saved(
         raise SpecError(str(path), f"{there}; {message}")
     if only:
         choices.check_all("only", only, figures, "a figure of it")
-    return {name: figures[name] for name in only or figures}
+    return {name: partial(_whole, path, figures[name]) for name in only or figures}
+
+
+def _whole(directory: Path, draw: Draw) -> Drawing:
+    """Draws, where what is drawn can be read."""
+    with readable.one_error(str(directory), readable.NOT_WHOLE):
+        return draw()
 
 
 def save(

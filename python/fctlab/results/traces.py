@@ -14,6 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fctlab import readable
 from fctlab.errors import SpecError
 from fctlab.formats import count, rate_bps, seconds
 
@@ -163,13 +164,12 @@ def _whole(values: pl.Series) -> pl.Series:
 def _table(file: Path) -> pl.DataFrame:
     """All columns; of CSV, numbers that the trace is made of as text."""
     import polars as pl
-    from polars.exceptions import PolarsError
 
     if not file.is_file():
         raise SpecError(str(file), "no such file")
     if not file.name.lower().endswith(ENDINGS):
         raise SpecError(str(file), f"is no trace; its name ends in {', '.join(ENDINGS)}")
-    try:
+    with readable.one_error(str(file)):
         if file.suffix.lower() == ".parquet":
             return pl.read_parquet(file)
         exact: Any = {name: pl.String for name in UNITS}
@@ -178,6 +178,3 @@ def _table(file: Path) -> pl.DataFrame:
         return pl.read_csv(
             file, comment_prefix="#", schema_overrides=known, infer_schema_length=None
         )
-    except (PolarsError, OSError) as error:
-        message = (str(error).splitlines() or ["unreadable"])[0]
-        raise SpecError(str(file), f"cannot be read: {message}") from None

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fctlab import memory
+from fctlab import memory, readable
 from fctlab.errors import SpecError
 from fctlab.slo import tshark
 
@@ -65,15 +65,16 @@ class Table:
         """Turns what can go wrong while the file is read into one error."""
         from polars.exceptions import PolarsError
 
-        try:
-            yield
-        except FileNotFoundError:
-            raise SpecError(str(self.file), "no such file") from None
-        except (PolarsError, OSError, EOFError, zlib.error) as error:
-            said = (str(error).splitlines() or [type(error).__name__])[0]
-            if self.kind == "text" and isinstance(error, PolarsError):
-                said = self.ragged() or said
-            raise SpecError(str(self.file), said) from None
+        with readable.one_error(str(self.file), ""):
+            try:
+                yield
+            except (EOFError, zlib.error) as error:
+                raise OSError(str(error)) from None
+            except PolarsError:
+                said = self.ragged() if self.kind == "text" else ""
+                if not said:
+                    raise
+                raise SpecError(str(self.file), said) from None
 
     def _sniff(self) -> None:
         """Zeek names its columns in a comment; its other form is JSON lines."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fctlab import formats
+from fctlab import formats, readable
 from fctlab.errors import SpecError
 from fctlab.slo.types import Measured
 
@@ -98,16 +98,11 @@ def of(spec: Mapping[str, Any], sizes: Sizes) -> Iterator[Measured]:
 
 def _read(each: Mapping[str, Any]) -> pl.DataFrame:
     import polars as pl
-    from polars.exceptions import PolarsError
 
     file, path = Path(each["measured"]), f"classes.{each['name']}.measured"
     columns = {"size_bytes": pl.Int64, "duration_s": pl.Float64, "paced": pl.Int8}
-    try:
+    with readable.one_error(path, f"{file}: "):
         found = pl.read_csv(file, comment_prefix="#", schema_overrides=columns)
-    except FileNotFoundError:
-        raise SpecError(path, f"{file}: no such file") from None
-    except (PolarsError, OSError) as error:
-        raise SpecError(path, f"{file}: {str(error).splitlines()[0]}") from None
     for name in ("size_bytes", "duration_s"):
         if name not in found.columns:
             raise SpecError(path, f"{file} has no column {name}; it has {', '.join(found.columns)}")

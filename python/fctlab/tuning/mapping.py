@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from fctlab import _native, choices
+from fctlab import _native, choices, readable
 from fctlab.errors import SpecError
 from fctlab.results import kinds, store
 from fctlab.tuning.types import Cuts, Mapping, Scope
@@ -117,13 +117,9 @@ def _recorded(file: Path) -> pl.DataFrame:
         SpecError: the file cannot be read, or lacks a column or a number.
     """
     import polars as pl
-    from polars.exceptions import PolarsError
 
-    try:
+    with readable.one_error(str(file), "cannot be read as Parquet: "):
         values = pl.read_parquet(file)
-    except (PolarsError, OSError) as error:
-        message = (str(error).splitlines() or ["unreadable"])[0]
-        raise SpecError(str(file), f"cannot be read as Parquet: {message}") from None
     for name in COLUMNS:
         if name not in values.columns:
             raise SpecError(str(file), f"has no column {name}; it has {', '.join(values.columns)}")
