@@ -18,6 +18,18 @@ class Skip(Exception):
     """Why a step is not done here."""
 
 
+class Failed(RuntimeError):
+    """What a step found wrong.
+
+    Attributes:
+        rows: what it did all the same, which the page keeps.
+    """
+
+    def __init__(self, what: str, rows: Rows) -> None:
+        super().__init__(what)
+        self.rows = rows
+
+
 def done(*command: str | Path, folder: Path = ROOT, **more: str) -> str:
     """What a command prints; it has to end well.
 

@@ -28,7 +28,7 @@ from typing import Any
 import fuzz
 import lines
 import mutants
-from steps import OURS, ROOT, Rows, Skip, done, need, programs
+from steps import OURS, ROOT, Failed, Rows, Skip, done, need, programs
 
 KEPT, PAGE = ROOT / "docs/evidence/trust.json", ROOT / "docs/evidence/trust.md"
 BEGIN, END = "<!-- begin trust -->\n", "<!-- end trust -->"
@@ -37,11 +37,13 @@ SECONDS = int(os.environ.get("SECONDS", "120"))
 
 
 def fuzzing(before: Rows) -> Rows:
-    """Fuzz every target, and add to what was done before."""
+    """Fuzz every target, and add to what was done before; also where another crashes."""
     rows = {row[0]: row for row in before}
+    crashes = []
     for found in fuzz.fuzz_all([*fuzz.RUST, *fuzz.PYTHON], SECONDS):
         if found.crash:
-            raise RuntimeError(f"{found.target} crashes\n{found.crash}")
+            crashes.append(f"{found.target} crashes\n{found.crash}")
+            continue
         last = rows.get(found.target, [found.target, "0", "0", "0", "0"])
         kept = fuzz.CORPORA / found.target
         files = len(list(kept.iterdir())) if kept.is_dir() else 0
@@ -52,9 +54,12 @@ def fuzzing(before: Rows) -> Rows:
             f"{found.reached:,}",
             str(files),
         ]
-    if not rows:
+    if not rows and not crashes:
         raise Skip("nothing can be fuzzed here")
-    return [rows[name] for name in [*fuzz.RUST, *fuzz.PYTHON] if name in rows]
+    done = [rows[name] for name in [*fuzz.RUST, *fuzz.PYTHON] if name in rows]
+    if crashes:
+        raise Failed("\n".join(crashes), done)
+    return done
 
 
 def digests(_: Rows) -> Rows:
@@ -309,6 +314,7 @@ def step(name: str) -> bool:
     commit = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
     at = subprocess.run(commit, cwd=ROOT, capture_output=True, text=True).stdout.strip()
     found: dict[str, Any] = {"on": datetime.date.today().isoformat(), "at": at or "no commit"}
+    passed = True
     try:
         found["rows"] = doing(known().get(name, {}).get("rows", []))
     except Skip as why:
@@ -319,13 +325,15 @@ def step(name: str) -> bool:
         found["skipped"] = str(why)
     except RuntimeError as error:
         print(f"error: {name}: {error}")
-        return False
+        if not isinstance(error, Failed):
+            return False
+        found["rows"], passed = error.rows, False
     for row in found.get("rows", []):
         print("  " + "  ".join(row))
     kept = {**known(), name: found}
     KEPT.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
     PAGE.write_text(page(kept, PAGE.read_text()))
-    return True
+    return passed
 
 
 def main() -> int:
