@@ -42,9 +42,12 @@ impl Known<'_> {
 pub(crate) fn decisive<'a>(slo: &Slo, known: &'a [Known<'_>], first: usize) -> &'a str {
     let open_without = |asked: &usize| {
         let intervals = known.iter().enumerate();
-        let intervals = intervals.map(|(i, each)| match i == *asked {
-            true => (0.0, f64::INFINITY),
-            false => each.interval,
+        let intervals = intervals.map(|(i, each)| {
+            if i == *asked {
+                (0.0, f64::INFINITY)
+            } else {
+                each.interval
+            }
         });
         slo.decide(&intervals.collect::<Vec<_>>()).is_none()
     };
@@ -56,7 +59,7 @@ pub(crate) fn decisive<'a>(slo: &Slo, known: &'a [Known<'_>], first: usize) -> &
 pub(crate) fn open(slo: &Slo, known: &[Known<'_>]) -> String {
     let each = slo.targets().into_iter();
     let each = each.map(|(sli, target)| (known[sli].times(target), &known[sli]));
-    let mut inside: Vec<_> = each.filter(|(times, _)| *times > 1.0).collect();
+    let mut inside: Vec<_> = each.filter(|(times, _)| *times >= 1.0).collect();
     inside.sort_by(|(one, _), (other, _)| one.total_cmp(other));
     let decides = |times: f64| {
         let then: Vec<_> = known.iter().map(|k| k.after(1.001 * times)).collect();
@@ -125,6 +128,19 @@ mod tests {
         let why = open(&slo("small < 7 or all < 3"), &each);
         assert!(
             why.contains("inside the interval of all; 1.6 times"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn a_threshold_at_the_end_of_an_interval_is_inside() {
+        let each = [
+            known("small", (5.3, 9.0), 6.4),
+            known("all", (2.2, 3.1), 2.6),
+        ];
+        let why = open(&slo("small < 9 and all < 3.5"), &each);
+        assert!(
+            why.contains("inside the interval of small; 1.1 times"),
             "{why}"
         );
     }
