@@ -25,14 +25,14 @@ with atheris.instrument_imports(include=["fctlab"]) if atheris else nullcontext(
     from fctlab.slo import flowlog, joined, logfile, refused, tshark, ways  # noqa: F401
 
 LOGS = (".csv", ".tsv", ".log", ".jsonl", ".txt", ".parquet", ".csv.gz")
-FOLDER = tempfile.TemporaryDirectory()
 
 
 def logs(data: bytes) -> None:
     """The first byte chooses the kind of file, the others are in it."""
-    file = Path(FOLDER.name, f"log{LOGS[data[0] % len(LOGS)]}")
-    file.write_bytes(data[1:])
-    log = flowlog.read(file)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, f"log{LOGS[data[0] % len(LOGS)]}")
+        file.write_bytes(data[1:])
+        log = flowlog.read(file)
     assert log.flows["bytes"].min() >= 0 and log.flows["start_s"].min() == 0
 
 
