@@ -194,11 +194,18 @@ NEEDED = $(if $(call ASKED,fuzzing),atheris) $(if $(call ASKED,advisories),pip-a
 CRATES = $(if $(call ASKED,mutants),cargo-mutants) $(if $(call ASKED,licences),cargo-deny) \
 	$(if $(call ASKED,sbom),cargo-cyclonedx)
 
+define OLDEST
+@oldest=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); cargo +$$oldest --version >/dev/null 2>&1 || \
+	rustup toolchain install $$oldest --profile minimal >/dev/null 2>&1 || true
+endef
+define LLVM
+@llvm=$$(rustc -vV | sed -n 's/LLVM version: \([0-9]*\).*/\1/p'); command -v llvm-cov-$$llvm >/dev/null || \
+	{ test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -qq -y llvm-$$llvm; } >/dev/null 2>&1 || true
+endef
+
 trusted:
 	@for found in $(NEEDED); do $(PIP) $$found 2>/dev/null || true; done
 	@for found in $(CRATES); do \
 		command -v $$found >/dev/null || cargo install --quiet --locked $$found 2>/dev/null || true; done
-	@oldest=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); cargo +$$oldest --version >/dev/null 2>&1 || \
-		rustup toolchain install $$oldest --profile minimal >/dev/null 2>&1 || true
-	@llvm=$$(rustc -vV | sed -n 's/LLVM version: \([0-9]*\).*/\1/p'); command -v llvm-cov-$$llvm >/dev/null || \
-		{ test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -qq -y llvm-$$llvm; } >/dev/null 2>&1 || true
+	$(if $(call ASKED,compilers),$(OLDEST))
+	$(if $(call ASKED,coverage),$(LLVM))

@@ -323,11 +323,12 @@ def step(name: str) -> bool:
         if "rows" in known().get(name, {}):
             return True
         found["skipped"] = str(why)
+    except Failed as error:
+        print(f"error: {name}: {error}")
+        found["rows"], passed = error.rows, False
     except RuntimeError as error:
         print(f"error: {name}: {error}")
-        if not isinstance(error, Failed):
-            return False
-        found["rows"], passed = error.rows, False
+        return False
     for row in found.get("rows", []):
         print("  " + "  ".join(row))
     kept = {**known(), name: found}

@@ -14,9 +14,6 @@ from contextlib import contextmanager
 
 from fctlab.errors import SpecError
 
-NOT_WHOLE = "is not whole, a file of it cannot be read: "
-"""Of a result directory, before what is wrong."""
-
 
 @contextmanager
 def one_error(where: str, says: str = "cannot be read: ") -> Iterator[None]:
@@ -41,6 +38,20 @@ def one_error(where: str, says: str = "cannot be read: ") -> Iterator[None]:
     except (PolarsError, OSError) as error:
         said = str(error).splitlines() or [type(error).__name__]
         raise SpecError(where, f"{says}{said[0]}") from None
+
+
+@contextmanager
+def whole(directory: str | os.PathLike[str]) -> Iterator[None]:
+    """The same of a result directory, of which a file may be missing.
+
+    Raises:
+        SpecError: the directory is not whole.
+    """
+    with one_error(os.fspath(directory), "is not whole, a file of it cannot be read: "):
+        try:
+            yield
+        except FileNotFoundError as error:
+            raise OSError(str(error)) from None
 
 
 @contextmanager

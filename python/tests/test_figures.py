@@ -20,12 +20,11 @@ from tests.test_plots import flows
 LOADS = (0.3, 0.5, 0.7)
 SCHEMES = ("dctcp", "pfabric")
 
-
 pytestmark = pytest.mark.usefixtures("with_figures")
 
 
 @pytest.fixture(scope="module")
-def field(with_figures: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def field(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two schemes, three loads, three seeds."""
     out = tmp_path_factory.mktemp("figures") / "field"
     fctlab.compare(SMALL, SCHEMES, loads=LOADS, seeds=3, out=out)
@@ -33,7 +32,7 @@ def field(with_figures: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def alone(with_figures: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One load, one seed."""
     out = tmp_path_factory.mktemp("figures") / "alone"
     fctlab.compare(SMALL, SCHEMES, out=out)

@@ -36,6 +36,10 @@ def test_a_damaged_result_is_one_error(program: Program, small: Path, tmp_path: 
             assert done.returncode == 2, (name, done.stderr)
             says = "error: out: is not whole, a file of it cannot be read: "
             assert done.stderr.startswith(says) and done.stderr.count("\n") == 1, done.stderr
+    flows.unlink()
+    for command in ("plot", "report"):
+        said = program(command, "out").stderr
+        assert said.startswith("error: out: is not whole, ") and "out/flows.parquet" in said, said
 
 
 def test_what_is_printed_meanwhile_comes_out_unless_it_is_of_a_panic(

@@ -30,19 +30,19 @@ class Kind:
     Attributes:
         schema: whose keys it has (`SCHEMAS`).
         command: that reads it.
+        file: its name in examples.
     """
 
     schema: str
     command: str
+    file: str
 
 
 KINDS = {
-    "scenario": Kind("scenario", "run"),
-    "specification": Kind("specification", "predict"),
-    "fabric": Kind("scenario", "fabric predict"),
+    "scenario": Kind("scenario", "run", "mine.toml"),
+    "specification": Kind("specification", "predict", "slos.toml"),
+    "fabric": Kind("scenario", "fabric predict", "fabric.toml"),
 }
-NAMES = {"scenario": "mine", "specification": "slos", "fabric": "fabric"}
-"""Of files, in examples."""
 COMMENT_WIDTH = 94
 MOST_VALUES = 6
 """Of a key that are listed; of schemes and the like there is ``fctlab list``."""
@@ -52,7 +52,7 @@ KEY = re.compile(r"(?:# )?(?P<key>\w+) = ")
 
 def register(app: typer.Typer) -> None:
     """Adds the command to the program."""
-    lines = [f"fctlab init {kind} {name}.toml" for kind, name in NAMES.items()]
+    lines = [f"fctlab init {name} {kind.file}" for name, kind in KINDS.items()]
     app.command(rich_help_panel="Start", epilog=examples(*lines))(init)
 
 

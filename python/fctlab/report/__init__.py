@@ -57,7 +57,7 @@ def page(place: str | PathLike[str]) -> Page:
     path = Path(place)
     for kind, of in PAGES.items():
         if path.is_dir() and kind.is_here(path):
-            with readable.one_error(str(place), readable.NOT_WHOLE):
+            with readable.whole(place):
                 return of(path)
     raise _without_page(path)
 

@@ -133,7 +133,7 @@ def saved(
 
 def _whole(directory: Path, draw: Draw) -> Drawing:
     """Draws, where what is drawn can be read."""
-    with readable.one_error(str(directory), readable.NOT_WHOLE):
+    with readable.whole(directory):
         return draw()
 
 
