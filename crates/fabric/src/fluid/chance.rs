@@ -3,39 +3,66 @@
 //! A fluid of which less comes than a link sends waits nowhere. With packets one waits now and then for part of another
 //! flow's.
 
-/// How busy a link is where nothing waits, which says how long packets wait that meet by chance.
+use super::lag;
+
+/// How busy a link is, as packets of one of its queues find it: how long they wait for others that they meet by chance.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chance {
-    /// The share of its rate that it sends; zero where something waits, and its queue says how long.
-    pub busy: f64,
+    /// The share of its rate that the link sends, and that of it which goes before a packet of this queue that comes later. Both
+    /// are zero where something waits in the queue, which says itself how long.
+    busy: f64,
+    ahead: f64,
+    waits: bool,
     /// Of the trains of packets that come in a step the sum of their lengths' squares, in packets; zero where packets come
     /// one by one.
-    pub trains: f64,
+    trains: f64,
     /// Steps that a full packet takes, and its bytes.
     slot: f64,
     packet: f64,
     /// How many NICs fill it.
     nics: i32,
+    /// Full packets in a BDP of a NIC.
+    window: f64,
 }
 
 /// More than such a share of a link are not packets that meet by chance.
 const BUSIEST: f64 = 0.9;
 
 impl Chance {
-    /// Of an idle link at which a packet of so many bytes takes a `slot`, in steps, and which so many NICs fill.
-    pub(super) fn new(packet: f64, slot: f64, nics: f64) -> Self {
+    /// Of an idle link at which a packet of so many bytes takes a `slot`, in steps, and which so many NICs fill. Of such
+    /// packets a `window` is a BDP.
+    pub(super) fn new(packet: f64, slot: f64, nics: f64, window: f64) -> Self {
         Chance {
             busy: 0.0,
+            ahead: 0.0,
+            waits: false,
             trains: 0.0,
             slot,
             packet,
             nics: nics.round().max(1.0) as i32,
+            window,
         }
     }
 
     /// Nobody meets here by chance.
     pub(super) fn clear(&mut self) {
-        (self.busy, self.trains) = (0.0, 0.0);
+        self.has_room(0.0, 0.0);
+    }
+
+    /// Nothing waits at the link, which sends such a share of its rate, in such trains.
+    pub(super) fn has_room(&mut self, busy: f64, trains: f64) {
+        (self.busy, self.ahead, self.waits, self.trains) = (busy, busy, false, trains);
+    }
+
+    /// Something waits at the link, but not in this queue: of the rate `ahead` goes before what comes to it later.
+    pub(super) fn goes_before(&mut self, ahead: f64) {
+        (self.busy, self.ahead, self.waits, self.trains) = (1.0, ahead, false, 0.0);
+    }
+
+    /// Something waits in the queue.
+    pub(super) fn queues(&mut self) {
+        self.clear();
+        self.waits = true;
     }
 
     /// How long a packet waits for those of others where its flow brings so many bytes in the step, in steps.
@@ -44,13 +71,29 @@ impl Chance {
     /// wait for more where they come in trains is in [`Self::for_trains`].
     #[inline]
     pub(super) fn wait(&self, own: f64) -> f64 {
-        let others = self.others(own);
-        let one_by_one = 0.5 * self.slot * others / (1.0 - others);
+        let others = self.others(own, self.ahead);
+        let one_by_one = 0.5 * self.slot * self.others(own, self.busy) / (1.0 - others);
         if self.trains > 0.0 {
             one_by_one + self.for_trains(own / self.packet, others)
         } else {
             one_by_one
         }
+    }
+
+    /// How much later the flow hears of a packet for that, where it brings so many bytes in the step, in steps.
+    ///
+    /// A sender that paces its window loses more than the mean: [`lag`]. Where something waits the fluid's queue is as long as
+    /// it is for the flow that fills it. Others find one packet of that on its way more.
+    #[inline]
+    pub(super) fn heard_later(&self, own: f64, paced: bool) -> f64 {
+        if !paced {
+            return self.wait(own);
+        }
+        if self.waits {
+            return 0.5 * self.slot * (1.0 - self.share(own)).max(0.0);
+        }
+        let longest = self.slot / (1.0 - self.others(own, self.ahead));
+        longest * lag::of_longest(self.window * self.others(own, self.busy))
     }
 
     /// How much longer a packet of a train of `own` waits where `others` come in trains, too, each at the rate of a NIC.
@@ -70,13 +113,20 @@ impl Chance {
     /// How long the one waits that waits longest: for a whole packet, if one meets another at all.
     #[inline]
     pub(super) fn longest(&self, own: f64) -> f64 {
-        let meet = own / self.packet * self.others(own);
+        let meet = own / self.packet * self.others(own, self.busy);
         self.slot * meet.min(1.0)
     }
 
+    /// What a flow that brings so many bytes takes of the link.
     #[inline]
-    fn others(&self, own: f64) -> f64 {
-        (self.busy - own * self.slot / self.packet).clamp(0.0, BUSIEST)
+    fn share(&self, own: f64) -> f64 {
+        own * self.slot / self.packet
+    }
+
+    /// Of such a share of the link what others take.
+    #[inline]
+    fn others(&self, own: f64, all: f64) -> f64 {
+        (all - self.share(own)).clamp(0.0, BUSIEST)
     }
 }
 
@@ -86,9 +136,10 @@ mod tests {
 
     #[test]
     fn a_packet_waits_for_those_of_others() {
-        let link = |busy| Chance {
-            busy,
-            ..Chance::new(1000.0, 0.5, 1.0)
+        let link = |busy| {
+            let mut chance = Chance::new(1000.0, 0.5, 1.0, 12.0);
+            chance.has_room(busy, 0.0);
+            chance
         };
         // Half of its link is its own: two packets a step, which take half of it.
         assert_eq!(link(0.5).wait(1000.0), 0.0);
@@ -97,30 +148,43 @@ mod tests {
         // One of its packets a step meets another half of the time.
         assert_eq!(link(1.0).longest(1000.0), 0.25);
         assert_eq!(link(0.75).longest(500.0), 0.125);
+        // Who paces a window waits for nearly the longest one.
+        assert_eq!(link(0.5).heard_later(0.0, false), 0.25);
+        let longest = 0.5 / 0.5;
+        assert_eq!(
+            link(0.5).heard_later(0.0, true),
+            longest * lag::of_longest(6.0)
+        );
+    }
+
+    #[test]
+    fn a_queue_that_goes_first_waits_for_the_packet_on_its_way() {
+        let mut chance = Chance::new(1000.0, 0.5, 1.0, 12.0);
+        chance.goes_before(0.5);
+        assert_eq!(chance.wait(0.0), 0.5 * 0.5 * BUSIEST / 0.5);
+        assert_eq!(chance.wait(1000.0), 0.5 * 0.5 * 0.5);
+        chance.queues();
+        assert_eq!(chance.wait(0.0), 0.0);
+        // Its own packets are not on their way when one more of them comes.
+        assert_eq!(chance.heard_later(0.0, true), 0.25);
+        assert_eq!(chance.heard_later(2000.0, true), 0.0);
+        assert_eq!(chance.heard_later(0.0, false), 0.0);
     }
 
     #[test]
     fn trains_wait_where_they_meet() {
         // Half of the link is two packets a step of one other flow.
-        let link = |nics| Chance {
-            busy: 0.5,
-            trains: 4.0,
-            ..Chance::new(1000.0, 0.25, nics)
+        let link = |nics, busy, trains| {
+            let mut chance = Chance::new(1000.0, 0.25, nics, 12.0);
+            chance.has_room(busy, trains);
+            chance
         };
-        let one_by_one = Chance {
-            trains: 2.0,
-            ..link(1.0)
-        };
-        assert_eq!(one_by_one.wait(0.0), 0.125);
+        assert_eq!(link(1.0, 0.5, 2.0).wait(0.0), 0.125);
         // In M/G/1 0.125 (4 x 0.25) / 0.5, of which half is yet to come.
-        assert_eq!(link(1.0).wait(0.0), 0.125 + 0.0625);
-        assert_eq!(link(2.0).wait(0.0), 0.125 + 0.03125);
+        assert_eq!(link(1.0, 0.5, 4.0).wait(0.0), 0.125 + 0.0625);
+        assert_eq!(link(2.0, 0.5, 4.0).wait(0.0), 0.125 + 0.03125);
         // A train of three meets it: as many more packets come while it does.
-        let met = Chance {
-            busy: 1.25,
-            trains: 4.0 + 9.0,
-            ..link(1.0)
-        };
+        let met = link(1.0, 1.25, 4.0 + 9.0);
         assert_eq!(met.wait(3000.0), 0.125 + 0.0625 + 0.125 * 2.0 * 0.5);
     }
 }

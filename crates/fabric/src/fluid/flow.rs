@@ -7,8 +7,8 @@ use super::chance::Chance;
 use super::curve::Curve;
 use super::fair::Fair;
 use super::lanes::{Lanes, LastByte};
-use super::nic::Waits;
 use super::telemetry::{Seen, Telemetry};
+use super::waits::Waits;
 
 /// A link of a flow's path, and the queue there.
 #[derive(Clone, Copy, Debug)]
@@ -56,8 +56,7 @@ impl Hop {
 /// A link of the way of a flow's ACKs, and their queue there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Return {
-    pub lane: u32,
-    pub link: u32,
+    pub queue: u32,
 }
 
 /// The past of queues and, where packets bring it, of links.
@@ -75,7 +74,7 @@ pub(super) struct Known<'a> {
 /// How long packets wait for each other, of which a fluid knows nothing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Meets<'a> {
-    /// At each link, where they meet by chance.
+    /// At each link, by queue, where they meet by chance.
     pub chances: &'a [Chance],
     /// At fair links, if there are any.
     pub fair: Option<&'a Fair>,
@@ -197,18 +196,19 @@ impl Active {
             return hearing;
         }
         // Back along the path, to when that was sent of which the ACK comes now; of this step nothing is known yet.
+        let paced = !self.paced.is_clocked();
         let mut time = (end - half).min(end - 1.0);
         for hop in self.way.back.iter().rev() {
-            time -= known.meets.chances[hop.link as usize].wait(0.0);
-            if lanes.quiet(hop.lane) > time {
-                time = lanes.came(hop.lane, time);
+            time -= known.meets.chances[hop.queue as usize].heard_later(0.0, paced);
+            if lanes.quiet(hop.queue) > time {
+                time = lanes.came(hop.queue, time);
             }
         }
-        time -= half + known.nic_waits[self.way.nic as usize].ack;
+        time -= half + known.nic_waits[self.way.nic as usize].ack(now);
         let (mut first, mut last): (f64, f64) = (1.0, 0.0);
         let mut busiest = Busiest::default();
         for hop in self.way.there.iter_mut().rev() {
-            time -= known.meets.chances[hop.link as usize].wait(hop.came);
+            time -= known.meets.chances[hop.queue as usize].heard_later(hop.came, paced);
             let from = hop.acked;
             if time < from {
                 time = from;
@@ -232,7 +232,7 @@ impl Active {
                 None => came,
             };
         }
-        time -= known.nic_waits[known.nic as usize].data;
+        time -= known.nic_waits[known.nic as usize].data(now);
         if first < last {
             hearing.marked = (first, last);
         }
@@ -325,7 +325,7 @@ impl Active {
         let mut waits = 0.0;
         for hop in &self.way.there {
             late[hop.queue as usize] += hop.came * waits;
-            waits += chances[hop.link as usize].longest(hop.came);
+            waits += chances[hop.queue as usize].longest(hop.came);
         }
     }
 
@@ -384,24 +384,19 @@ impl Active {
     fn follow(&mut self, ack: bool, lanes: &Lanes, meets: &Meets<'_>, now: u64) -> Option<f64> {
         let byte = self.last_byte.as_mut()?;
         let back: &[Return] = if ack { &self.way.back } else { &[] };
-        let there = self.way.there.iter().map(|hop| {
-            let at = Return {
-                lane: hop.lane,
-                link: hop.link,
-            };
-            (at, Some(hop))
-        });
-        let back = back.iter().map(|&at| (at, None));
-        for (at, hop) in there.chain(back).skip(self.left) {
+        let there = self.way.there.iter();
+        let there = there.map(|hop| ((hop.lane, hop.queue), Some(hop)));
+        let back = back.iter().map(|hop| ((hop.queue, hop.queue), None));
+        for ((lane, queue), hop) in there.chain(back).skip(self.left) {
             if let LastByte::At(time) = *byte {
                 self.came = time;
             }
             let own = hop.map_or(0.0, |hop| hop.came);
-            let (left, rate) = lanes.leaves(at.lane, byte, (own, self.pace), now)?;
+            let (left, rate) = lanes.leaves(lane, byte, (own, self.pace), now)?;
             *byte = LastByte::At(left);
             self.pace = self.pace.min(rate);
             self.left += 1;
-            self.by_chance += meets.chances[at.link as usize].wait(own);
+            self.by_chance += meets.chances[queue as usize].wait(own);
             if let Some((hop, fair)) = hop.and_then(|hop| Some((hop, hop.fair(meets)?))) {
                 let fluid = left - self.came;
                 self.by_chance += hop.waits(fair, lanes, fluid) - fluid;

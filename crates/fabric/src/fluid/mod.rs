@@ -9,7 +9,8 @@
 //! Time goes in steps of a quarter of the base RTT. In each step windows react to what is acked ([`flow`]: the
 //! link model's own, `fctlab_link::Paced`), NICs divide their rates ([`nic`]), and what comes to links is added up
 //! and served, layer by layer ([`links`], [`lanes`]). The clock of a link runs later than that of the senders by the delay up to
-//! there, so that all delay is in the way back.
+//! there, so that all delay is in the way back. What packets wait where a fluid does not is added to that way: [`chance`] at links,
+//! [`waits`] at NICs, and what that costs a window in [`lag`].
 //!
 //! What a fluid knows nothing of is refused in [`ports`].
 
@@ -18,6 +19,7 @@ mod chance;
 mod curve;
 mod fair;
 mod flow;
+mod lag;
 mod lanes;
 mod links;
 mod nic;
@@ -25,6 +27,7 @@ mod ports;
 mod priority;
 mod ring;
 mod telemetry;
+mod waits;
 
 use fctlab_core::random::mix;
 use fctlab_core::{FctEnds, SpecError, Time, WindowCounts};
@@ -35,10 +38,11 @@ use fctlab_workload::Flow;
 use self::flow::{Active, Hop, Known, Return, Way};
 use self::lanes::Lanes;
 use self::links::{Links, Overflow};
-use self::nic::{Nic, Waits};
+use self::nic::Nic;
 use self::ports::Sending;
 pub(crate) use self::ports::check;
 use self::telemetry::Seen;
+use self::waits::Waits;
 use crate::completions::Completions;
 use crate::measure::Stop;
 use crate::network::Fabric;
@@ -230,8 +234,7 @@ impl<'a> Network<'a> {
             Hop::new(link, queue, links.place(link), seen(link))
         };
         let returns = |&link: &u32| Return {
-            lane: links.queue(link, flow.class),
-            link,
+            queue: links.queue(link, flow.class),
         };
         let there = fabric
             .routes
@@ -291,7 +294,6 @@ impl<'a> Network<'a> {
             let flows = &mut self.hosts[host as usize];
             let nic = self.fabric.nics[host as usize];
             if flows.is_empty() {
-                self.nic_waits[nic as usize] = Waits::default();
                 return false;
             }
             let sends = (
@@ -341,7 +343,7 @@ impl<'a> Network<'a> {
                 self.links.add_nic_acks(way.nic, self.now, bytes);
                 way.back
                     .iter()
-                    .for_each(|hop| self.lanes.add_acks(hop.lane, self.now, bytes));
+                    .for_each(|hop| self.lanes.add_acks(hop.queue, self.now, bytes));
             }
             let Some(end) = flow.ends(to_ack, &self.lanes, &self.links.meets(), over) else {
                 number += 1;

@@ -5,6 +5,7 @@ use fctlab_link::{Allowed, Inside, Line, Paced, Portions};
 
 use super::fair::level;
 use super::flow::{Active, Hearing, Known};
+use super::waits::{Sends, Waits};
 
 /// One flow's part of a step.
 #[derive(Clone, Copy, Debug)]
@@ -29,43 +30,6 @@ enum Then {
     Send(Allowed, Portions),
     /// It has sent, and would have to hear again with less: the number of what it was before.
     Again(usize),
-}
-
-/// How long packets wait at a NIC where a fluid has no queue, in steps.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Waits {
-    /// An ACK, which goes behind the data there.
-    pub ack: f64,
-    /// A packet of data, behind those of other flows that it meets by chance. Flows that are held back take turns: their
-    /// packets are not in flight before.
-    pub data: f64,
-}
-
-impl Waits {
-    /// Where `flows` send that are so `busy`, `held` of them held back, and a packet takes a `slot`.
-    ///
-    /// An ACK waits for half of the packet on its way, and for one of each other flow that is held back. Where none is,
-    /// packets meet by chance, as in M/D/1, of each flow one at most.
-    fn new(busy: f64, flows: usize, held: usize, slot: f64) -> Self {
-        let others = flows as f64 - 1.0;
-        let (ack, data) = if held > 0 {
-            (0.5 + (held - 1) as f64, 0.0)
-        } else {
-            let by_chance = if busy < 1.0 {
-                0.5 * busy / (1.0 - busy)
-            } else {
-                f64::INFINITY
-            };
-            (
-                by_chance.min(0.5 * busy + others),
-                by_chance.min(0.5 * others),
-            )
-        };
-        Waits {
-            ack: ack * slot,
-            data: data * slot,
-        }
-    }
 }
 
 /// Where flows were paced at less than this share of a NIC's rate it suffices: windows rise by little in a step.
@@ -104,17 +68,19 @@ impl Nic {
         known: &Known<'_>,
         now: u64,
     ) -> Waits {
+        let before = known.nic_waits[known.nic as usize];
+        let paced = flows.first().is_some_and(|flow| !flow.paced.is_clocked());
         let waits = |sent: f64, flows, held| {
-            let busy = 1.0 - (capacity - sent).max(0.0) / line.capacity;
-            let slot = line.packet / line.capacity;
-            let found = Waits::new(busy, flows, held, slot);
-            match discipline.inside {
-                Inside::Fifo => found,
-                // An ACK goes first, behind the packet on its way.
-                Inside::Fq => Waits {
-                    ack: 0.5 * busy * slot,
-                    ..found
-                },
+            let sends = Sends {
+                busy: 1.0 - (capacity - sent).max(0.0) / line.capacity,
+                flows,
+                held,
+                acks_first: discipline.inside == Inside::Fq,
+            };
+            if paced {
+                before.of_paced(&sends, line, now)
+            } else {
+                Waits::of_clocked(&sends, line, now)
             }
         };
         if let [flow] = flows {
@@ -256,22 +222,5 @@ impl Nic {
             }
         }
         held
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Waits;
-
-    #[test]
-    fn an_ack_waits_for_the_packets_in_front_of_it() {
-        let waits = |busy, flows, held| {
-            let Waits { ack, data } = Waits::new(busy, flows, held, 2.0);
-            (ack, data)
-        };
-        assert_eq!(waits(1.0, 3, 3), (5.0, 0.0));
-        assert_eq!(waits(1.0, 1, 0), (1.0, 0.0));
-        assert_eq!(waits(0.5, 2, 0), (1.0, 1.0));
-        assert_eq!(waits(1.0, 2, 0), (3.0, 1.0));
     }
 }

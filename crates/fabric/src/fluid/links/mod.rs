@@ -60,7 +60,7 @@ pub(super) struct Links {
     held: Vec<u32>,
     /// Those that come to NICs, by the number of their link.
     nic_acks: Vec<Acks>,
-    /// How busy each link is.
+    /// How busy each link is, as each of its queues finds it.
     chances: Vec<Chance>,
     /// The flows at links that serve them fairly, where there are any.
     fair: Option<Fair>,
@@ -112,7 +112,12 @@ impl Links {
         }
         let nics = fabric.nics.iter().map(|&nic| links[nic as usize].capacity);
         let nic = nics.fold(0.0, f64::max);
-        let chance = |link: &Link| Chance::new(packet, packet / link.capacity, link.capacity / nic);
+        let window = nic / step_s * fabric.base_rtt.as_secs_f64() / packet;
+        let chances = links.iter().flat_map(|link| {
+            let slot = packet / link.capacity;
+            let one = Chance::new(packet, slot, link.capacity / nic, window);
+            link.lanes.clone().map(move |_| one)
+        });
         let by_priority = |port: &Discipline| port.sharing == Sharing::Priority;
         let has_priority = ports.disciplines.iter().any(by_priority);
         let has_fair = links.iter().any(|link| link.is_fair);
@@ -120,7 +125,7 @@ impl Links {
             fair: has_fair.then(|| Fair::new(marks.len())),
             late: has_priority.then(|| vec![0.0; marks.len()]),
             trains: None,
-            chances: links.iter().map(chance).collect(),
+            chances: chances.collect(),
             waited: vec![0.0; links.len()],
             links,
             disciplines: ports.disciplines,
@@ -287,7 +292,7 @@ impl Links {
         }
     }
 
-    /// How long packets that meet by chance wait at each link, and where links serve by priority how late bytes come to their queues.
+    /// How long packets that meet by chance wait at each link, by queue, and where links serve by priority how late bytes come to their queues.
     pub(super) fn lateness(&mut self) -> Option<(&[Chance], &mut [f64])> {
         let late = self.late.as_mut()?;
         Some((&self.chances, late))

@@ -1,8 +1,11 @@
 //! A layer of links serves its queues: each link divides its rate among classes, and a fair one among the flows of each.
 
+use std::ops::Range;
+
 use fctlab_link::Backlog;
 use fctlab_link::queues::{Discipline, Sharing};
 
+use super::super::chance::Chance;
 use super::super::lanes::{Lanes, Service};
 use super::super::priority::{Class, ROUNDING, by_priority};
 use super::{Link, Links, Overflow};
@@ -10,14 +13,50 @@ use super::{Link, Links, Overflow};
 /// How a link that is not fast enough divides a step among classes.
 #[derive(Debug, Default)]
 pub(super) struct Split {
-    /// Bytes that they could take, and those that they get.
+    /// Bytes that come to them in the step, those that they could take, and those that they get.
+    comes: Vec<f64>,
     demands: Vec<f64>,
     shares: Vec<f64>,
     /// What they would get if one of them could take more.
     others: Vec<f64>,
+    /// What waits in the end.
+    waits: Vec<f64>,
 }
 
 impl Split {
+    /// What comes to the classes, and what waits before.
+    fn take(&mut self, classes: impl Iterator<Item = (f64, f64)>) {
+        self.comes.clear();
+        self.demands.clear();
+        for (comes, waits) in classes {
+            self.comes.push(comes);
+            self.demands.push(comes + waits);
+        }
+    }
+
+    /// What packets of each class meet by chance, where something waits: one of a class of which nothing does goes before all
+    /// others, but under strict priority not before the classes above.
+    fn meet<'a>(
+        &self,
+        capacity: f64,
+        in_order: bool,
+        chances: impl Iterator<Item = &'a mut Chance>,
+    ) {
+        let mut above = 0.0;
+        let classes = self.comes.iter().zip(&self.waits);
+        for ((comes, &waits), chance) in classes.zip(chances) {
+            let own = comes / capacity;
+            if waits > 0.0 {
+                chance.queues();
+            } else {
+                chance.goes_before(above + own);
+            }
+            if in_order {
+                above += own;
+            }
+        }
+    }
+
     /// What a class could have sent, had more of it come.
     fn could(&mut self, discipline: &Discipline, capacity: f64, class: usize) -> f64 {
         match discipline.sharing {
@@ -83,20 +122,19 @@ impl Links {
             let (capacity, only) = (link.capacity, link.only_queue());
             let comes = self.take(link, lanes, now);
             let offered = self.offered(id, lanes);
+            let trains = self.trains.as_mut().map_or(0.0, |trains| {
+                std::mem::take(&mut trains[id as usize]) / (self.packet * self.packet)
+            });
+            self.chances_of(id)
+                .for_each(|chance| chance.has_room(comes / capacity, trains));
             let link = &mut self.links[id as usize];
-            let chance = &mut self.chances[id as usize];
-            chance.busy = comes / capacity;
-            if let Some(trains) = &mut self.trains {
-                let squares = std::mem::take(&mut trains[id as usize]);
-                chance.trains = squares / (self.packet * self.packet);
-            }
             if let Some(queue) = only
                 && lanes.passes(queue, now, capacity)
             {
                 link.is_listed = !link.senders.is_empty();
                 let is_listed = link.is_listed;
                 if !is_listed {
-                    chance.clear();
+                    self.chances[queue as usize].clear();
                 }
                 self.write(id, now, offered, 0.0);
                 return is_listed;
@@ -118,15 +156,23 @@ impl Links {
             }
             let link = &mut self.links[id as usize];
             link.is_listed = waits > 0.0 || !link.senders.is_empty();
-            if waits > 0.0 || !link.is_listed {
-                self.chances[id as usize].clear();
+            let is_listed = link.is_listed;
+            if !is_listed {
+                self.chances_of(id).for_each(Chance::clear);
             }
-            link.is_listed
+            is_listed
         });
         self.listed[layer] = listed;
         self.held.sort_unstable();
         self.held.dedup();
         overflow.map_or(Ok(longest), Err)
+    }
+
+    /// What packets meet by chance at a link, by queue.
+    #[inline]
+    fn chances_of(&mut self, id: u32) -> impl Iterator<Item = &mut Chance> {
+        let Range { start, end } = self.links[id as usize].lanes;
+        self.chances[start as usize..end as usize].iter_mut()
     }
 
     /// Serves a link; returns what waits in the end.
@@ -139,7 +185,11 @@ impl Links {
                 rate: capacity,
                 port: None,
             };
-            return lanes.serve(lane, now, &service);
+            let waits = lanes.serve(lane, now, &service);
+            if waits > 0.0 {
+                self.chances[lane as usize].queues();
+            }
+            return waits;
         }
         let comes = self.each_lane(link).map(|lane| lanes.comes(lane));
         let rest = capacity - comes.sum::<f64>();
@@ -153,11 +203,11 @@ impl Links {
         }
         let waited = self.each_lane(link).map(|lane| lanes.waits(lane)).sum();
         let mut split = std::mem::take(&mut self.split);
-        split.demands.clear();
-        split.demands.extend(all.clone().map(|queue| {
+        split.take(all.clone().map(|queue| {
             let flows = self.members(queue).iter();
-            let flows = flows.map(|&lane| lanes.offered(lane)).sum::<f64>();
-            lanes.offered(queue) + flows
+            flows.fold((lanes.comes(queue), lanes.waits(queue)), |all, &lane| {
+                (all.0 + lanes.comes(lane), all.1 + lanes.waits(lane))
+            })
         }));
         self.share(link, capacity, lanes, &mut split);
         let (discipline, is_fair) = (link.discipline as usize, link.is_fair);
@@ -166,20 +216,25 @@ impl Links {
             after: split.demands.iter().sum::<f64>() - split.shares.iter().sum::<f64>(),
         });
         let in_order = self.disciplines[discipline].sharing == Sharing::Priority;
-        let mut waits = 0.0;
+        split.waits.clear();
         for (class, queue) in all.enumerate() {
             let service = Service {
                 served: split.shares[class],
                 rate: split.could(&self.disciplines[discipline], capacity, class),
                 port,
             };
-            waits += if is_fair {
+            let waits = if is_fair {
                 // A class that has its turn under strict priority has all of the link.
                 let rate = if in_order { capacity } else { service.served };
                 self.serve_flows((queue, self.packet / rate), &service, lanes, now)
             } else {
                 lanes.serve(queue, now, &service)
             };
+            split.waits.push(waits);
+        }
+        let waits = split.waits.iter().sum();
+        if waits > 0.0 {
+            split.meet(capacity, in_order, self.chances_of(id));
         }
         self.split = split;
         waits
@@ -266,7 +321,7 @@ mod tests {
             let mut split = Split {
                 demands: demands.into(),
                 shares: vec![0.0; 2],
-                others: Vec::new(),
+                ..Split::default()
             };
             discipline.share(10.0, &demands, &mut split.shares);
             [0, 1].map(|class| split.could(&discipline, 10.0, class))
