@@ -364,6 +364,36 @@ fn time_of_the_class_below(
     below.unwrap().fct as f64 / 1e6
 }
 
+/// Packets of flows that start together come to a queue in turns, so that marks meet some of them and not others. If all heard
+/// the same they would leave the link to those that were there before.
+#[test]
+fn flows_that_start_together_do_not_hear_the_same_marks() {
+    let starts = (0..6).flat_map(|query| {
+        let at = 0.05 * f64::from(query);
+        // Eight large flows to host 0, and sixteen more once those share its link.
+        let flow = move |(src, start, size)| format!("{start},{src},0,{size}\n");
+        let before = (24..32).map(move |src| (src, at, 3_000_000));
+        let together = (8..24).map(move |src| (src, at + 0.003, 200_000));
+        before.chain(together).map(flow)
+    });
+    let text = starts.collect::<String>();
+    let folder = Folder::new();
+    folder.write("flows.csv", &format!("start_s,src,dst,size_bytes\n{text}"));
+    let scenario = json!({
+        "packet": {"payload": "1000B", "header": "48B", "ack": "60B"},
+        "topology": leaf_spine(4, 8),
+        "traffic": {"trace": "flows.csv"},
+        "scheme": "dctcp-rate",
+    });
+    let [fluid, packets] = ["fluid", "packet"].map(|engine| {
+        let run = try_run(on(engine, &scenario), folder.path()).unwrap();
+        mean(&slowdowns(&run, (0, 1_000_000)))
+    });
+    let off = fluid / packets - 1.0;
+    println!("{packets:.1}, fluid {:+.1}%", 100.0 * off);
+    assert!(off.abs() < 0.06, "{fluid} {packets}");
+}
+
 /// A flow whose packets are spaced has none there when its last one has left: at a NIC that divides its rate among classes
 /// it takes every other turn at most while others wait, whatever it weighs. One that is not spaced has its share.
 #[test]

@@ -44,6 +44,8 @@ pub(crate) struct Heard<'a> {
     pub acked: f64,
     /// Of a full packet.
     pub packet: f64,
+    /// After which share of a packet's bytes its ACK comes: see [`crate::Paced::in_turn`].
+    pub turn: f64,
     pub acks: &'a Acks,
 }
 
@@ -62,7 +64,7 @@ impl Heard<'_> {
         }
     }
 
-    /// Packets whose ACKs come: one does with the first byte of each.
+    /// Packets whose ACKs come, as if one did with the first byte of each.
     pub(crate) fn packets(&self) -> f64 {
         ceil(self.acked / self.packet) - ceil(self.before() / self.packet)
     }
@@ -71,7 +73,7 @@ impl Heard<'_> {
     /// or then; beyond 1 if none does.
     pub(crate) fn next_ack(&self, share: f64) -> f64 {
         let from = (self.before() + share * self.delivered) / self.packet;
-        let next = ceil(from - ROUNDING) * self.packet;
+        let next = (ceil(from - self.turn - ROUNDING) + self.turn) * self.packet;
         ((next - self.before()) / self.delivered).max(share)
     }
 }
@@ -154,5 +156,31 @@ impl Mark {
             let whole = floor(sent.until(share) / sent.packet);
             *self = Mark::Byte((whole + 1.0) * sent.packet);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ack_comes_once_its_turn_has() {
+        let next = |turn, share| {
+            let acks = Acks::marks(1.0, true);
+            let heard = Heard {
+                delivered: 2.0,
+                acked: 12.5,
+                packet: 1.0,
+                turn,
+                acks: &acks,
+            };
+            heard.next_ack(share)
+        };
+        // From 10.5 to 12.5.
+        assert_eq!(next(0.0, 0.0), 0.25);
+        assert_eq!(next(0.75, 0.0), 0.125);
+        assert_eq!(next(0.25, 0.0), 0.375);
+        assert_eq!(next(0.25, 0.5), 0.875);
+        assert_eq!(next(0.25, 0.9), 1.375);
     }
 }

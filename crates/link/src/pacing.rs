@@ -15,6 +15,7 @@ pub struct Paced {
     pub(crate) reaction: Reaction,
     sent: f64,
     acked: f64,
+    turn: f64,
 }
 
 /// What a flow hears in a step, or in a part of one, and what bounds it.
@@ -77,6 +78,15 @@ impl Paced {
         Some(Paced::after(reaction, 0.0))
     }
 
+    /// The same whose packets are so late in each round of those that flows send in turns, from 0 for the first to 1.
+    ///
+    /// In a fluid all bytes of such a round leave a queue side by side, and so the ACKs of all flows would come at once: all would
+    /// hear the same marks. With packets one flow's are the first of a round, and another's the last.
+    #[must_use]
+    pub fn in_turn(self, turn: f64) -> Self {
+        Paced { turn, ..self }
+    }
+
     /// A flow that has sent nothing, and whose window is not paced.
     pub fn clocked(spec: &clocked::Spec, line: &Line) -> Self {
         Paced::after(Reaction::Clocked(Clocked::new(spec, line)), 0.0)
@@ -88,6 +98,7 @@ impl Paced {
             reaction,
             sent,
             acked: 0.0,
+            turn: 0.0,
         }
     }
 
@@ -191,6 +202,7 @@ impl Paced {
                 delivered,
                 acked,
                 packet: line.packet,
+                turn: self.turn,
                 acks,
             });
             if part > 0.0 {

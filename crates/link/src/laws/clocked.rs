@@ -115,6 +115,7 @@ mod tests {
             delivered,
             acked,
             packet: 1.0,
+            turn: 0.0,
             acks,
         }
     }

@@ -130,6 +130,7 @@ mod tests {
                 delivered,
                 acked: self.acked,
                 packet: 1.0,
+                turn: 0.0,
                 acks: &acks,
             });
             let bytes = delivered * self.flow.share();
@@ -184,6 +185,7 @@ mod tests {
             delivered: 10.0,
             acked: 1010.5,
             packet: 1.0,
+            turn: 0.0,
             acks: &mark,
         });
         // The ACK that ends it is marked itself, so there is no rise.

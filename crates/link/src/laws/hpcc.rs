@@ -199,6 +199,7 @@ mod tests {
             delivered: packets,
             acked,
             packet: 1.0,
+            turn: 0.0,
             acks: &Acks {
                 from: at(from),
                 to: at(to),
