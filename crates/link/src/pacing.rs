@@ -81,7 +81,8 @@ impl Paced {
     /// The same whose packets are so late in each round of those that flows send in turns, from 0 for the first to 1.
     ///
     /// In a fluid all bytes of such a round leave a queue side by side, and so the ACKs of all flows would come at once: all would
-    /// hear the same marks. With packets one flow's are the first of a round, and another's the last.
+    /// hear the same marks. With packets one flow's are the first of a round, and another's the last. Flows that are not paced send
+    /// trains of packets, which do not take turns.
     #[must_use]
     pub fn in_turn(self, turn: f64) -> Self {
         Paced { turn, ..self }

@@ -200,11 +200,13 @@ impl<'a> Network<'a> {
     }
 
     fn start(&mut self, index: usize, flow: &Flow) {
-        let Some(paced) = self.sending.flow(&self.lines[flow.src as usize]) else {
+        let Some(mut paced) = self.sending.flow(&self.lines[flow.src as usize]) else {
             return; // no law without windows is let in
         };
-        // Another draw than that of its path and of its ACKs'.
-        let turn = unit_interval(mix(!u64::from(flow.path_hash)));
+        if !paced.is_clocked() {
+            // Another draw than that of its path and of its ACKs'.
+            paced = paced.in_turn(unit_interval(mix(!u64::from(flow.path_hash))));
+        }
         let mut way = self.way(flow);
         for hop in &mut way.there {
             hop.lane = self
@@ -214,13 +216,7 @@ impl<'a> Network<'a> {
         self.round_trip = self.round_trip.max(way.round_trip);
         let size = self.settings.wire.wire_bytes(flow.size) as f64;
         let start = self.steps(flow.start).max(self.now as f64);
-        let active = Active::new(
-            (index, flow.class),
-            (size, start),
-            paced.in_turn(turn),
-            way,
-            self.now,
-        );
+        let active = Active::new((index, flow.class), (size, start), paced, way, self.now);
         let hops = active.way().there.iter();
         hops.for_each(|hop| self.links.join(hop.link, flow.src));
         let flows = &mut self.hosts[flow.src as usize];
