@@ -14,7 +14,17 @@ import fctlab
 from fctlab import fabric
 from fctlab.cli.app import app
 from fctlab.errors import SpecError
-from fctlab.fabric import accuracy, asked, judging, lengths, planning, saved, weights, windows
+from fctlab.fabric import (
+    accuracy,
+    asked,
+    judging,
+    lengths,
+    planning,
+    saved,
+    search,
+    weights,
+    windows,
+)
 from fctlab.fabric.accuracy import Accuracy, Measured, Size
 from fctlab.fabric.types import Error, FabricPlan
 from fctlab.jobs import Job
@@ -300,8 +310,10 @@ def test_a_plan_is_verified_and_can_be_exported(tmp_path: Path) -> None:
     losses = {each.name: each.loss for each in found.candidates}
     assert losses["today"] is not None and losses["equal"] is not None
     best = min(each.loss for each in found.candidates if each.loss is not None)
-    chosen = [each for each in found.candidates if each.loss == best]
-    assert found.weights in [each.weights for each in chosen]
+    # What gains less than that is not worth larger weights.
+    tried = [(each.weights, each.loss) for each in found.candidates]
+    near = [each for each, lost in tried if lost is not None and lost <= best + search.GAIN]
+    assert found.weights in near
     assert best < losses["today"]
     assert found.verified is not None and found.verified.least_flows >= lengths.FLOWS
     seeds = [set(found.runs.seeds), set(found.verified.runs.seeds)]
@@ -360,7 +372,12 @@ def test_an_own_vector_is_exported_for_its_tier_alone(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("known")
 def test_whatif_says_what_breaks_first() -> None:
-    found = fabric.whatif(spec(traffic={**spec()["traffic"], "flows": 20000}))
+    # Of means: tails of so small a fabric hardly depend on its spines.
+    tables = spec()
+    tables["traffic"]["flows"] = 20_000
+    for each in tables["traffic"]["classes"]:
+        each.update(slis=[{"name": "mean", "metric": "mean"}], slo="mean < 4")
+    found = fabric.whatif(tables)
     cases = {each.what: each for each in found.cases}
     link = next(name for name in cases if name.startswith("leaf") and name.endswith("down"))
     assert {"rpc +20%", "bulk +20%", "spine 0 down", link} <= set(cases)
