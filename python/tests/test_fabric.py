@@ -436,6 +436,14 @@ def test_a_study_becomes_the_file_of_errors(tmp_path: Path) -> None:
     ]
     empty = CliRunner().invoke(app, ["fabric", "accuracy", str(tmp_path / "none")])
     assert empty.exit_code != 0
+    # A study that went on with another engine: its report says with which.
+    given["scenario"] = asked.load(spec(seed=2), engine="packet").tables
+    store.keep(Wanted.of(Job("a case", simulated, given)), Found(found, {"engine": "f"}))
+    told = CliRunner().invoke(app, ["fabric", "accuracy", str(tmp_path)])
+    assert "holds runs of several engines (e, f)" in str(told.exception)
+    (tmp_path / "report.json").write_text('{"engine": "f"}')
+    told = CliRunner().invoke(app, ["fabric", "accuracy", str(tmp_path)])
+    assert json.loads(told.stdout)["engines"] == ["f"]
 
 
 def test_an_sli_without_an_error_is_open() -> None:

@@ -240,7 +240,8 @@ def accuracy(
 
     points = PointStore(kinds.store_in(study) or study)
     place = None if out is None else FileOutput(out, _is_accuracy, force=force)
-    found = of_study(points, study / INPUTS, SIZES)
+    engine = kinds.read_object(study / kinds.REPORT).get("engine")
+    found = of_study(points, study / INPUTS, SIZES, engine)
     if not found.cases:
         raise SpecError(str(study), "holds no run of `fctlab study fabric`")
     if place is None:

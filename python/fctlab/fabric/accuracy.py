@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 
 from fctlab.answers import Answer
+from fctlab.errors import SpecError
 from fctlab.fabric.asked import Asked, Class
 from fctlab.fabric.types import Error
 from fctlab.formats import rate, rate_bps
@@ -93,15 +94,25 @@ def known() -> Accuracy:
     return msgspec.json.decode(text, type=Accuracy)
 
 
-def of_study(store: PointStore, inputs: Path, sizes: Mapping[str, tuple[float, float]]) -> Accuracy:
+def of_study(
+    store: PointStore,
+    inputs: Path,
+    sizes: Mapping[str, tuple[float, float]],
+    engine: str | None = None,
+) -> Accuracy:
     """The file's contents, from what runs of the study found.
 
     Args:
         store: of the study; points that do not compare the fluid are left out.
         inputs: the folder of the files that its scenarios read.
         sizes: by name, above how many bytes and up to how many.
+        engine: whose runs count where the store has those of several: a study that was stopped,
+            and went on with another engine.
+
+    Raises:
+        SpecError: it has those of several, and `engine` is none of them.
     """
-    measured, engines = [], set()
+    measured: dict[str, list[Measured]] = {}
     for point in map(store.get, sorted(store.names())):
         ratios = point.found.get("kept", {}).get("fluid")
         if ratios is None:
@@ -117,10 +128,17 @@ def of_study(store: PointStore, inputs: Path, sizes: Mapping[str, tuple[float, f
             if f"tail {size}" in ratios
         ]
         asked = Asked(Scenario(found(point.input["scenario"], inputs)).resolve())
-        measured.append(_measured(asked, rows))
-        engines.add(store.times(point.key)["engine"])
-    measured.sort(key=lambda case: (case.transport, case.load, case.rate_bps))
-    return Accuracy(engines=tuple(sorted(engines)), cases=tuple(measured))
+        by = store.times(point.key)["engine"]
+        measured.setdefault(by, []).append(_measured(asked, rows))
+    if len(measured) > 1:
+        if engine not in measured:
+            found_of = ", ".join(sorted(measured))
+            message = f"holds runs of several engines ({found_of}), and no report says of which"
+            raise SpecError(str(store.directory), message)
+        measured = {engine: measured[engine]}
+    cases = [case for of_one in measured.values() for case in of_one]
+    cases.sort(key=lambda case: (case.transport, case.load, case.rate_bps))
+    return Accuracy(engines=tuple(measured), cases=tuple(cases))
 
 
 def _measured(asked: Asked, rows: Sequence[Size]) -> Measured:

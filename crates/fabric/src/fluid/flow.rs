@@ -53,12 +53,6 @@ impl Hop {
     }
 }
 
-/// A link of the way of a flow's ACKs, and their queue there.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Return {
-    pub queue: u32,
-}
-
 /// The past of queues and, where packets bring it, of links.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known<'a> {
@@ -84,11 +78,11 @@ pub(super) struct Meets<'a> {
 /// most of the time.
 const HOPS: usize = 3;
 
-/// The way of a flow there, without its NIC, and that of its ACKs, without that of the receiver.
+/// The way of a flow there, without its NIC, and that of its ACKs, by queue and without that of the receiver.
 #[derive(Clone, Debug)]
 pub(super) struct Way {
     pub there: SmallVec<[Hop; HOPS]>,
-    pub back: SmallVec<[Return; HOPS]>,
+    pub back: SmallVec<[u32; HOPS]>,
     /// The receiver's NIC.
     pub nic: u32,
     /// What the flow takes alone over the slowest link there, without what telemetry adds to its packets.
@@ -198,10 +192,10 @@ impl Active {
         // Back along the path, to when that was sent of which the ACK comes now; of this step nothing is known yet.
         let paced = !self.paced.is_clocked();
         let mut time = (end - half).min(end - 1.0);
-        for hop in self.way.back.iter().rev() {
-            time -= known.meets.chances[hop.queue as usize].heard_later(0.0, paced);
-            if lanes.quiet(hop.queue) > time {
-                time = lanes.came(hop.queue, time);
+        for &queue in self.way.back.iter().rev() {
+            time -= known.meets.chances[queue as usize].heard_later(0.0, paced);
+            if lanes.quiet(queue) > time {
+                time = lanes.came(queue, time);
             }
         }
         time -= half + known.nic_waits[self.way.nic as usize].ack(now);
@@ -383,10 +377,10 @@ impl Active {
 
     fn follow(&mut self, ack: bool, lanes: &Lanes, meets: &Meets<'_>, now: u64) -> Option<f64> {
         let byte = self.last_byte.as_mut()?;
-        let back: &[Return] = if ack { &self.way.back } else { &[] };
+        let back: &[u32] = if ack { &self.way.back } else { &[] };
         let there = self.way.there.iter();
         let there = there.map(|hop| ((hop.lane, hop.queue), Some(hop)));
-        let back = back.iter().map(|hop| ((hop.queue, hop.queue), None));
+        let back = back.iter().map(|&queue| ((queue, queue), None));
         for ((lane, queue), hop) in there.chain(back).skip(self.left) {
             if let LastByte::At(time) = *byte {
                 self.came = time;

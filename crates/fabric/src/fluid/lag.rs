@@ -25,7 +25,7 @@ pub(super) fn of_longest(meetings: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use fctlab_core::random::mix;
+    use fctlab_core::random::{mix, unit_interval};
 
     use super::of_longest;
 
@@ -34,7 +34,7 @@ mod tests {
         let mut seed = 1;
         let mut random = || {
             seed = mix(seed);
-            (seed >> 11) as f64 / (1u64 << 53) as f64
+            unit_interval(seed)
         };
         let (mut lags, mut last) = (vec![0.0; window], 0.0);
         let rounds = 4000;

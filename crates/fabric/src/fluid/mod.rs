@@ -35,7 +35,7 @@ use fctlab_link::Line;
 use fctlab_link::queues::Sharing;
 use fctlab_workload::Flow;
 
-use self::flow::{Active, Hop, Known, Return, Way};
+use self::flow::{Active, Hop, Known, Way};
 use self::lanes::Lanes;
 use self::links::{Links, Overflow};
 use self::nic::Nic;
@@ -237,9 +237,7 @@ impl<'a> Network<'a> {
             let queue = links.queue(link, flow.class);
             Hop::new(link, queue, links.place(link), seen(link))
         };
-        let returns = |&link: &u32| Return {
-            queue: links.queue(link, flow.class),
-        };
+        let returns = |&link: &u32| links.queue(link, flow.class);
         let there = fabric
             .routes
             .taken(fabric, flow.src, flow.dst, flow.path_hash);
@@ -345,9 +343,9 @@ impl<'a> Network<'a> {
             if bytes > 0.0 {
                 let way = flow.way();
                 self.links.add_nic_acks(way.nic, self.now, bytes);
-                way.back
-                    .iter()
-                    .for_each(|hop| self.lanes.add_acks(hop.queue, self.now, bytes));
+                for &queue in &way.back {
+                    self.lanes.add_acks(queue, self.now, bytes);
+                }
             }
             let Some(end) = flow.ends(to_ack, &self.lanes, &self.links.meets(), over) else {
                 number += 1;

@@ -12,10 +12,11 @@ pub(super) struct Waits {
     /// A packet of data, behind those of other flows that it meets by chance. Flows that are held back take turns: their
     /// packets are not in flight before.
     data: f64,
-    /// How busy it has been in the last round trip, about, and the last step in which it had flows.
-    busy: f64,
+    /// The last step in which it had flows.
     step: u64,
-    /// For how long after that packets count as late, in steps.
+    /// Where flows are paced, how busy it had been in the round trip until then, about, and for how long after that packets count
+    /// as late.
+    busy: f64,
     lasts: f64,
 }
 
@@ -48,24 +49,19 @@ impl Waits {
         let (ack, data) = if sends.held > 0 {
             (0.5 + (sends.held - 1) as f64, 0.0)
         } else {
-            let by_chance = if busy < 1.0 {
-                0.5 * busy / (1.0 - busy)
-            } else {
-                f64::INFINITY
-            };
+            let by_chance = 0.5 * busy / (1.0 - busy).max(0.0);
             (
                 by_chance.min(0.5 * busy + others),
                 by_chance.min(0.5 * others),
             )
         };
-        let first = 0.5 * busy;
+        let ack = if sends.acks_first { 0.5 * busy } else { ack };
         let slot = line.packet / line.capacity;
         Waits {
-            ack: slot * if sends.acks_first { first } else { ack },
+            ack: slot * ack,
             data: slot * data,
-            busy,
             step: now,
-            lasts: 0.0,
+            ..Waits::default()
         }
     }
 
@@ -75,11 +71,7 @@ impl Waits {
         let busy = before + (sends.busy - before) / line.round_trip.max(1.0);
         let window = line.capacity * line.round_trip / line.packet;
         let late = |busy: f64, most: f64| {
-            let longest = if busy < 1.0 {
-                most.min(1.0 / (1.0 - busy))
-            } else {
-                most
-            };
+            let longest = most.min(1.0 / (1.0 - busy).max(0.0));
             longest * lag::of_longest(busy * window)
         };
         let others = sends.others();
@@ -89,14 +81,14 @@ impl Waits {
             let met = busy * others / sends.flows as f64;
             (late(busy, 1.0 + others), late(met, others))
         };
+        let ack = if sends.acks_first {
+            late(busy, 1.0)
+        } else {
+            ack
+        };
         let slot = line.packet / line.capacity;
         Waits {
-            ack: slot
-                * if sends.acks_first {
-                    late(busy, 1.0)
-                } else {
-                    ack
-                },
+            ack: slot * ack,
             data: slot * data,
             busy,
             step: now,
