@@ -334,7 +334,7 @@ def settings() -> Iterator[Case]:
     yield Case("seed", usual, "seed", 2)
     yield Case("engine", usual, "engine", "model")
     fluid = on("dctcp-rate", engine={"kind": "fluid"})
-    yield Case("EngineSpec[fluid].step", fluid, "engine.step", "0.5rtt")
+    yield Case("EngineSpec[fluid].step", fluid, "engine.step", "0.25rtt")
     yield Case("topology", usual, "topology", STAR)
     yield Case("traffic", usual, "traffic", {**WEB, "flows": 20})
     yield Case("packet", usual, "packet", {"payload": "700B"})

@@ -58,9 +58,6 @@ impl Fair {
         let members = self.members[queue as usize].iter();
         self.wants.clear();
         self.wants.extend(members.map(|&lane| could(lane)));
-        if self.wants.iter().sum::<f64>() <= all {
-            return f64::INFINITY;
-        }
         level(&mut self.wants, all)
     }
 
@@ -89,8 +86,11 @@ impl Fair {
     }
 }
 
-/// What each gets at most when `all` is divided among those who want so much, which together is more.
+/// What each gets at most when `all` is divided among those who want so much; infinite if it suffices.
 pub(super) fn level(wants: &mut [f64], all: f64) -> f64 {
+    if wants.iter().sum::<f64>() <= all {
+        return f64::INFINITY;
+    }
     wants.sort_unstable_by(f64::total_cmp);
     let (mut rest, mut waiting) = (all, wants.len() as f64);
     for &want in wants.iter() {
@@ -111,6 +111,7 @@ mod tests {
     fn those_who_want_less_get_it() {
         assert_eq!(level(&mut [5.0, 1.0, 9.0], 9.0), 4.0);
         assert_eq!(level(&mut [5.0, 5.0], 4.0), 2.0);
+        assert_eq!(level(&mut [5.0, 1.0], 6.0), f64::INFINITY);
         let mut fair = Fair::new(1);
         fair.join(0, 4);
         fair.join(0, 5);

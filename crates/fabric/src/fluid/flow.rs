@@ -297,6 +297,11 @@ impl Active {
         self.curve.push(sent, self.heard);
     }
 
+    /// Its last byte leaves its NIC so much earlier than in the fluid.
+    pub(super) fn is_early(&mut self, by: f64) {
+        self.by_chance -= by;
+    }
+
     /// Adds what it has sent to the queues on its path, as if nothing waited in any of them.
     pub(super) fn arrive(&mut self, lanes: &mut Lanes) {
         let sent = self.curve.last();

@@ -6,7 +6,7 @@
 //!     └── acked, marked ◀── back along these curves, one round trip of the flow's own later
 //! ```
 //!
-//! Time goes in steps of a quarter of the base RTT. In each step windows react to what is acked ([`flow`]: the
+//! Time goes in steps of half or a quarter of the base RTT ([`ports::step`]). In each step windows react to what is acked ([`flow`]: the
 //! link model's own, `fctlab_link::Paced`), NICs divide their rates ([`nic`]), and what comes to links is added up
 //! and served, layer by layer ([`links`], [`lanes`]). The clock of a link runs later than that of the senders by the delay up to
 //! there, so that all delay is in the way back. What packets wait where a fluid does not is added to that way: [`chance`] at links,
@@ -139,8 +139,9 @@ impl<'a> Network<'a> {
             settings,
             ..
         } = prepared;
-        let step_s = spec.step.resolve(&settings.scale).as_secs_f64();
         let ports = ports::ports(scenario, settings, fabric)?;
+        let step = ports::step(spec, &ports, settings);
+        let step_s = step.resolve(&settings.scale).as_secs_f64();
         let places = ports::places(fabric)?;
         let packet = settings.wire.full() as f64;
         let sending = ports::sending(settings)?;
@@ -330,7 +331,8 @@ impl<'a> Network<'a> {
         self.busy = busy;
     }
 
-    /// What has left the last links is acked: ACKs are on the links of the way back half a round trip, two steps, later.
+    /// What has left the last links in the step before is acked: ACKs are on the links of the way back, about half a round trip
+    /// later, in the step after this one.
     /// Flows of `host` end.
     fn deliver(&mut self, host: u32, ended: &mut Vec<(usize, f64)>) {
         let over = self.now - 1;

@@ -17,8 +17,17 @@ struct Turn {
     /// What it would send, had it always more, and what it sends.
     could: f64,
     sends: f64,
+    /// What its turns let it take of that, where not all do.
+    gets: f64,
     /// What it has yet to do.
     then: Then,
+}
+
+impl Turn {
+    /// What it would send in such a part of the step, in which it has taken some.
+    fn wants(&self, span: f64) -> f64 {
+        (self.could * (span / self.hearing.span)).min(self.sends - self.gets)
+    }
 }
 
 /// What a flow does once its share is known.
@@ -106,6 +115,7 @@ impl Nic {
         });
         let suffices = rates < ALMOST * capacity;
         let most = if count == 1 { capacity } else { f64::INFINITY };
+        let mut bursts = false;
         for (number, flow) in flows.iter_mut().enumerate() {
             if !flow.sends() {
                 continue;
@@ -121,39 +131,61 @@ impl Nic {
                 let could = flow.react(&hearing, line, most);
                 (could, Then::Again(self.before.len() - 1))
             };
+            bursts |= flow.bursts(&hearing);
             self.turns.push(Turn {
                 flow: number,
                 class: place(flow.class),
                 hearing,
                 could,
                 sends: could.min(flow.rest()),
+                gets: 0.0,
                 then,
             });
         }
         let full = !suffices && self.turns.iter().map(|turn| turn.sends).sum::<f64>() > capacity;
+        let even = if full || bursts {
+            self.even(flows, capacity)
+        } else {
+            capacity
+        };
         let held = if full {
             self.share(flows, (line, capacity), discipline)
         } else {
             0
         };
-        let fair = capacity / self.turns.len() as f64;
         for turn in &self.turns {
             let flow = &mut flows[turn.flow];
             if let Then::Send(allowed, portions) = &turn.then {
                 flow.paced.send(allowed, *portions, line);
             }
-            // Alone at its own rate; among others that wait for their turns not faster than an even share.
+            // Alone at its own rate; among others that wait for their turns not faster than they let it.
             let rate = if flow.bursts(&turn.hearing) {
-                fair * turn.hearing.span
-            } else if full {
-                turn.could.min(fair)
+                even * turn.hearing.span
             } else {
-                turn.could
+                turn.could.min(even * turn.hearing.span)
             };
             flow.send(turn.sends, rate, turn.hearing.span, now);
+            if held > 0 && !flow.sends() {
+                // When it came, half of the packet on its way had gone.
+                flow.is_early(0.5 * line.packet / line.capacity);
+            }
         }
         let sent = self.turns.iter().map(|turn| turn.sends).sum();
         waits(sent, self.turns.len(), held)
+    }
+
+    /// The rate at which a flow can send while all others do, of `capacity`.
+    fn even(&mut self, flows: &[Active], capacity: f64) -> f64 {
+        let rates = self.turns.iter().map(|turn| {
+            if flows[turn.flow].bursts(&turn.hearing) {
+                f64::INFINITY
+            } else {
+                turn.could / turn.hearing.span
+            }
+        });
+        self.wants.clear();
+        self.wants.extend(rates);
+        level(&mut self.wants, capacity).min(capacity)
     }
 
     /// Of what classes ask for, what the turns of their flows let them take.
@@ -166,6 +198,34 @@ impl Nic {
         let total: f64 = self.demands.iter().sum();
         for (takes, demand) in self.takes.iter_mut().zip(&self.demands) {
             *takes = demand.min(takes.max(capacity - (total - demand)));
+        }
+    }
+
+    /// Divides `all` among the flows that are `among` it: each has an even share from when it starts, or what it wants if that is
+    /// less.
+    fn divide(&mut self, all: f64, among: impl Fn(&Turn) -> bool) {
+        for turn in &mut self.turns {
+            turn.gets = 0.0;
+        }
+        let mut from = 0.0;
+        loop {
+            // Until the next flow starts.
+            let starts = self.turns.iter().filter(|turn| among(turn));
+            let starts = starts.map(|turn| 1.0 - turn.hearing.span);
+            let to = starts.filter(|&start| start > from).fold(1.0, f64::min);
+            let span = to - from;
+            let is_there = |turn: &Turn| among(turn) && 1.0 - turn.hearing.span <= from;
+            self.wants.clear();
+            let there = self.turns.iter().filter(|turn| is_there(turn));
+            self.wants.extend(there.map(|turn| turn.wants(span)));
+            let level = level(&mut self.wants, all * span);
+            for turn in self.turns.iter_mut().filter(|turn| is_there(turn)) {
+                turn.gets += turn.wants(span).min(level);
+            }
+            if to >= 1.0 {
+                break;
+            }
+            from = to;
         }
     }
 
@@ -198,14 +258,12 @@ impl Nic {
             if self.shares[number] >= self.demands[number] {
                 continue;
             }
-            self.wants.clear();
-            let own = self.turns.iter().filter(|turn| class(turn) == number);
-            self.wants.extend(own.map(|turn| turn.sends));
-            let level = level(&mut self.wants, self.shares[number]);
+            self.divide(self.shares[number], |turn| class(turn) == number);
             let turns = self.turns.iter_mut();
-            for turn in turns.filter(|turn| class(turn) == number && turn.sends > level) {
+            for turn in turns.filter(|turn| class(turn) == number && turn.sends > turn.gets) {
                 held += 1;
                 let flow = &mut flows[turn.flow];
+                let level = turn.gets;
                 let most = level / turn.hearing.span;
                 turn.could = match &mut turn.then {
                     Then::Nothing => turn.could.min(level),

@@ -1,8 +1,9 @@
 //! What a scenario says, as the fluid takes it; what it knows nothing of is refused.
 
+use fctlab_core::units::RttTime;
 use fctlab_core::{SpecError, WindowCounts};
 use fctlab_link::laws::clocked;
-use fctlab_link::queues::Discipline;
+use fctlab_link::queues::{Discipline, Sharing};
 use fctlab_link::{Law, Line, Paced};
 
 use super::lanes::Marks;
@@ -130,11 +131,6 @@ pub(crate) fn check(
     settings: &Settings,
     fabric: &Fabric,
 ) -> Result<(), SpecError> {
-    let step = spec.step.resolve(&settings.scale);
-    if step.ps() == 0 || step * 2 > fabric.base_rtt {
-        let message = format!("{} is not in (0, 0.5rtt]", spec.step);
-        return Err(SpecError::new("engine.step", message));
-    }
     check_records(scenario)?;
     sending(settings)?;
     check_scheme(scenario)?;
@@ -154,8 +150,30 @@ pub(crate) fn check(
             "the fluid's links have one rate; remove it",
         ));
     }
-    ports(scenario, settings, fabric)?;
+    let ports = ports(scenario, settings, fabric)?;
+    let step = step(spec, &ports, settings);
+    let longest = COARSE.resolve(&settings.scale);
+    let resolved = step.resolve(&settings.scale);
+    if resolved.ps() == 0 || resolved > longest {
+        let message = format!("{step} is not in (0, {COARSE}]");
+        return Err(SpecError::new("engine.step", message));
+    }
     places(fabric).map(drop)
+}
+
+/// The longest step, and a shorter one.
+const COARSE: RttTime = RttTime::Rtts(0.5);
+const FINE: RttTime = RttTime::Rtts(0.25);
+
+/// How long a step is.
+///
+/// Windows that are paced by marks are told as well in long steps. HPCC's senders read links with each packet, trains of DCTCP as
+/// hosts have it are spread over a step, and under strict priority what comes in a step is ordered by class: there steps are short.
+pub(super) fn step(spec: &Fluid, ports: &Ports, settings: &Settings) -> RttTime {
+    let is_paced = matches!(settings.rule, RuleSpec::DctcpRate(_));
+    let mut disciplines = ports.disciplines.iter();
+    let is_coarse = is_paced && disciplines.all(|each| each.sharing != Sharing::Priority);
+    spec.step.unwrap_or(if is_coarse { COARSE } else { FINE })
 }
 
 /// The place of each link in the order in which paths pass them.

@@ -37,17 +37,11 @@ pub struct Model {
 }
 
 /// One fluid for all links: rates instead of packets, on any topology whose paths go up and then down.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Fluid {
-    /// How long a step is; at most half a base RTT. An eighth of one takes twice the time.
-    pub step: RttTime,
-}
-
-impl Default for Fluid {
-    fn default() -> Self {
-        Fluid {
-            step: RttTime::Rtts(0.25),
-        }
-    }
+    /// How long a step is; at most half a base RTT. Half as long takes twice the time.
+    /// Default: half a base RTT for DCTCP on rates without strict priority, and a quarter otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<RttTime>,
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::common::{Folder, Played, everything, generated, try_run};
 use crate::{leaf_spine, on, web_search};
 
-/// Under strict priority the lower class is less near where windows are not paced.
+/// Under strict priority the lower class is less near, least where windows are not paced.
 #[test]
 fn classes_are_served_by_their_weights_or_in_their_order() {
     let strict = json!({"kind": "strict", "classes": 2});
@@ -17,7 +17,7 @@ fn classes_are_served_by_their_weights_or_in_their_order() {
     let cases = [
         ("dctcp-rate", wfq.clone(), near),
         ("dctcp", strict.clone(), (0.15, 0.25)),
-        ("dctcp-rate", strict, near),
+        ("dctcp-rate", strict, (0.1, 0.15)),
         (
             "dctcp-rate",
             json!({"kind": "drr", "weights": [1, 3]}),
@@ -37,20 +37,30 @@ fn classes_are_served_by_their_weights_or_in_their_order() {
     ];
     let usual = if everything() { cases.len() } else { 3 };
     for (scheme, discipline, most_of_lower) in cases.into_iter().take(usual) {
-        let mut scenario = web_search(leaf_spine(4, 8), 0.5, 4_000);
+        let mut scenario = web_search(leaf_spine(4, 8), 0.5, 2_500);
         scenario["traffic"]["classes"] = json!([
             {"class": "a", "share": 0.5},
             {"class": "b", "share": 0.5},
         ]);
         scenario["scheme"] = json!({"preset": scheme,
             "port": {"discipline": discipline, "buffer": "1GB"}, "nic": {"discipline": "fifo"}});
-        let [fluid, packets] = ["fluid", "packet"].map(|engine| generated(on(engine, &scenario)));
+        // A lower class's tail is that of a few episodes: of several seeds.
+        let [fluid, packets] = ["fluid", "packet"].map(|engine| {
+            [1, 2, 3].map(|seed| {
+                scenario["seed"] = json!(seed);
+                generated(on(engine, &scenario))
+            })
+        });
         for (class, most) in [("a", near), ("b", most_of_lower)] {
-            let of = |run: &Played| {
-                let rows = run.summary.iter();
-                let mut rows = rows.filter(|r| r.traffic_class == class && r.class == "all");
-                let row = rows.next().unwrap();
-                (row.avg_slowdown, row.p99_slowdown)
+            let of = |runs: &[Played; 3]| {
+                let rows = runs.iter().flat_map(|run| &run.summary);
+                let rows = rows.filter(|r| r.traffic_class == class && r.class == "all");
+                rows.fold((0.0, 0.0), |all, row| {
+                    (
+                        all.0 + row.avg_slowdown / 3.0,
+                        all.1 + row.p99_slowdown / 3.0,
+                    )
+                })
             };
             let ((mean, tail), (means, tails)) = (of(&fluid), of(&packets));
             println!(

@@ -79,6 +79,28 @@ fn a_small_flow_waits_for_what_was_there_before_it() {
     assert!((waits(0) - 83.0).abs() < 1.5, "{}", waits(0));
 }
 
+/// A small flow shares its NIC with a large one from when it starts, be that in the middle of a step.
+#[test]
+fn who_starts_within_a_step_shares_its_nic_from_then_on() {
+    let mut flows = vec![(0, 0, 1, 3_000_000)];
+    flows.extend((0..24).map(|nth| (100 * US + nth * 97_300_000, 0, 2 + nth as u32 % 2, 5_000)));
+    let late = |scenario| {
+        let run = play(scenario, &flows);
+        let late = run.flows[1..].iter().map(|flow| flow.fct - flow.ideal);
+        let late: Vec<f64> = late.map(|ps| ps as f64 / 1e6).collect();
+        mean(&late)
+    };
+    let scenario = star(4, json!("dctcp-rate"));
+    let packets = late(on("packet", &scenario));
+    for step in ["0.5rtt", "0.25rtt", "0.125rtt"] {
+        let mut scenario = scenario.clone();
+        scenario["engine"] = json!({"kind": "fluid", "step": step});
+        let fluid = late(scenario);
+        println!("steps of {step}: {fluid:.2} us late, with packets {packets:.2} us");
+        assert!((fluid - packets).abs() < 0.5, "{step}: {fluid} {packets}");
+    }
+}
+
 #[test]
 fn the_same_scenario_gives_the_same_flows() {
     let scenario = on("fluid", &web_search(leaf_spine(3, 4), 0.6, 1_000));
