@@ -16,8 +16,13 @@ pub(super) struct Chance {
     /// Of the trains of packets that come in a step the sum of their lengths' squares, in packets; zero where packets come
     /// one by one.
     trains: f64,
-    /// Steps that a full packet takes, and its bytes.
+    /// Whether senders pace their windows.
+    paced: bool,
+    /// How much later a flow hears for an ACK there.
+    ack_later: f64,
+    /// Steps that a full packet takes, and a byte; the packet's bytes.
     slot: f64,
+    byte: f64,
     packet: f64,
     /// How many NICs fill it.
     nics: i32,
@@ -37,11 +42,19 @@ impl Chance {
             ahead: 0.0,
             waits: false,
             trains: 0.0,
+            paced: true,
+            ack_later: 0.0,
             slot,
+            byte: slot / packet,
             packet,
             nics: nics.round().max(1.0) as i32,
             window,
         }
+    }
+
+    /// Senders do not pace their windows.
+    pub(super) fn expect_trains(&mut self) {
+        self.paced = false;
     }
 
     /// Nobody meets here by chance.
@@ -51,18 +64,23 @@ impl Chance {
 
     /// Nothing waits at the link, which sends such a share of its rate, in such trains.
     pub(super) fn has_room(&mut self, busy: f64, trains: f64) {
-        (self.busy, self.ahead, self.waits, self.trains) = (busy, busy, false, trains);
+        self.set((busy, busy), false, trains);
     }
 
     /// Something waits at the link, but not in this queue: of the rate `ahead` goes before what comes to it later.
     pub(super) fn goes_before(&mut self, ahead: f64) {
-        (self.busy, self.ahead, self.waits, self.trains) = (1.0, ahead, false, 0.0);
+        self.set((1.0, ahead), false, 0.0);
     }
 
     /// Something waits in the queue.
     pub(super) fn queues(&mut self) {
-        self.clear();
-        self.waits = true;
+        self.set((0.0, 0.0), true, 0.0);
+    }
+
+    #[inline]
+    fn set(&mut self, (busy, ahead): (f64, f64), waits: bool, trains: f64) {
+        (self.busy, self.ahead, self.waits, self.trains) = (busy, ahead, waits, trains);
+        self.ack_later = self.heard_later(0.0);
     }
 
     /// How long a packet waits for those of others where its flow brings so many bytes in the step, in steps.
@@ -85,15 +103,21 @@ impl Chance {
     /// A sender that paces its window loses more than the mean: [`lag`]. Where something waits the fluid's queue is as long as
     /// it is for the flow that fills it. Others find one packet of that on its way more.
     #[inline]
-    pub(super) fn heard_later(&self, own: f64, paced: bool) -> f64 {
-        if !paced {
+    pub(super) fn heard_later(&self, own: f64) -> f64 {
+        if !self.paced {
             return self.wait(own);
         }
         if self.waits {
             return 0.5 * self.slot * (1.0 - self.share(own)).max(0.0);
         }
-        let longest = self.slot / (1.0 - self.others(own, self.ahead));
-        longest * lag::of_longest(self.window * self.others(own, self.busy))
+        let meetings = self.window * self.others(own, self.busy);
+        lag::of(self.slot, 1.0 - self.others(own, self.ahead), meetings)
+    }
+
+    /// The same for its ACKs, which are small.
+    #[inline]
+    pub(super) fn ack_later(&self) -> f64 {
+        self.ack_later
     }
 
     /// How much longer a packet of a train of `own` waits where `others` come in trains, too, each at the rate of a NIC.
@@ -120,7 +144,7 @@ impl Chance {
     /// What a flow that brings so many bytes takes of the link.
     #[inline]
     fn share(&self, own: f64) -> f64 {
-        own * self.slot / self.packet
+        own * self.byte
     }
 
     /// Of such a share of the link what others take.
@@ -149,12 +173,13 @@ mod tests {
         assert_eq!(link(1.0).longest(1000.0), 0.25);
         assert_eq!(link(0.75).longest(500.0), 0.125);
         // Who paces a window waits for nearly the longest one.
-        assert_eq!(link(0.5).heard_later(0.0, false), 0.25);
         let longest = 0.5 / 0.5;
-        assert_eq!(
-            link(0.5).heard_later(0.0, true),
-            longest * lag::of_longest(6.0)
-        );
+        assert_eq!(link(0.5).heard_later(0.0), longest * lag::of_longest(6.0));
+        assert_eq!(link(0.5).ack_later(), link(0.5).heard_later(0.0));
+        let mut trains = Chance::new(1000.0, 0.5, 1.0, 12.0);
+        trains.expect_trains();
+        trains.has_room(0.5, 0.0);
+        assert_eq!((trains.heard_later(0.0), trains.ack_later()), (0.25, 0.25));
     }
 
     #[test]
@@ -166,9 +191,10 @@ mod tests {
         chance.queues();
         assert_eq!(chance.wait(0.0), 0.0);
         // Its own packets are not on their way when one more of them comes.
-        assert_eq!(chance.heard_later(0.0, true), 0.25);
-        assert_eq!(chance.heard_later(2000.0, true), 0.0);
-        assert_eq!(chance.heard_later(0.0, false), 0.0);
+        assert_eq!(chance.heard_later(0.0), 0.25);
+        assert_eq!(chance.heard_later(2000.0), 0.0);
+        chance.expect_trains();
+        assert_eq!(chance.heard_later(0.0), 0.0);
     }
 
     #[test]

@@ -190,10 +190,9 @@ impl Active {
             return hearing;
         }
         // Back along the path, to when that was sent of which the ACK comes now; of this step nothing is known yet.
-        let paced = !self.paced.is_clocked();
         let mut time = (end - half).min(end - 1.0);
         for &queue in self.way.back.iter().rev() {
-            time -= known.meets.chances[queue as usize].heard_later(0.0, paced);
+            time -= known.meets.chances[queue as usize].ack_later();
             if lanes.quiet(queue) > time {
                 time = lanes.came(queue, time);
             }
@@ -202,7 +201,7 @@ impl Active {
         let (mut first, mut last): (f64, f64) = (1.0, 0.0);
         let mut busiest = Busiest::default();
         for hop in self.way.there.iter_mut().rev() {
-            time -= known.meets.chances[hop.queue as usize].heard_later(hop.came, paced);
+            time -= known.meets.chances[hop.queue as usize].heard_later(hop.came);
             let from = hop.acked;
             if time < from {
                 time = from;

@@ -19,8 +19,14 @@
 /// How much a paced window loses per round trip, as a share of the longest wait, where so many of its packets wait.
 #[inline]
 pub(super) fn of_longest(meetings: f64) -> f64 {
+    of(1.0, 1.0, meetings)
+}
+
+/// How much that is where the longest wait is a `slot` over `room`: one division for both.
+#[inline]
+pub(super) fn of(slot: f64, room: f64, meetings: f64) -> f64 {
     let root = (1.0 + 2.0 * meetings).sqrt();
-    (root - 1.0) / (root + 1.0)
+    slot * (root - 1.0) / (room * (root + 1.0))
 }
 
 #[cfg(test)]

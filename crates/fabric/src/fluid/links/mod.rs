@@ -149,6 +149,7 @@ impl Links {
     /// From now on flows send in trains.
     pub(super) fn expect_trains(&mut self) {
         self.trains = Some(vec![0.0; self.links.len()]);
+        self.chances.iter_mut().for_each(Chance::expect_trains);
     }
 
     /// By link, the squares of what flows bring in this step, where that are trains.
