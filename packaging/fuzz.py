@@ -27,6 +27,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 CORPORA, OURS = ROOT / "fuzz/corpus", ROOT / "target/fuzz"
+DICTIONARY = OURS / "words"
 RUST = re.findall(r'name = "(\w+)"\npath', (ROOT / "fuzz/Cargo.toml").read_text())
 PYTHON = ("logs", "configurations")
 LONGEST = {"engine": 600, "dhall": 400, "logs": 9_000, "configurations": 9_000}
@@ -87,9 +88,6 @@ def command(target: str) -> list[str]:
     if target in PYTHON:
         return [sys.executable, str(ROOT / "fuzz/readers.py"), target]
     return [str(next(OURS.glob(f"*/release/{target}")))]
-
-
-DICTIONARY = OURS / "words"
 
 
 def write_dictionary() -> None:

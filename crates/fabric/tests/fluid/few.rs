@@ -101,6 +101,24 @@ fn who_starts_within_a_step_shares_its_nic_from_then_on() {
     }
 }
 
+/// Windows that are paced by marks take steps of half a base RTT, all else of a quarter.
+#[test]
+fn how_long_a_step_is_follows_from_the_scenario() {
+    let strict = json!({"preset": "dctcp-rate", "port": {"discipline": {"kind": "strict", "classes": 2}}});
+    for (scheme, step) in [
+        (json!("dctcp-rate"), "0.5rtt"),
+        (strict, "0.25rtt"),
+        (json!("hpcc"), "0.25rtt"),
+        (json!("dctcp"), "0.25rtt"),
+    ] {
+        let mut scenario = web_search(leaf_spine(2, 2), 0.5, 40);
+        scenario["scheme"] = scheme.clone();
+        let derived = generated(on("fluid", &scenario));
+        scenario["engine"] = json!({"kind": "fluid", "step": step});
+        assert_eq!(derived.flows, generated(scenario).flows, "{scheme}");
+    }
+}
+
 #[test]
 fn the_same_scenario_gives_the_same_flows() {
     let scenario = on("fluid", &web_search(leaf_spine(3, 4), 0.6, 1_000));
