@@ -104,7 +104,11 @@ fn who_starts_within_a_step_shares_its_nic_from_then_on() {
 /// Windows that are paced by marks take steps of half a base RTT, all else of a quarter.
 #[test]
 fn how_long_a_step_is_follows_from_the_scenario() {
-    let strict = json!({"preset": "dctcp-rate", "port": {"discipline": {"kind": "strict", "classes": 2}}});
+    let strict = json!({
+        "preset": "dctcp-rate",
+        "port": {"discipline": {"kind": "strict", "classes": 2}},
+        "nic": {"discipline": "fifo"},
+    });
     for (scheme, step) in [
         (json!("dctcp-rate"), "0.5rtt"),
         (strict, "0.25rtt"),
