@@ -97,7 +97,7 @@ fn who_starts_within_a_step_shares_its_nic_from_then_on() {
         scenario["engine"] = json!({"kind": "fluid", "step": step});
         let fluid = late(scenario);
         println!("steps of {step}: {fluid:.2} us late, with packets {packets:.2} us");
-        assert!((fluid - packets).abs() < 0.5, "{step}: {fluid} {packets}");
+        assert!((fluid - packets).abs() < 0.1, "{step}: {fluid} {packets}");
     }
 }
 
