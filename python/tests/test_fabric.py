@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -389,6 +390,22 @@ def test_whatif_says_what_breaks_first() -> None:
     assert cases["spine 0 down"].loss > found.today.loss
     with pytest.raises(SpecError, match=r"topology\.down"):
         fabric.whatif(spec(), down=["spine 7"])
+
+
+@pytest.mark.usefixtures("known")
+def test_whatif_names_the_link_that_is_full_and_the_hosts_that_are_cut_off() -> None:
+    found = fabric.whatif(spec(), down=["spine 0", "leaf 1"], louder=1.95)
+    cases = {each.what: each for each in found.cases}
+    louder, cut = cases["bulk +195%"], cases["leaf 1 down"]
+    assert (louder.not_run, louder.verdict) == ("overloaded", None)
+    assert re.fullmatch(r"(host|leaf|spine) \d -> \w+ \d is offered \d{3}% of its rate", louder.why)
+    assert (cut.not_run, cut.why) == ("cut off", "leaves host 4 without its link")
+    ran = cases["spine 0 down"]
+    assert (ran.not_run, ran.why) == (None, "") and ran.verdict is not None
+    assert [each.not_run is None for each in found.cases] == [False] * 3 + [True] * 2
+    more = {each.what: each for each in fabric.whatif(spec(), down=["spine 0"], louder=2.0).cases}
+    assert more["rpc +200%"].not_run == "overloaded"
+    assert more["rpc +200%"].why == "sources offer 100% of their rate"
 
 
 def test_commands_say_what_became_of_slos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from fctlab.answers import Answer
 from fctlab.slo.types import ClassPrediction, Measured, Verdict
 
 Engine: TypeAlias = Literal["fluid", "packet"]
+NotRun: TypeAlias = Literal["overloaded", "cut off", "refused"]
 
 
 class ClassFound(ClassPrediction, frozen=True, kw_only=True):
@@ -253,7 +254,9 @@ class Case(Answer, frozen=True, kw_only=True):
         loss: the largest of all classes; ``None`` where there is none.
         broken: classes whose SLO is violated.
         classes: all of them; none where the case cannot be run.
-        refused: why it cannot be run: a pair without a path, more than links carry.
+        not_run: why it cannot be run: a link is offered more than it carries, hosts are cut off, or
+            fctlab refuses it; ``None`` where it was.
+        why: the same in words: which link, which host.
     """
 
     what: str
@@ -262,7 +265,8 @@ class Case(Answer, frozen=True, kw_only=True):
     loss: float | None
     broken: tuple[str, ...]
     classes: tuple[ClassFound, ...]
-    refused: str
+    not_run: NotRun | None
+    why: str
 
 
 class FabricWhatIf(Answer, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from typing import Any
 from fctlab.errors import SpecError
 from fctlab.fabric import accuracy, judging, lengths, warming, windows
 from fctlab.fabric.asked import Asked, load
-from fctlab.fabric.types import Case, ClassFound, FabricWhatIf
+from fctlab.fabric.types import Case, ClassFound, FabricWhatIf, NotRun
 from fctlab.jobs import Told
 from fctlab.scenario import Scenario, ScenarioLike
 from fctlab.slo.words import VERDICTS, worst
@@ -54,7 +54,7 @@ def whatif(
         except SpecError as error:
             if error.path.startswith("topology.down["):  # it names nothing that there is
                 raise
-            cases.append(_refused(what, changes, str(error)))
+            cases.append(_not_run(what, changes, *_why(tables, error)))
     found = windows.run_all([each for _, _, each in made], numbers, told)
     for (what, changes, other), run in zip(made, found, strict=True):
         cases.append(_case(what, changes, judging.judge(other, run, accuracy.errors(other))))
@@ -127,17 +127,45 @@ def _case(what: str, sets: tuple[str, ...], classes: tuple[ClassFound, ...]) -> 
         loss=judging.worst_loss(classes),
         broken=tuple(each.name for each in classes if each.verdict == "violated"),
         classes=classes,
-        refused="",
+        not_run=None,
+        why="",
     )
 
 
-def _refused(what: str, sets: tuple[str, ...], why: str) -> Case:
-    return Case(what=what, sets=sets, verdict=None, loss=None, broken=(), classes=(), refused=why)
+def _not_run(what: str, sets: tuple[str, ...], kind: NotRun, why: str) -> Case:
+    return Case(
+        what=what,
+        sets=sets,
+        verdict=None,
+        loss=None,
+        broken=(),
+        classes=(),
+        not_run=kind,
+        why=why,
+    )
+
+
+def _why(tables: dict[str, Any], error: SpecError) -> tuple[NotRun, str]:
+    """Of what kind the reason is that the tables cannot be run, and the reason in words."""
+    if error.path == "topology.down":
+        return "cut off", error.message
+    if error.path.startswith("traffic."):
+        loads = [each.get("load", 0.0) for each in tables["traffic"].get("classes", ())]
+        if sum(loads) >= 1:
+            return "overloaded", f"sources offer {sum(loads):.0%} of their rate"
+        anyhow = {**tables["traffic"], "overload": True}
+        try:
+            offered = Asked(Scenario({**tables, "traffic": anyhow}).resolve()).offered
+        except SpecError:
+            return "refused", str(error)
+        busiest = max(offered, key=lambda tier: tier["load"])
+        return "overloaded", f"{busiest['link']} is offered {busiest['load']:.0%} of its rate"
+    return "refused", str(error)
 
 
 def _order(case: Case) -> tuple[int, float]:
     """What cannot be run first, then by verdict, then by loss."""
-    if case.refused:
+    if case.not_run:
         return -3, 0.0
     place = 0 if case.verdict is None else VERDICTS.index(case.verdict)
     return -place, -(case.loss or 0.0)

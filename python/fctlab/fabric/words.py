@@ -88,7 +88,7 @@ def whatif(found: FabricWhatIf) -> list[Part]:
             Column("case"),
             Column("SLOs", "state"),
             *numbers("largest loss"),
-            Column("violated, or why it cannot be run"),
+            Column("violated, or why it cannot run"),
         ),
     )
     for number, each in enumerate([*found.cases, found.today]):
@@ -153,8 +153,8 @@ def sampling(found: FabricSampling) -> list[Part]:
 
 def _case(each: Case) -> tuple[str, str, str, str]:
     loss = "-" if each.loss is None else f"{each.loss:+.3f}"
-    verdict = "refused" if each.refused else each.verdict or "-"
-    return each.what, verdict, loss, each.refused or ", ".join(each.broken) or "none"
+    verdict = each.not_run or each.verdict or "-"
+    return each.what, verdict, loss, each.why or ", ".join(each.broken) or "none"
 
 
 def _outcomes(classes: Sequence[ClassFound]) -> str:
