@@ -45,6 +45,16 @@ def test_nobody_types_a_number_of_the_page() -> None:
     assert set(kept) <= set(trust.STEPS)
 
 
+def test_parts_of_the_mutants_say_how_many_of_all_are_killed_at_least() -> None:
+    mutants = script("packaging/mutants.py")
+    rows = [["a part", "0/2", "9 of 9"], ["a part", "1/2", "3 of 4"], ["`+ for -`", "1/2", "no"]]
+    least = "12 of 13; at 95% at least 68% of all"
+    assert mutants.together(rows) == [mutants.ALL, "2", least]
+    # The chance to kill so many of 13, were it that much: one in twenty.
+    chance = 13 * 0.684**12 * 0.316 + 0.684**13
+    assert chance == pytest.approx(0.05, abs=2e-3)
+
+
 def test_every_target_has_inputs() -> None:
     fuzz = script("packaging/fuzz.py")
     assert {file.stem for file in (ROOT / "fuzz/targets").iterdir()} == set(fuzz.RUST)
