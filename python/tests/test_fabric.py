@@ -453,6 +453,16 @@ def test_a_study_becomes_the_file_of_errors(tmp_path: Path) -> None:
     ]
     empty = CliRunner().invoke(app, ["fabric", "accuracy", str(tmp_path / "none")])
     assert empty.exit_code != 0
+    # Another seed of it is no case of its own. It had too few flows of one size for a tail.
+    given["scenario"] = asked.load(spec(seed=3), engine="packet").tables
+    other = {"kept": {"fluid": {"mean all": 1.01, "tail all": 1.08}}}
+    store.keep(Wanted.of(Job("a case", simulated, given)), Found(other, {"engine": "e"}))
+    told = CliRunner().invoke(app, ["fabric", "accuracy", str(tmp_path)])
+    (case,) = json.loads(told.stdout)["cases"]
+    everything, small = case["sizes"]
+    assert everything["mean"] == round((0.99 * 1.01) ** 0.5, 4)
+    assert everything["tail"] == round((1.02 * 1.08) ** 0.5, 4)
+    assert (small["mean"], small["tail"]) == (0.98, 0.97)
     # A study that went on with another engine: its report says with which.
     given["scenario"] = asked.load(spec(seed=2), engine="packet").tables
     store.keep(Wanted.of(Job("a case", simulated, given)), Found(found, {"engine": "f"}))

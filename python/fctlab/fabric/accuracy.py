@@ -9,12 +9,14 @@ widest of all sizes that it includes.
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from statistics import geometric_mean
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -35,6 +37,8 @@ EVEN = 3.0
 """A trace is all to all if no link has more than so many times the mean load of its tier."""
 PLAIN = {"fifo", "all-to-all", "matrix"}
 """Disciplines and patterns whose errors count for every scenario."""
+Ratios: TypeAlias = Mapping[str, float]
+"""By statistic and size, the fluid's over that of packets."""
 PERCENTILES = (0.5, 0.99)
 """Between a median and the tail, a percentile is off by no more than mean and tail are."""
 
@@ -56,7 +60,7 @@ class Size(Answer, frozen=True, kw_only=True):
 
 
 class Measured(Answer, frozen=True, kw_only=True):
-    """A run of the study.
+    """A case of the study.
 
     Attributes:
         transport: of its flows.
@@ -80,7 +84,7 @@ class Accuracy(Answer, frozen=True, kw_only=True):
 
     Attributes:
         engines: that measured.
-        cases: runs of the study, by load.
+        cases: of the study, by load.
     """
 
     engines: tuple[str, ...]
@@ -100,7 +104,7 @@ def of_study(
     sizes: Mapping[str, tuple[float, float]],
     engine: str | None = None,
 ) -> Accuracy:
-    """The file's contents, from what runs of the study found.
+    """The file's contents, from what runs of the study found; runs of several seeds are one case.
 
     Args:
         store: of the study; points that do not compare the fluid are left out.
@@ -112,36 +116,48 @@ def of_study(
     Raises:
         SpecError: it has those of several, and `engine` is none of them.
     """
-    measured: dict[str, list[Measured]] = {}
+    by_engine: dict[str, dict[str, list[tuple[Asked, Ratios]]]] = {}
     for point in map(store.get, sorted(store.names())):
         ratios = point.found.get("kept", {}).get("fluid")
         if ratios is None:
             continue
-        rows = [
-            Size(
-                above=above,
-                up_to=up_to if math.isfinite(up_to) else None,
-                mean=round(ratios[f"mean {size}"], 4),
-                tail=round(ratios[f"tail {size}"], 4),
-            )
-            for size, (above, up_to) in sizes.items()
-            if f"tail {size}" in ratios
-        ]
-        asked = Asked(Scenario(found(point.input["scenario"], inputs)).resolve())
-        by = store.times(point.key)["engine"]
-        measured.setdefault(by, []).append(_measured(asked, rows))
-    if len(measured) > 1:
-        if engine not in measured:
-            found_of = ", ".join(sorted(measured))
+        tables = point.input["scenario"]
+        case = json.dumps({**tables, "seed": None}, sort_keys=True)
+        asked = Asked(Scenario(found(tables, inputs)).resolve())
+        cases = by_engine.setdefault(store.times(point.key)["engine"], {})
+        cases.setdefault(case, []).append((asked, ratios))
+    if len(by_engine) > 1:
+        if engine not in by_engine:
+            found_of = ", ".join(sorted(by_engine))
             message = f"holds runs of several engines ({found_of}), and no report says of which"
             raise SpecError(str(store.directory), message)
-        measured = {engine: measured[engine]}
-    cases = [case for of_one in measured.values() for case in of_one]
-    cases.sort(key=lambda case: (case.transport, case.load, case.rate_bps))
-    return Accuracy(engines=tuple(measured), cases=tuple(cases))
+        by_engine = {engine: by_engine[engine]}
+    measured = [
+        _measured(runs[0][0], _sizes([ratios for _, ratios in runs], sizes))
+        for cases in by_engine.values()
+        for runs in cases.values()
+    ]
+    measured.sort(key=lambda case: (case.transport, case.load, case.rate_bps))
+    return Accuracy(engines=tuple(by_engine), cases=tuple(measured))
 
 
-def _measured(asked: Asked, rows: Sequence[Size]) -> Measured:
+def _sizes(runs: Sequence[Ratios], sizes: Mapping[str, tuple[float, float]]) -> Iterator[Size]:
+    """Of each size that any of the runs has, the geometric means of their ratios."""
+    for name, (above, up_to) in sizes.items():
+        mean, tail = (
+            [ratios[f"{of} {name}"] for ratios in runs if f"{of} {name}" in ratios]
+            for of in ("mean", "tail")
+        )
+        if tail:
+            yield Size(
+                above=above,
+                up_to=up_to if math.isfinite(up_to) else None,
+                mean=round(geometric_mean(mean), 4),
+                tail=round(geometric_mean(tail), 4),
+            )
+
+
+def _measured(asked: Asked, rows: Iterable[Size]) -> Measured:
     return Measured(
         transport=transport(asked),
         load=round(asked.busiest, 3),
