@@ -31,7 +31,7 @@ def test_every_class_of_a_case_has_its_row() -> None:
     assert {"two classes, strict, bulk", "three classes, 4:2:1, more"} <= named
 
 
-@pytest.mark.filterwarnings("ignore::fctlab.SpecWarning")
+@pytest.mark.filterwarnings("error::fctlab.SpecWarning")  # said of the first run of three
 def test_a_small_one_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(fabric.FLOWS, "quick", 400)
     monkeypatch.setattr(fabric, "CASES", {"10G, load 0.3": fabric.CASES["10G, load 0.3"]})

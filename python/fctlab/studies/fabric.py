@@ -156,10 +156,8 @@ FLOWS: dict[Mode, int] = {"quick": 3_000, "full": 20_000}
 
 def beside_packets(result: Result) -> dict[str, Any]:
     """The run's flows in the fluid, and packets with shifted starts against packets."""
-    from fctlab.results.result import run
-
     flows = result.flows
-    fluid = run({**result.scenario, "engine": "fluid"})
+    fluid = _again(result, engine="fluid")
     cost = result.perf["cpu_s"] / fluid.perf["cpu_s"]
     return {
         "fluid": _errors(flows, fluid.flows) | {"cost": cost},
@@ -167,11 +165,17 @@ def beside_packets(result: Result) -> dict[str, Any]:
     }
 
 
+def _again(result: Result, **changes: Any) -> Result:
+    """The run with tables changed; what is to be said of its scenario was said of the first."""
+    from fctlab.results.result import simulate
+    from fctlab.scenario import Scenario
+
+    return simulate(Scenario({**result.scenario, **changes}).resolve(), None, None)
+
+
 def _shifted(result: Result) -> pl.DataFrame:
     """The run's flows with packets, shifted by up to the time of a packet."""
     import polars as pl
-
-    from fctlab.results.result import run
 
     flows = result.flows
     links = result.scenario["topology"]["host_rate"]
@@ -195,7 +199,7 @@ def _shifted(result: Result) -> pl.DataFrame:
         file = Path(folder, "shifted.csv")
         order.drop("flow").write_csv(file, float_precision=12)
         traffic["trace"] = str(file)
-        played = run({**result.scenario, "traffic": traffic}).flows
+        played = _again(result, traffic=traffic).flows
     return played.with_columns(pl.Series("flow", order["flow"])).sort("flow")
 
 
