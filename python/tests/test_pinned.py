@@ -37,7 +37,7 @@ NO_ANSWER = {
     "plot": "writes pictures",
     "report": "writes a page",
     "claims": "shows reports of studies; test_study_claims holds it against them",
-    "fabric accuracy": "reads a study's results; test_fabric holds it against them",
+    "fabric accuracy": "reads a study's results; test_fabric_errors holds it against them",
     "fabric predict": "test_fabric holds it against packets",
     "fabric verify": "test_fabric runs it",
     "fabric plan": "test_fabric holds it against packets",

@@ -150,13 +150,14 @@ def _why(tables: dict[str, Any], error: SpecError) -> tuple[NotRun, str]:
     if error.path == "topology.down":
         return "cut off", error.message
     if error.path.startswith("traffic."):
-        loads = [each.get("load", 0.0) for each in tables["traffic"].get("classes", ())]
-        if sum(loads) >= 1:
-            return "overloaded", f"sources offer {sum(loads):.0%} of their rate"
         anyhow = {**tables["traffic"], "overload": True}
         try:
             offered = Asked(Scenario({**tables, "traffic": anyhow}).resolve()).offered
         except SpecError:
+            # No engine takes loads of 1 or more, whatever is said of overload.
+            total = sum(each.get("load", 0.0) for each in tables["traffic"].get("classes", ()))
+            if total >= 1:
+                return "overloaded", f"the loads of all classes add up to {total:.0%}"
             return "refused", str(error)
         busiest = max(offered, key=lambda tier: tier["load"])
         return "overloaded", f"{busiest['link']} is offered {busiest['load']:.0%} of its rate"
