@@ -120,11 +120,11 @@ try-wheel: $(VENV)/pyvenv.cfg
 
 fuzz: STEPS := fuzzing
 fuzz: $(INSTALLED) trusted
-	$(BIN)/python packaging/fuzz.py --seconds $(or $(SECONDS),120)
+	$(BIN)/python packaging/fuzz.py --seconds $(or $(SECONDS),120) $(TARGETS)
 
 # Takes an hour; `make trust STEPS="digests coverage"` takes these steps alone.
 trust: $(INSTALLED) trusted
-	SECONDS=$(or $(SECONDS),120) SHARD=$(or $(SHARD),0/80) $(BIN)/python packaging/trust.py $(STEPS)
+	SECONDS=$(or $(SECONDS),120) TARGETS="$(TARGETS)" SHARD=$(or $(SHARD),0/80) $(BIN)/python packaging/trust.py $(STEPS)
 
 clean:
 	rm -rf $(VENV) target results dist python/fctlab/*.so

@@ -16,6 +16,12 @@ fuzz_target!(
         if data.iter().filter(|byte| b"([{<".contains(byte)).count() > 8 {
             return;
         }
+        // A file is read with its prelude, which takes ten times as long as finding out that it is not Dhall. Of those
+        // that are not, one in so many is read.
+        let sum = data.iter().fold(0_u8, |sum, &byte| sum.wrapping_add(byte));
+        if sum % 16 > 0 && dhall::syntax::parse_expr(text).is_err() {
+            return;
+        }
         if let Err(error) = fctlab_dhall::read(text, Path::new("/nonexistent/a.dhall")) {
             assert!(!error.to_string().is_empty());
         }

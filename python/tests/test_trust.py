@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -61,6 +62,14 @@ def test_every_target_has_inputs() -> None:
     for target in (*fuzz.RUST, *fuzz.PYTHON):
         kept = list((fuzz.CORPORA / target).iterdir())
         assert kept and sum(file.stat().st_size for file in kept) <= fuzz.KEPT_BYTES
+
+
+def test_an_unknown_target_is_refused() -> None:
+    asked = {**os.environ, "TARGETS": "engine enigne"}
+    command = [sys.executable, str(ROOT / "packaging/trust.py"), "fuzzing"]
+    found = subprocess.run(command, env=asked, capture_output=True, text=True)
+    assert found.returncode == 1
+    assert "TARGETS: enigne is not a target; there are text, " in found.stderr
 
 
 def test_jobs_of_ci_are_commands_that_are_here() -> None:
