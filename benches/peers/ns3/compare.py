@@ -1,14 +1,16 @@
 """The same flows through fctlab's packets, its fluid and ns-3, one after the other on one core.
 
 Prints packet-hops, CPU seconds and packet-hops per CPU second, and the slowdowns that each found.
-README.md says what is the same in fctlab and ns-3 and what differs. Each load that is done is a
-line of the file ``--out``, and is not run again. With ``--docs PAGE`` the tables are written
-between the lines ``<!-- begin ns3 -->`` and ``<!-- end ns3 -->`` of a page.
+README.md says what is the same in fctlab and ns-3 and what differs. Each rate and load that is
+done is a line of the file ``--out``, and is not run again. With ``--docs PAGE`` the tables of all
+lines are written between the lines ``<!-- begin ns3 -->`` and ``<!-- end ns3 -->`` of a page.
 
-    python benches/peers/ns3/compare.py --loads 0.3,0.5,0.7 --flows 3000 --out results/ns3.jsonl
+    python benches/peers/ns3/compare.py --rates 10,100 --loads 0.3,0.5 --out results/ns3.jsonl
+    python benches/peers/ns3/compare.py --classes 2 --loads 0.5 --flows 3000
 """
 
 import argparse
+import itertools
 import json
 import os
 import subprocess
@@ -18,6 +20,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+import polars.selectors as cs
 import tomllib
 
 import fctlab
@@ -41,9 +45,41 @@ def install_ns3() -> None:
     subprocess.run(command, check=True, stdout=sys.stderr)
 
 
-def run_ns3(program: Path | None, trace: Path, out: Path) -> dict[str, Any]:
-    """Replay the trace with the scenario's parameters; write one row per flow to `out`."""
+def scenario_of(rate: int, load: float, classes: int) -> dict[str, Any]:
+    """What all run: windows, thresholds and buffers grow with the rate of a host, in Gbps.
+
+    Several classes have web search each and a queue each, served in their order.
+    """
     scenario = tomllib.loads(SCENARIO.read_text())
+    topology, scheme = scenario["topology"], scenario["scheme"]
+    more = rate / float(topology["host_rate"].removesuffix("Gbps"))
+    for of, key, unit in (
+        (topology, "host_rate", "Gbps"),
+        (topology, "fabric_rate", "Gbps"),
+        (scheme["port"], "buffer", "KB"),
+        (scheme["port"], "ecn_threshold", "pkt"),
+        (scheme["transport"], "initial_window", "pkt"),
+    ):
+        of[key] = f"{round(more * float(of[key].removesuffix(unit)))}{unit}"
+    scenario["traffic"]["load"] = load
+    if classes > 1:
+        workload = scenario["traffic"].pop("workload")
+        scenario["traffic"]["classes"] = [
+            {"class": f"class {number}", "workload": workload, "share": round(1 / classes, 4)}
+            for number in range(classes)
+        ]
+        scheme["port"] |= {
+            "discipline": {"kind": "strict", "classes": classes},
+            "ecn_scope": "queue",
+        }
+        scheme["nic"] = {"discipline": "fifo"}
+    return scenario
+
+
+def run_ns3(
+    program: Path | None, scenario: dict[str, Any], trace: Path, out: Path
+) -> dict[str, Any]:
+    """Replay the trace with the scenario's parameters; write one row per flow to `out`."""
     topology, scheme = scenario["topology"], scenario["scheme"]
     keys = ("leaves", "spines", "hosts_per_leaf", "host_rate", "fabric_rate", "link_delay")
     parameters = {key: topology[key] for key in keys} | {
@@ -51,6 +87,7 @@ def run_ns3(program: Path | None, trace: Path, out: Path) -> dict[str, Any]:
         "mark_packets": scheme["port"]["ecn_threshold"].removesuffix("pkt"),
         "initial_window": scheme["transport"]["initial_window"].removesuffix("pkt"),
         "min_rto": scheme["transport"]["min_rto"],
+        "classes": len(scenario["traffic"].get("classes", [""])),
         "turns": "true",
     }
     return ns3.replay(trace, out, parameters, program).to_dict()
@@ -66,23 +103,27 @@ def counted(result: fctlab.Result) -> dict[str, Any]:
     return found
 
 
-def compare(program: Path | None, flows: int, load: float, seed: int) -> dict[str, Any]:
+def compare(program: Path | None, asked: dict[str, Any]) -> dict[str, Any]:
     """Run all three; fctlab first, because its flows are the trace."""
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    scenario = tomllib.loads(SCENARIO.read_text()) | {"seed": seed}
-    scenario["traffic"] |= {"load": load, "flows": flows}
+    scenario = scenario_of(asked["rate_gbps"], asked["load"], asked["classes"])
+    scenario["seed"] = asked["seed"]
+    scenario["traffic"]["flows"] = asked["flows"]
     results = {each: fctlab.run(scenario | {"engine": each}) for each in ENGINES}
     counts = {name: counted(result) for name, result in results.items()}
     with tempfile.TemporaryDirectory() as directory:
         trace, file = Path(directory, "trace.csv"), Path(directory, "ns3.csv")
+        flows = results["packet"].flows
+        if asked["classes"] > 1:
+            flows = flows.with_columns(flows["traffic_class"].str.slice(-1).alias("class"))
         columns = ("start_s", "src", "dst", "size_bytes")
-        results["packet"].flows.select(columns).write_csv(trace)
-        counts["ns3"] = run_ns3(program, trace, file)
-        results["ns3"] = fctlab.Result.of_flows(results["packet"].scenario, file, made_by="ns-3")
-    return {
-        "flows": flows,
-        "load": load,
-        "seed": seed,
+        flows.select(*columns, cs.by_name("class", require_all=False)).write_csv(trace)
+        counts["ns3"] = run_ns3(program, scenario, trace, file)
+        told = pl.read_csv(file)
+        if asked["classes"] > 1:
+            told = told.with_columns(flows["traffic_class"])
+        results["ns3"] = fctlab.Result.of_flows(results["packet"].scenario, told, made_by="ns-3")
+    return asked | {
         "engine": jobs.engine(),
         "counts": {name: {key: of.get(key) for key in COUNTS} for name, of in counts.items()},
         "slowdowns": list(slowdowns(results)),
@@ -96,7 +137,9 @@ def slowdowns(results: dict[str, fctlab.Result]) -> Iterator[dict[str, Any]]:
         for statistic in STATISTICS if rows[0]["flows"] else ():
             known = not any(row[f"{statistic}_lower_bound"] for row in rows)
             values = [row[statistic] if known else None for row in rows]
-            found = {"class": rows[0]["class"], "flows": rows[0]["flows"], "statistic": statistic}
+            of_all = rows[0]["traffic_class"] == "all"
+            name = rows[0]["class"] if of_all else "{class}, {traffic_class}".format(**rows[0])
+            found = {"class": name, "flows": rows[0]["flows"], "statistic": statistic}
             yield found | dict(zip(results, values, strict=True))
 
 
@@ -118,8 +161,10 @@ def show(found: dict[str, Any]) -> str:
         for row in found["slowdowns"]
     ]
     ratio = counts["packet"]["packet_hops_per_cpu_s"] / counts["ns3"]["packet_hops_per_cpu_s"]
+    classes = found["classes"]
     told = (
-        f"Load {found['load']:g}, {found['flows']:,} flows, seed {found['seed']}: "
+        f"{found['rate_gbps']} Gbps, load {found['load']:g}, {found['flows']:,} flows, "
+        f"{f'{classes} classes in their order, ' if classes > 1 else ''}seed {found['seed']}: "
         f"per CPU second fctlab has {ratio:.0f} times as many packet-hops as ns-3."
     )
     ratios = (f"{name} / ns-3" for name in ENGINES.values())
@@ -132,6 +177,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--flows", type=int, default=500, help="how many flows (default: 500)")
     parser.add_argument("--loads", default="0.6", help="of the hosts' links (default: 0.6)")
+    parser.add_argument("--rates", default="10", help="of hosts' links, in Gbps (default: 10)")
+    parser.add_argument("--classes", type=int, default=1, help="by strict priority (default: 1)")
     parser.add_argument("--seed", type=int, default=1, help="of the flows (default: 1)")
     parser.add_argument("--install", action="store_true", help=f"as root: install {ns3.PACKAGE}")
     parser.add_argument("--program", type=Path, help="the ns-3 program, if you built it yourself")
@@ -147,20 +194,20 @@ def main() -> None:
         install_ns3()
     there = args.out.read_text(encoding="utf-8") if args.out and args.out.exists() else ""
     done = [json.loads(line) for line in there.splitlines()]
-    chosen = []
-    for load in map(float, args.loads.split(",")):
-        asked = {"flows": args.flows, "load": load, "seed": args.seed}
+    for rate, load in itertools.product(args.rates.split(","), args.loads.split(",")):
+        asked = {"rate_gbps": int(rate), "load": float(load), "classes": args.classes}
+        asked |= {"flows": args.flows, "seed": args.seed}
         found = next((each for each in done if asked.items() <= each.items()), None)
         if found is None:
-            found = compare(args.program, args.flows, load, args.seed)
+            found = compare(args.program, asked)
+            done.append(found)
             if args.out:
                 with args.out.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(found) + "\n")
-        chosen.append(found)
         print(show(found), end="\n\n", flush=True)
     if args.docs:
-        engines = ", ".join(sorted({each["engine"] for each in chosen}))
-        tables = "\n\n".join([f"Engine {engines}.", *map(show, chosen)])
+        engines = ", ".join(sorted({each["engine"] for each in done}))
+        tables = "\n\n".join([f"Engine {engines}.", *map(show, done)])
         text = args.docs.read_text(encoding="utf-8")
         args.docs.write_text(between(text, "ns3", tables + "\n"), encoding="utf-8")
 

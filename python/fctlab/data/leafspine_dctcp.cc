@@ -2,8 +2,8 @@
 //
 //   leafspine_dctcp --trace=flows.csv --out=fct.csv      (--help lists every parameter)
 //
-// The trace has the columns start_s, src, dst, size_bytes in any order; others are ignored. The
-// output has one row per flow in the order of the trace; fct_s is empty when the flow did not
+// The trace has the columns start_s, src, dst, size_bytes in any order, and class where switches
+// serve several by strict priority, 0 first; others are ignored. The output has one row per flow in the order of the trace; fct_s is empty when the flow did not
 // finish. One JSON object with the counters goes to stdout.
 
 #include "ns3/core-module.h"
@@ -12,6 +12,7 @@
 #include "ns3/point-to-point-module.h"
 #include "ns3/traffic-control-module.h"
 
+#include <array>
 #include <chrono>
 #include <ctime>
 #include <fstream>
@@ -44,6 +45,7 @@ struct Parameters
     Time lead{"1ms"};    // connections open this long before their flow starts
     Time msl{"10ms"};    // an ended connection is remembered for twice this long
     Time maxTime{"60s"}; // stop here even if flows are unfinished
+    uint32_t classes = 1; // queues of a switch's port, which it serves by strict priority
     bool turns = false;  // flows of a host take turns at its port, which does not mark
 };
 
@@ -53,6 +55,7 @@ struct Flow
     uint32_t src = 0;
     uint32_t dst = 0;
     uint32_t sizeBytes = 0;
+    uint32_t trafficClass = 0;
 
     Ptr<Socket> sender;
     uint32_t receivedBytes = 0;
@@ -61,7 +64,8 @@ struct Flow
 };
 
 constexpr uint32_t kHeaderBytes = 40; // IP + TCP; the link adds 2 bytes of PPP
-constexpr uint16_t kPort = 5000;
+constexpr const char* kFirstBand = "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"; // for all 16 priorities
+constexpr uint16_t kPort = 5000;      // where the first class is received; others follow
 
 // ---------------------------------------------------------------------------------------------
 // Trace
@@ -83,7 +87,7 @@ SplitCells(const std::string& line)
 }
 
 std::vector<Flow>
-ReadTrace(const std::string& path, uint32_t hosts)
+ReadTrace(const std::string& path, uint32_t hosts, uint32_t classes)
 {
     std::ifstream file(path);
     NS_ABORT_MSG_UNLESS(file, "cannot read the trace '" << path << "'");
@@ -98,6 +102,7 @@ ReadTrace(const std::string& path, uint32_t hosts)
     {
         NS_ABORT_MSG_UNLESS(column.count(name), path << " has no column '" << name << "'");
     }
+    NS_ABORT_MSG_UNLESS(classes == 1 || column.count("class"), path << " has no column 'class'");
 
     std::vector<Flow> flows;
     while (std::getline(file, line))
@@ -114,6 +119,8 @@ ReadTrace(const std::string& path, uint32_t hosts)
         flow.src = std::stoul(cell("src"));
         flow.dst = std::stoul(cell("dst"));
         flow.sizeBytes = std::stoul(cell("size_bytes"));
+        flow.trafficClass = classes > 1 ? std::stoul(cell("class")) : 0;
+        NS_ABORT_MSG_UNLESS(flow.trafficClass < classes, path << ": no such class: " << line);
         NS_ABORT_MSG_UNLESS(flow.src < hosts && flow.dst < hosts && flow.src != flow.dst,
                             path << ": no such pair of hosts: " << line);
         flows.push_back(flow);
@@ -274,6 +281,35 @@ class FabricRouting : public Ipv4RoutingProtocol
     std::vector<Ptr<Ipv4Route>> m_ports;
 };
 
+// The class of a packet, as the TCP port says at which its flow is received: ns-3's TCP gives up ECN
+// where a socket has a TOS of its own.
+class ClassByPort : public Ipv4PacketFilter
+{
+  public:
+    explicit ClassByPort(uint32_t classes)
+        : m_classes(classes)
+    {
+    }
+
+  private:
+    int32_t DoClassify(Ptr<QueueDiscItem> item) const override
+    {
+        std::array<uint8_t, 4> ports{}; // source and destination
+        item->GetPacket()->CopyData(ports.data(), ports.size());
+        for (const std::size_t at : {0, 2})
+        {
+            const int32_t number = (ports[at] << 8 | ports[at + 1]) - kPort;
+            if (number >= 0 && number < static_cast<int32_t>(m_classes))
+            {
+                return number;
+            }
+        }
+        return PF_NO_MATCH;
+    }
+
+    uint32_t m_classes;
+};
+
 void
 ConfigureDefaults(const Parameters& p)
 {
@@ -343,8 +379,8 @@ class Fabric
         }
         for (uint32_t i = 0; i < m_hosts.size(); ++i)
         {
-            const uint32_t interface = Connect(m_hosts[i], leaves[i / p.hostsPerLeaf],
-                                               p.hostRate, p.linkDelay);
+            const uint32_t interface =
+                Connect(m_hosts[i], leaves[i / p.hostsPerLeaf], p.hostRate, p);
             m_hosts[i].node->GetObject<Ipv4>()->AddAddress(
                 interface, Ipv4InterfaceAddress(HostAddress(i), Ipv4Mask("255.0.0.0")));
         }
@@ -352,7 +388,7 @@ class Fabric
         {
             for (const Placed& spine : spines)
             {
-                Connect(leaf, spine, p.fabricRate, p.linkDelay);
+                Connect(leaf, spine, p.fabricRate, p);
             }
         }
     }
@@ -403,11 +439,11 @@ class Fabric
     }
 
     // Returns the interface number at `a`.
-    uint32_t Connect(const Placed& a, const Placed& b, DataRate rate, Time delay)
+    uint32_t Connect(const Placed& a, const Placed& b, DataRate rate, const Parameters& p)
     {
         PointToPointHelper link;
         link.SetDeviceAttribute("DataRate", DataRateValue(rate));
-        link.SetChannelAttribute("Delay", TimeValue(delay));
+        link.SetChannelAttribute("Delay", TimeValue(p.linkDelay));
         link.SetQueue("ns3::DropTailQueue", "MaxSize", StringValue("1p"));
         const NetDeviceContainer devices = link.Install(a.node, b.node);
 
@@ -415,15 +451,32 @@ class Fabric
         for (uint32_t end = 0; end < 2; ++end)
         {
             TrafficControlHelper port;
-            if ((end == 0 ? a : b).turns)
+            const bool turns = (end == 0 ? a : b).turns;
+            if (turns)
             {
                 port.SetRootQueueDisc("ns3::FqCoDelQueueDisc");
             }
-            else
+            else if (p.classes == 1)
             {
                 port.SetRootQueueDisc("ns3::RedQueueDisc", "LinkBandwidth", DataRateValue(rate));
             }
-            queues.Add(port.Install(devices.Get(end)));
+            else
+            {
+                const uint16_t root = port.SetRootQueueDisc("ns3::PrioQueueDisc", "Priomap",
+                                                            StringValue(kFirstBand));
+                for (const uint16_t band :
+                     port.AddQueueDiscClasses(root, p.classes, "ns3::QueueDiscClass"))
+                {
+                    port.AddChildQueueDisc(root, band, "ns3::RedQueueDisc", "LinkBandwidth",
+                                           DataRateValue(rate));
+                }
+            }
+            const Ptr<QueueDisc> queue = port.Install(devices.Get(end)).Get(0);
+            if (queue->GetNQueueDiscClasses() > 0 && !turns)
+            {
+                queue->AddPacketFilter(CreateObject<ClassByPort>(p.classes));
+            }
+            queues.Add(queue);
         }
 
         uint32_t first = 0;
@@ -465,10 +518,11 @@ class Replay
           m_flows(flows),
           m_payload(p.payload)
     {
-        for (uint32_t host = 0; host < fabric.Hosts(); ++host)
+        for (uint32_t i = 0; i < fabric.Hosts() * p.classes; ++i)
         {
+            const uint32_t host = i / p.classes;
             const auto sink = Socket::CreateSocket(fabric.Host(host), TcpSocketFactory::GetTypeId());
-            sink->Bind(InetSocketAddress(HostAddress(host), kPort));
+            sink->Bind(InetSocketAddress(HostAddress(host), kPort + i % p.classes));
             sink->Listen();
             sink->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address&>(),
                                     MakeCallback(&Replay::Accept, this));
@@ -503,7 +557,8 @@ class Replay
         flow.sender->GetSockName(local);
         m_flowOf[Key(HostAddress(flow.src), InetSocketAddress::ConvertFrom(local).GetPort())] =
             index;
-        flow.sender->Connect(InetSocketAddress(HostAddress(flow.dst), kPort));
+        const uint16_t port = kPort + flow.trafficClass;
+        flow.sender->Connect(InetSocketAddress(HostAddress(flow.dst), port));
     }
 
     void Send(uint32_t index)
@@ -578,12 +633,14 @@ main(int argc, char* argv[])
     options.AddValue("min_rto", "least retransmission timeout", p.minRto);
     options.AddValue("lead", "how long before its flow a connection opens", p.lead);
     options.AddValue("msl", "maximum segment lifetime: half of TIME-WAIT", p.msl);
+    options.AddValue("classes", "queues of a switch's port, by strict priority", p.classes);
     options.AddValue("turns", "flows of a host take turns at its port", p.turns);
     options.AddValue("max_time", "simulated time after which to give up", p.maxTime);
     options.Parse(argc, argv);
 
+    NS_ABORT_MSG_UNLESS(p.classes > 0, "there is no class");
     ConfigureDefaults(p);
-    std::vector<Flow> flows = ReadTrace(p.trace, p.leaves * p.hostsPerLeaf);
+    std::vector<Flow> flows = ReadTrace(p.trace, p.leaves * p.hostsPerLeaf, p.classes);
     Fabric fabric(p);
     Replay replay(fabric, flows, p);
     Simulator::Stop(p.maxTime);
