@@ -167,6 +167,7 @@ def test_init_refuses(program: Program, tmp_path: Path) -> None:
         f"error: {there} is there already; nothing is written over it\n",
     )
     assert there.read_text() == "mine"
+    assert "'x.toml' is not what it writes; known: scenario" in program("init", "x.toml").stderr
     assert "did you mean 'scenario'?" in program("init", "scenari", "x.toml").stderr
     assert "x.yaml is no .toml file" in program("init", "scenario", "x.yaml").stderr
     missing = program("init", "scenario", str(tmp_path / "no" / "x.toml"))

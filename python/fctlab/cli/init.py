@@ -56,18 +56,27 @@ def register(app: typer.Typer) -> None:
     app.command(rich_help_panel="Start", epilog=examples(*lines))(init)
 
 
+def known(kind: str) -> str:
+    """What is to be written; an error comes before one of a file that is missing."""
+    choices.check("init", kind, KINDS, "what it writes")
+    return kind
+
+
 def init(
-    kind: Annotated[str, typer.Argument(help=f"What to write: {', '.join(KINDS)}.")],
+    kind: Annotated[
+        str,
+        typer.Argument(callback=known, help=f"What to write: {', '.join(KINDS)}."),
+    ],
     file: Annotated[
         Path, typer.Argument(metavar="FILE", parser=output, help="A .toml file that is not there.")
     ],
 ) -> None:
     """Write a small file to begin with, every key explained.
 
-    A scenario is for fctlab run and compare, a specification has the SLOs of one bottleneck, a
-    fabric those of classes across all ports.
+    A scenario has flows, a fabric and a scheme: fctlab run and compare.
+    A specification has the SLOs of one bottleneck: fctlab predict and plan.
+    A fabric has those of classes across all ports: fctlab fabric.
     """
-    choices.check("init", kind, KINDS, "what it writes")
     if file.suffix.lower() != ".toml":
         raise SpecError("init", f"{file} is no .toml file")
     if file.exists():
