@@ -39,7 +39,9 @@ def _kind(name: str, telltales: str, *commands: str) -> Kind:
     return Kind(name, frozenset(telltales.split()), commands)
 
 
-SCENARIO = _kind("a scenario", "topology traffic scheme schemes", "run", "compare")
+SCENARIO = _kind(
+    "a scenario", "topology traffic scheme schemes", "run", "compare", "fabric predict"
+)
 SPECIFICATION = _kind("a specification of SLOs", "network classes", "predict", "plan", "provision")
 SWEEP = _kind("a sweep", "scenario specification seeds", "sweep")
 INSTANCE = _kind("an instance of the big switch", "ingress_ports egress_ports", "bigswitch run")

@@ -380,7 +380,7 @@ def test_an_existing_file_that_is_broken_is_refused_in_words(target: str, existi
     ("content", "wrong"),
     [
         ("{}", "holds neither thresholds nor a mapping"),
-        ("[", "is not JSON"),
+        ("[", "is not JSON: .*; RESULT is"),
         ('{"thresholds_bytes": [3, 2]}', "is not what fctlab writes"),
         ('{"fctlab_mapping": "x"}', "is not what fctlab writes"),
     ],

@@ -15,6 +15,7 @@ SCENARIO = SCENARIOS / "star-incast.toml"
 SPECIFICATION = SCENARIOS / "slo-two-classes.toml"
 SWEEP = 'scenario = "star-incast.toml"\nseeds = 3\n'
 INSTANCE = "ingress_ports = 1\negress_ports = 1\nflows = []\n"
+A_SCENARIO = "is a scenario, for `fctlab run`, `fctlab compare`, `fctlab fabric predict`; "
 WRONG = [
     ("run", SPECIFICATION, "is a specification of SLOs, for `fctlab predict`, `fctlab plan`, `f"),
     (
@@ -22,15 +23,15 @@ WRONG = [
         SPECIFICATION,
         "is a specification of SLOs, for `fctlab predict`, `fctlab plan`, `f",
     ),
-    ("predict", SCENARIO, "is a scenario, for `fctlab run`, `fctlab compare`; a specif"),
+    ("predict", SCENARIO, A_SCENARIO + "a specification of"),
     (
         "plan",
         "sweep.toml",
         "is a sweep, for `fctlab sweep`; a specification of SLOs is needed",
     ),
     ("run", "instance.toml", "is an instance of the big switch, for `fctlab bigswitch run`; a sc"),
-    ("sweep", SCENARIO, "is a scenario, for `fctlab run`, `fctlab compare`; a sweep is needed"),
-    ("bigswitch run", SCENARIO, "is a scenario, for `fctlab run`, `fctlab compare`; an inst"),
+    ("sweep", SCENARIO, A_SCENARIO + "a sweep is needed"),
+    ("bigswitch run", SCENARIO, A_SCENARIO + "an instance of"),
 ]
 
 

@@ -54,7 +54,10 @@ def read(place: Path) -> Advice:
             return _run(place)
         held = f"holds a {kind.name}" if kind else "holds no result of fctlab's"
         raise SpecError(str(place), f"{held}; RESULT is {KNOWN}")
-    found = kinds.read_json(place)
+    try:
+        found = kinds.read_json(place)
+    except SpecError as error:
+        raise SpecError(error.path, f"{error.message}; RESULT is {KNOWN}") from None
     for key, reader in _FILES.items():
         if key in found:
             try:
