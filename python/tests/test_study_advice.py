@@ -46,6 +46,51 @@ def crossing(known: list[predict.Factors]) -> NDArray[np.float64]:
     return np.stack([first, second, np.full(len(known), 1.5)], axis=1)
 
 
+def test_holms_rule_by_hand() -> None:
+    # 0.01 <= 0.05 / 4, 0.015 <= 0.05 / 3, 0.03 > 0.05 / 2: the rest stand.
+    assert decide.holm([0.03, 0.01, 0.04, 0.015]) == [False, True, False, True]
+    assert decide.holm([]) == []
+
+
+def test_what_is_predicted_is_between_what_is_known() -> None:
+    known, elsewhere = factors(NUMBER), factors(50, "other", 1)
+    smoother = predict.Smoother(known)
+    same = np.full((NUMBER, 1), 0.7)
+    assert smoother.weights(elsewhere) @ same == pytest.approx(np.full((50, 1), 0.7))
+    slope = np.log([[float(each["load"])] for each in known])
+    there = np.log([[float(each["load"])] for each in elsewhere])
+    assert np.abs(smoother.weights(elsewhere) @ slope - there).mean() < 0.05
+    # Left out is what a smoother of the others says, without fitting it again.
+    own = smoother.weights(known)
+    others = predict.left_out(own, noisy(np.exp(slope), 0.1, 6))
+    changed = noisy(np.exp(slope), 0.1, 6)
+    changed[3] += 5
+    assert predict.left_out(own, changed)[3] == pytest.approx(others[3])
+
+
+def test_choices_that_are_alike_are_not_told_apart() -> None:
+    known = factors(NUMBER)
+    alike = noisy(np.ones((NUMBER, 6)), 0.1, 4)
+    (winner,) = deciding(known).decide(alike, table.DECISIONS)
+    assert len(winner.alike) >= 4 and winner.sure < 0.9
+    wrong = 0
+    for seed in range(100):
+        # Five are truly as good as the first: Holm's rule says otherwise of any of them in 5%.
+        regret = np.log(noisy(np.ones((NUMBER, 6)), 0.1, seed))
+        p_values = [decide._worse(regret[:, k] - regret[:, 0]) for k in range(1, 6)]
+        wrong += any(decide.holm(p_values))
+    assert wrong <= 10
+
+
+def test_a_workload_can_flip_it_as_well() -> None:
+    known = factors(NUMBER)
+    cache = np.array([each["workload"] == "cache" for each in known])
+    means = np.stack([np.where(cache, 1.6, 1.0), np.full(NUMBER, 1.2)], axis=1)
+    found = deciding(known).decide(noisy(means, 0.03, 3))
+    assert table.when(found[0]) == "workload cache" and found[0].choice == 1
+    assert table.when(found[1]) == "workload not cache" and found[1].choice == 0
+
+
 def test_what_flips_the_winner_is_found_and_the_advice_holds_elsewhere() -> None:
     known, elsewhere = factors(NUMBER), factors(200, "other", 1)
     found = deciding(known).decide(noisy(crossing(known), 0.03, 1), decisions=12)
@@ -77,60 +122,6 @@ def test_questions_that_help_only_together_are_found() -> None:
     assert decide.near(found, means(elsewhere), elsewhere, 0.05) >= 0.85
 
 
-def test_what_is_predicted_is_between_what_is_known() -> None:
-    known, elsewhere = factors(NUMBER), factors(50, "other", 1)
-    smoother = predict.Smoother(known)
-    same = np.full((NUMBER, 1), 0.7)
-    assert smoother.weights(elsewhere) @ same == pytest.approx(np.full((50, 1), 0.7))
-    slope = np.log([[float(each["load"])] for each in known])
-    there = np.log([[float(each["load"])] for each in elsewhere])
-    assert np.abs(smoother.weights(elsewhere) @ slope - there).mean() < 0.05
-    # Left out is what a smoother of the others says, without fitting it again.
-    own = smoother.weights(known)
-    others = predict.left_out(own, noisy(np.exp(slope), 0.1, 6))
-    changed = noisy(np.exp(slope), 0.1, 6)
-    changed[3] += 5
-    assert predict.left_out(own, changed)[3] == pytest.approx(others[3])
-
-
-def test_a_workload_can_flip_it_as_well() -> None:
-    known = factors(NUMBER)
-    cache = np.array([each["workload"] == "cache" for each in known])
-    means = np.stack([np.where(cache, 1.6, 1.0), np.full(NUMBER, 1.2)], axis=1)
-    found = deciding(known).decide(noisy(means, 0.03, 3))
-    assert table.when(found[0]) == "workload cache" and found[0].choice == 1
-    assert table.when(found[1]) == "workload not cache" and found[1].choice == 0
-
-
-def test_where_nothing_flips_it_at_most_one_in_twenty_is_told_a_flip() -> None:
-    known, trials = factors(NUMBER), 100
-    means = np.array([1.0, 1.05, 1.1, 1.1]) * np.ones((NUMBER, 4))
-    made = deciding(known)
-    flips = sum(len(made.decide(noisy(means, 0.1, seed))) > 1 for seed in range(trials))
-    # 5% of 100, and more than 10 of them happen in one of 90 samples.
-    assert flips <= 10
-
-
-def test_choices_that_are_alike_are_not_told_apart() -> None:
-    known = factors(NUMBER)
-    alike = noisy(np.ones((NUMBER, 6)), 0.1, 4)
-    (winner,) = deciding(known).decide(alike, table.DECISIONS)
-    assert len(winner.alike) >= 4 and winner.sure < 0.9
-    wrong = 0
-    for seed in range(100):
-        # Five are truly as good as the first: Holm's rule says otherwise of any of them in 5%.
-        regret = np.log(noisy(np.ones((NUMBER, 6)), 0.1, seed))
-        p_values = [decide._worse(regret[:, k] - regret[:, 0]) for k in range(1, 6)]
-        wrong += any(decide.holm(p_values))
-    assert wrong <= 10
-
-
-def test_holms_rule_by_hand() -> None:
-    # 0.01 <= 0.05 / 4, 0.015 <= 0.05 / 3, 0.03 > 0.05 / 2: the rest stand.
-    assert decide.holm([0.03, 0.01, 0.04, 0.015]) == [False, True, False, True]
-    assert decide.holm([]) == []
-
-
 def test_settings_fill_the_space_and_others_are_held_back() -> None:
     found, others = sample(40, "setting", 0), sample(20, "held back", 1)
     assert found == sample(40, "setting", 0), "the same every time"
@@ -148,6 +139,15 @@ def test_everybody_is_advised_only_what_they_can_have() -> None:
         assert all(not scheme.sizes for scheme in schemes) is ("unknown" in name)
         assert all(scheme.sold for scheme in schemes) is ("as sold" in name)
     assert set(GROUPS["sizes known, any switch"]) == set(SCHEMES)
+
+
+def test_where_nothing_flips_it_at_most_one_in_twenty_is_told_a_flip() -> None:
+    known, trials = factors(NUMBER), 100
+    means = np.array([1.0, 1.05, 1.1, 1.1]) * np.ones((NUMBER, 4))
+    made = deciding(known)
+    flips = sum(len(made.decide(noisy(means, 0.1, seed))) > 1 for seed in range(trials))
+    # 5% of 100, and more than 10 of them happen in one of 90 samples.
+    assert flips <= 10
 
 
 def test_the_table_of_a_small_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
