@@ -65,7 +65,7 @@ def scenario_of(rate: int, load: float, classes: int) -> dict[str, Any]:
     if classes > 1:
         workload = scenario["traffic"].pop("workload")
         scenario["traffic"]["classes"] = [
-            {"class": f"class {number}", "workload": workload, "share": round(1 / classes, 4)}
+            {"class": f"class {number}", "workload": workload, "share": 1 / classes}
             for number in range(classes)
         ]
         scheme["port"] |= {
@@ -178,7 +178,9 @@ def main() -> None:
     parser.add_argument("--flows", type=int, default=500, help="how many flows (default: 500)")
     parser.add_argument("--loads", default="0.6", help="of the hosts' links (default: 0.6)")
     parser.add_argument("--rates", default="10", help="of hosts' links, in Gbps (default: 10)")
-    parser.add_argument("--classes", type=int, default=1, help="by strict priority (default: 1)")
+    parser.add_argument(
+        "--classes", type=int, default=1, choices=range(1, 10), help="by priority (default: 1)"
+    )
     parser.add_argument("--seed", type=int, default=1, help="of the flows (default: 1)")
     parser.add_argument("--install", action="store_true", help=f"as root: install {ns3.PACKAGE}")
     parser.add_argument("--program", type=Path, help="the ns-3 program, if you built it yourself")
