@@ -247,12 +247,12 @@ impl Fair {
             flow.satisfied = false;
             waiting += 1;
         }
-        let mut rest = bytes;
+        let (mut rest, mut each) = (bytes, bytes);
         loop {
             if waiting == 0 {
-                return rest;
+                return each; // all get what they need, to the last digit
             }
-            let each = rest / waiting as f64;
+            each = rest / waiting as f64;
             let mut changed = false;
             for flow in self.sending.iter_mut().filter(|f| f.alive && !f.satisfied) {
                 let needs = flow.backlog + flow.input * span;
@@ -310,6 +310,16 @@ mod tests {
         };
         fair.serve(0.0, 1e3, 1e4, false, &mut depart);
         end
+    }
+
+    /// Found by fuzzing: bytes of a silent flow stayed in a queue that was empty, so that its window never opened.
+    #[test]
+    fn nothing_waits_of_a_flow_that_is_served_to_the_last_digit() {
+        let mut fair = Fair::new(&LINE);
+        let mut silent = flow(1e6, 0.0);
+        fair.start(&mut silent, 100.0);
+        fair.serve(0.0, 1.0, 100.0_f64.next_up(), true, &mut |_, _| {});
+        assert_eq!(fair.backlog(&silent), 0.0);
     }
 
     #[test]

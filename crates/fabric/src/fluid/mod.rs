@@ -331,9 +331,8 @@ impl<'a> Network<'a> {
         self.busy = busy;
     }
 
-    /// What has left the last links in the step before is acked: ACKs are on the links of the way back, about half a round trip
-    /// later, in the step after this one.
-    /// Flows of `host` end.
+    /// Of flows of `host` that is acked which has left the last links in the step before: ACKs are on the links of the way
+    /// back in the step after this one, about half a round trip later. Flows end whose last byte has come.
     fn deliver(&mut self, host: u32, ended: &mut Vec<(usize, f64)>) {
         let over = self.now - 1;
         let ack = self.settings.format.ack.get() as f64 / self.settings.wire.full() as f64;

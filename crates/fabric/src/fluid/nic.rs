@@ -263,10 +263,9 @@ impl Nic {
             for turn in turns.filter(|turn| class(turn) == number && turn.sends > turn.gets) {
                 held += 1;
                 let flow = &mut flows[turn.flow];
-                let level = turn.gets;
-                let most = level / turn.hearing.span;
+                let most = turn.gets / turn.hearing.span;
                 turn.could = match &mut turn.then {
-                    Then::Nothing => turn.could.min(level),
+                    Then::Nothing => turn.could.min(turn.gets),
                     Then::Send(allowed, portions) => {
                         *portions = flow.paced.could(allowed, turn.hearing.span, most);
                         portions.bytes()
