@@ -46,24 +46,24 @@ def chosen() -> list[str]:
     return TARGETS or known
 
 
-def fuzzing(before: Rows) -> Rows:
+def fuzzing(_: Rows) -> Rows:
     """Fuzz every target, and add to what was done before; also where another crashes."""
-    rows = {row[0]: row for row in before}
-    crashes = []
-    for found in fuzz.fuzz_all(chosen(), SECONDS):
-        if found.crash:
-            crashes.append(f"{found.target} crashes\n{found.crash}")
-            continue
-        last = rows.get(found.target, [found.target, "0", "0", "0", "0"])
-        kept = fuzz.CORPORA / found.target
-        files = len(list(kept.iterdir())) if kept.is_dir() else 0
-        rows[found.target] = [
-            found.target,
-            f"{float(last[1]) + found.seconds / 60:.1f}",
-            f"{int(last[2].replace(',', '')) + found.runs:,}",
-            f"{found.reached:,}",
-            str(files),
-        ]
+    fuzzed = list(fuzz.fuzz_all(chosen(), SECONDS))
+    # Others may have fuzzed other targets meanwhile.
+    rows = {row[0]: row for row in known().get("fuzzing", {}).get("rows", [])}
+    for found in fuzzed:
+        if not found.crash:
+            last = rows.get(found.target, [found.target, "0", "0", "0", "0"])
+            kept = fuzz.CORPORA / found.target
+            files = len(list(kept.iterdir())) if kept.is_dir() else 0
+            rows[found.target] = [
+                found.target,
+                f"{float(last[1]) + found.seconds / 60:.1f}",
+                f"{int(last[2].replace(',', '')) + found.runs:,}",
+                f"{found.reached:,}",
+                str(files),
+            ]
+    crashes = [f"{found.target} crashes\n{found.crash}" for found in fuzzed if found.crash]
     if not rows and not crashes:
         raise Skip("nothing can be fuzzed here")
     done = [rows[name] for name in [*fuzz.RUST, *fuzz.PYTHON] if name in rows]
