@@ -282,7 +282,8 @@ class FabricRouting : public Ipv4RoutingProtocol
 };
 
 // The class of a packet, as the TCP port says at which its flow is received: ns-3's TCP gives up ECN
-// where a socket has a TOS of its own.
+// where a socket has a TOS of its own. What opens a connection goes first, so that it is over when the
+// flow starts, also where a class starves.
 class ClassByPort : public Ipv4PacketFilter
 {
   public:
@@ -294,11 +295,15 @@ class ClassByPort : public Ipv4PacketFilter
   private:
     int32_t DoClassify(Ptr<QueueDiscItem> item) const override
     {
-        std::array<uint8_t, 4> ports{}; // source and destination
-        item->GetPacket()->CopyData(ports.data(), ports.size());
+        std::array<uint8_t, 14> header{}; // ports of source and destination first, flags last
+        item->GetPacket()->CopyData(header.data(), header.size());
+        if (header.back() & TcpHeader::SYN)
+        {
+            return 0;
+        }
         for (const std::size_t at : {0, 2})
         {
-            const int32_t number = (ports[at] << 8 | ports[at + 1]) - kPort;
+            const int32_t number = (header[at] << 8 | header[at + 1]) - kPort;
             if (number >= 0 && number < static_cast<int32_t>(m_classes))
             {
                 return number;
