@@ -40,10 +40,10 @@ TARGETS = os.environ.get("TARGETS", "").split()
 
 def chosen() -> list[str]:
     """The targets that are asked for."""
-    known = [*fuzz.RUST, *fuzz.PYTHON]
-    if wrong := [name for name in TARGETS if name not in known]:
-        sys.exit(f"error: TARGETS: {wrong[0]} is not a target; there are {', '.join(known)}")
-    return TARGETS or known
+    every = [*fuzz.RUST, *fuzz.PYTHON]
+    if wrong := [name for name in TARGETS if name not in every]:
+        sys.exit(f"error: TARGETS: {wrong[0]} is not a target; there are {', '.join(every)}")
+    return TARGETS or every
 
 
 def fuzzing(_: Rows) -> Rows:

@@ -172,12 +172,26 @@ def show(found: dict[str, Any]) -> str:
     return "\n".join([told, "", *table(header, slower), "", *table(("", *NAMES.values()), cost)])
 
 
+def numbers(text: str) -> list[float]:
+    """Several with commas between."""
+    return [float(each) for each in text.split(",")]
+
+
+def integers(text: str) -> list[int]:
+    """The same of whole ones."""
+    return [int(each) for each in text.split(",")]
+
+
 def main() -> None:
     """Read the command line, build, run and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--flows", type=int, default=500, help="how many flows (default: 500)")
-    parser.add_argument("--loads", default="0.6", help="of the hosts' links (default: 0.6)")
-    parser.add_argument("--rates", default="10", help="of hosts' links, in Gbps (default: 10)")
+    parser.add_argument(
+        "--loads", type=numbers, default=[0.6], help="of the hosts' links (default: 0.6)"
+    )
+    parser.add_argument(
+        "--rates", type=integers, default=[10], help="of hosts' links, in Gbps (default: 10)"
+    )
     parser.add_argument(
         "--classes", type=int, default=1, choices=range(1, 10), help="by priority (default: 1)"
     )
@@ -196,8 +210,8 @@ def main() -> None:
         install_ns3()
     there = args.out.read_text(encoding="utf-8") if args.out and args.out.exists() else ""
     done = [json.loads(line) for line in there.splitlines()]
-    for rate, load in itertools.product(args.rates.split(","), args.loads.split(",")):
-        asked = {"rate_gbps": int(rate), "load": float(load), "classes": args.classes}
+    for rate, load in itertools.product(args.rates, args.loads):
+        asked = {"rate_gbps": rate, "load": load, "classes": args.classes}
         asked |= {"flows": args.flows, "seed": args.seed}
         found = next((each for each in done if asked.items() <= each.items()), None)
         if found is None:
