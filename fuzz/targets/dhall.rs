@@ -17,7 +17,7 @@ fuzz_target!(
             return;
         }
         // A file is read with its prelude, which takes ten times as long as finding out that it is not Dhall. Of those
-        // that are not, one in so many is read.
+        // that are not, one in sixteen is read.
         let sum = data.iter().fold(0_u8, |sum, &byte| sum.wrapping_add(byte));
         if sum % 16 > 0 && dhall::syntax::parse_expr(text).is_err() {
             return;

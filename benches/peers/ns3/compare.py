@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import polars.selectors as cs
 import tomllib
 
 import fctlab
@@ -77,7 +76,7 @@ def scenario_of(rate: int, load: float, classes: int) -> dict[str, Any]:
 
 
 def run_ns3(
-    program: Path | None, scenario: dict[str, Any], trace: Path, out: Path
+    program: Path | None, scenario: dict[str, Any], classes: int, trace: Path, out: Path
 ) -> dict[str, Any]:
     """Replay the trace with the scenario's parameters; write one row per flow to `out`."""
     topology, scheme = scenario["topology"], scenario["scheme"]
@@ -87,7 +86,7 @@ def run_ns3(
         "mark_packets": scheme["port"]["ecn_threshold"].removesuffix("pkt"),
         "initial_window": scheme["transport"]["initial_window"].removesuffix("pkt"),
         "min_rto": scheme["transport"]["min_rto"],
-        "classes": len(scenario["traffic"].get("classes", [""])),
+        "classes": classes,
         "turns": "true",
     }
     return ns3.replay(trace, out, parameters, program).to_dict()
@@ -114,14 +113,12 @@ def compare(program: Path | None, asked: dict[str, Any]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as directory:
         trace, file = Path(directory, "trace.csv"), Path(directory, "ns3.csv")
         flows = results["packet"].flows
-        if asked["classes"] > 1:
-            flows = flows.with_columns(flows["traffic_class"].str.slice(-1).alias("class"))
+        names = {each["class"]: n for n, each in enumerate(scenario["traffic"].get("classes", ()))}
+        number = pl.col("traffic_class").replace_strict(names, default=0, return_dtype=pl.Int64)
         columns = ("start_s", "src", "dst", "size_bytes")
-        flows.select(*columns, cs.by_name("class", require_all=False)).write_csv(trace)
-        counts["ns3"] = run_ns3(program, scenario, trace, file)
-        told = pl.read_csv(file)
-        if asked["classes"] > 1:
-            told = told.with_columns(flows["traffic_class"])
+        flows.select(*columns, number.alias("class")).write_csv(trace)
+        counts["ns3"] = run_ns3(program, scenario, asked["classes"], trace, file)
+        told = pl.read_csv(file).hstack(flows.select("traffic_class"))
         results["ns3"] = fctlab.Result.of_flows(results["packet"].scenario, told, made_by="ns-3")
     return asked | {
         "engine": jobs.engine(),

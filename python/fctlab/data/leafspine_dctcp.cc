@@ -477,7 +477,7 @@ class Fabric
                 }
             }
             const Ptr<QueueDisc> queue = port.Install(devices.Get(end)).Get(0);
-            if (queue->GetNQueueDiscClasses() > 0 && !turns)
+            if (!turns && p.classes > 1)
             {
                 queue->AddPacketFilter(CreateObject<ClassByPort>(p.classes));
             }
