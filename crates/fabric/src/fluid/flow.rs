@@ -148,7 +148,7 @@ impl Active {
             start,
             paced,
             way,
-            curve: Curve::new(now),
+            curve: Curve::new(now, start),
             load: Load::default(),
             heard: now as f64,
             delivered: 0.0,
@@ -189,15 +189,20 @@ impl Active {
         if end - 2.0 * half <= self.start {
             return hearing;
         }
-        // Back along the path, to when that was sent of which the ACK comes now; of this step nothing is known yet.
-        let mut time = (end - half).min(end - 1.0);
+        // Back along the path, to when that was sent of which the ACK comes now. Of this step nothing is known yet: what is in
+        // a queue then has waited as long as what was at its beginning.
+        let latest = end - 1.0;
+        let mut time = end - half;
         for &queue in self.way.back.iter().rev() {
             time -= known.meets.chances[queue as usize].ack_later();
-            if lanes.quiet(queue) > time {
-                time = lanes.came(queue, time);
+            let at = time.min(latest);
+            if lanes.quiet(queue) > at {
+                time -= at - lanes.came(queue, at);
             }
         }
         time -= half + known.nic_waits[self.way.nic as usize].ack(now);
+        let unknown = (time - latest).max(0.0);
+        time -= unknown;
         let (mut first, mut last): (f64, f64) = (1.0, 0.0);
         let mut busiest = Busiest::default();
         for hop in self.way.there.iter_mut().rev() {
@@ -233,7 +238,7 @@ impl Active {
             hearing.load = Some(busiest.load(&mut self.load, line));
         }
         self.heard = time;
-        hearing.acked = self.curve.at(time).max(hearing.acked);
+        hearing.acked = self.curve.at(time + unknown).max(hearing.acked);
         hearing
     }
 
@@ -283,15 +288,21 @@ impl Active {
     /// It sends so many bytes in the step that ends at `now`, of `could` that it could have sent in the last `span` of it.
     pub(super) fn send(&mut self, bytes: f64, could: f64, span: f64, now: u64) {
         let mut sent = self.curve.last() + bytes;
+        let idle = || {
+            if could > 0.0 {
+                span * (1.0 - (bytes / could).min(1.0))
+            } else {
+                0.0
+            }
+        };
         if self.size - sent <= SENT_BYTES {
             sent = self.size;
-            let part = if could > 0.0 {
-                (bytes / could).min(1.0)
-            } else {
-                1.0
-            };
-            self.pace = bytes / (span * part);
-            self.last_byte = Some(LastByte::At(now as f64 - span * (1.0 - part)));
+            let idle = idle();
+            self.pace = bytes / (span - idle);
+            self.last_byte = Some(LastByte::At(now as f64 - idle));
+        }
+        if self.curve.last() == 0.0 {
+            self.curve.sends_until(now as f64 - idle());
         }
         self.curve.push(sent, self.heard);
     }
@@ -311,8 +322,11 @@ impl Active {
         }
     }
 
-    /// Tells the links on its path how long the train is that it brings.
+    /// Tells the links on its path how long the train is that it brings: what an ACK allows is no train where windows are paced.
     pub(super) fn come_in_trains(&self, trains: &mut [f64]) {
+        if !self.paced.is_clocked() && self.paced.acked() > 0.0 {
+            return;
+        }
         for hop in &self.way.there {
             trains[hop.link as usize] += hop.came * hop.came;
         }

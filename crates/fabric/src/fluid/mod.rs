@@ -6,7 +6,7 @@
 //!     └── acked, marked ◀── back along these curves, one round trip of the flow's own later
 //! ```
 //!
-//! Time goes in steps of half or a quarter of the base RTT ([`ports::step`]). In each step windows react to what is acked ([`flow`]: the
+//! Time goes in steps of a base RTT at most ([`ports::step`]). In each step windows react to what is acked ([`flow`]: the
 //! link model's own, `fctlab_link::Paced`), NICs divide their rates ([`nic`]), and what comes to links is added up
 //! and served, layer by layer ([`links`], [`lanes`]). The clock of a link runs later than that of the senders by the delay up to
 //! there, so that all delay is in the way back. What packets wait where a fluid does not is added to that way: [`chance`] at links,
@@ -320,9 +320,8 @@ impl<'a> Network<'a> {
                     .send(flows, sends, (discipline, place), &known, self.now);
             let each = flows.iter_mut();
             each.for_each(|flow| flow.arrive(&mut self.lanes));
-            if let Some(trains) = self.links.trains() {
-                flows.iter().for_each(|flow| flow.come_in_trains(trains));
-            }
+            let trains = self.links.trains();
+            flows.iter().for_each(|flow| flow.come_in_trains(trains));
             if let Some((chances, late)) = self.links.lateness() {
                 flows.iter().for_each(|flow| flow.come_late(chances, late));
             }

@@ -4,7 +4,7 @@ use fctlab_core::units::RttTime;
 use fctlab_core::{SpecError, WindowCounts};
 use fctlab_link::laws::clocked;
 use fctlab_link::queues::{Discipline, Sharing};
-use fctlab_link::{Law, Line, Paced};
+use fctlab_link::{Inside, Law, Line, Paced};
 
 use super::lanes::Marks;
 use crate::disciplines::QueueSpec;
@@ -35,6 +35,8 @@ pub(super) struct Ports {
     /// By number of link.
     pub of_link: Vec<Port>,
     pub disciplines: Vec<Discipline>,
+    /// The numbers of those of switches.
+    at_switches: Vec<usize>,
     /// For each discipline the place of each class in it.
     pub classes: Vec<Vec<u16>>,
 }
@@ -152,28 +154,41 @@ pub(crate) fn check(
     }
     let ports = ports(scenario, settings, fabric)?;
     let step = step(spec, &ports, settings);
-    let longest = COARSE.resolve(&settings.scale);
+    let longest = LONGEST.resolve(&settings.scale);
     let resolved = step.resolve(&settings.scale);
     if resolved.ps() == 0 || resolved > longest {
-        let message = format!("{step} is not in (0, {COARSE}]");
+        let message = format!("{step} is not in (0, {LONGEST}]");
         return Err(SpecError::new("engine.step", message));
     }
     places(fabric).map(drop)
 }
 
-/// The longest step, and a shorter one.
-const COARSE: RttTime = RttTime::Rtts(0.5);
-const FINE: RttTime = RttTime::Rtts(0.25);
+/// The longest step: what is sent in one is acked in the next at the earliest, but inside a rack.
+const LONGEST: RttTime = RttTime::Rtts(1.0);
+/// Shorter ones.
+const HALF: RttTime = RttTime::Rtts(0.5);
+const QUARTER: RttTime = RttTime::Rtts(0.25);
 
 /// How long a step is.
 ///
 /// Windows that are paced by marks are told as well in long steps. HPCC's senders read links with each packet, trains of DCTCP as
 /// hosts have it are spread over a step, and under strict priority what comes in a step is ordered by class: there steps are short.
+/// Where switches serve flows fairly, what comes of one in a step counts as if it came evenly, and small flows wait too little if
+/// steps are long.
 pub(super) fn step(spec: &Fluid, ports: &Ports, settings: &Settings) -> RttTime {
     let is_paced = matches!(settings.rule, RuleSpec::DctcpRate(_));
-    let mut disciplines = ports.disciplines.iter();
-    let is_coarse = is_paced && disciplines.all(|each| each.sharing != Sharing::Priority);
-    spec.step.unwrap_or(if is_coarse { COARSE } else { FINE })
+    let at_switches = ports.at_switches.iter();
+    let mut disciplines = at_switches.map(|&number| &ports.disciplines[number]);
+    let is_fair = disciplines.clone().any(|each| each.inside == Inside::Fq);
+    spec.step.unwrap_or(
+        if !is_paced || disciplines.any(|each| each.sharing == Sharing::Priority) {
+            QUARTER
+        } else if is_fair {
+            HALF
+        } else {
+            LONGEST
+        },
+    )
 }
 
 /// The place of each link in the order in which paths pass them.
@@ -289,6 +304,7 @@ pub(super) fn ports(
     let mut ports = Ports {
         of_link: vec![none; fabric.links.len()],
         disciplines: Vec::new(),
+        at_switches: Vec::new(),
         classes: Vec::new(),
     };
     let places = scenario.scheme.places(fabric);
@@ -313,6 +329,9 @@ pub(super) fn ports(
                 marks_by_port: place.port.ecn_scope == EcnScope::Port,
                 buffer: place.port.buffer.bytes_at(rate, &settings.scale) as f64,
             };
+        }
+        if place.key != "nic" {
+            ports.at_switches.push(ports.disciplines.len());
         }
         ports.disciplines.push(discipline);
         ports.classes.push(classes);

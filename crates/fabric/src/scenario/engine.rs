@@ -40,8 +40,9 @@ pub struct Model {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Fluid {
-    /// How long a step is; at most half a base RTT. Half as long takes twice the time.
-    /// Default: half a base RTT for DCTCP on rates without strict priority, and a quarter otherwise.
+    /// How long a step is; at most a base RTT. Half as long takes twice the time.
+    /// Default: a base RTT for DCTCP on rates, half of one where switches serve flows fairly, and a quarter under strict
+    /// priority and for all other schemes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<RttTime>,
 }

@@ -1,6 +1,6 @@
 //! A handful of flows, one by one.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::common::{Folder, US, generated, play, star, try_run};
 use crate::{leaf_spine, mean, on, slowdowns, web_search};
@@ -92,7 +92,7 @@ fn who_starts_within_a_step_shares_its_nic_from_then_on() {
     };
     let scenario = star(4, json!("dctcp-rate"));
     let packets = late(on("packet", &scenario));
-    for step in ["0.5rtt", "0.25rtt", "0.125rtt"] {
+    for step in ["1rtt", "0.5rtt", "0.25rtt", "0.125rtt"] {
         let mut scenario = scenario.clone();
         scenario["engine"] = json!({"kind": "fluid", "step": step});
         let fluid = late(scenario);
@@ -101,16 +101,20 @@ fn who_starts_within_a_step_shares_its_nic_from_then_on() {
     }
 }
 
-/// Windows that are paced by marks take steps of half a base RTT, all else of a quarter.
+/// Windows that are paced by marks take steps of a base RTT, half of one under fair queueing, and all else takes a quarter.
 #[test]
 fn how_long_a_step_is_follows_from_the_scenario() {
-    let strict = json!({
-        "preset": "dctcp-rate",
-        "port": {"discipline": {"kind": "strict", "classes": 2}},
-        "nic": {"discipline": "fifo"},
-    });
+    let ports = |discipline: Value| {
+        json!({
+            "preset": "dctcp-rate",
+            "port": {"discipline": discipline},
+            "nic": {"discipline": "fifo"},
+        })
+    };
+    let strict = ports(json!({"kind": "strict", "classes": 2}));
     for (scheme, step) in [
-        (json!("dctcp-rate"), "0.5rtt"),
+        (json!("dctcp-rate"), "1rtt"),
+        (ports(json!({"kind": "fq"})), "0.5rtt"),
         (strict, "0.25rtt"),
         (json!("hpcc"), "0.25rtt"),
         (json!("dctcp"), "0.25rtt"),

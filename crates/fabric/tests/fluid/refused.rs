@@ -94,8 +94,8 @@ fn what_a_fluid_cannot_know_is_refused_by_name() {
         assert_eq!(set(&path, value), format!("{expected}{or_packets}"));
     }
     assert_eq!(
-        set(&["engine"], json!({"kind": "fluid", "step": "1rtt"})),
-        "engine.step: 1rtt is not in (0, 0.5rtt]"
+        set(&["engine"], json!({"kind": "fluid", "step": "2rtt"})),
+        "engine.step: 2rtt is not in (0, 1rtt]"
     );
 }
 

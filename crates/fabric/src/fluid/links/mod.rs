@@ -66,8 +66,8 @@ pub(super) struct Links {
     fair: Option<Fair>,
     /// Where a link serves by priority: by queue, bytes that come in this step times how late one may be, in steps.
     late: Option<Vec<f64>>,
-    /// Where flows send in trains: by link, the squares of what they bring in this step, in bytes.
-    trains: Option<Vec<f64>>,
+    /// By link, the squares of what flows bring in this step in trains, in bytes.
+    trains: Vec<f64>,
     /// Bytes of a full packet.
     packet: f64,
     split: Split,
@@ -124,7 +124,7 @@ impl Links {
         let links = Links {
             fair: has_fair.then(|| Fair::new(marks.len())),
             late: has_priority.then(|| vec![0.0; marks.len()]),
-            trains: None,
+            trains: vec![0.0; links.len()],
             chances: chances.collect(),
             waited: vec![0.0; links.len()],
             links,
@@ -146,15 +146,14 @@ impl Links {
         self.telemetry = Some(Telemetry::new(self.links.len()));
     }
 
-    /// From now on flows send in trains.
+    /// From now on flows send nothing but trains.
     pub(super) fn expect_trains(&mut self) {
-        self.trains = Some(vec![0.0; self.links.len()]);
         self.chances.iter_mut().for_each(Chance::expect_trains);
     }
 
-    /// By link, the squares of what flows bring in this step, where that are trains.
-    pub(super) fn trains(&mut self) -> Option<&mut [f64]> {
-        self.trains.as_deref_mut()
+    /// By link, the squares of what flows bring in this step in trains.
+    pub(super) fn trains(&mut self) -> &mut [f64] {
+        &mut self.trains
     }
 
     /// What they have written.

@@ -122,9 +122,8 @@ impl Links {
             let (capacity, only) = (link.capacity, link.only_queue());
             let comes = self.take(link, lanes, now);
             let offered = self.offered(id, lanes);
-            let trains = self.trains.as_mut().map_or(0.0, |trains| {
-                std::mem::take(&mut trains[id as usize]) / (self.packet * self.packet)
-            });
+            let trains = std::mem::take(&mut self.trains[id as usize]);
+            let trains = trains / (self.packet * self.packet);
             self.chances_of(id)
                 .for_each(|chance| chance.has_room(comes / capacity, trains));
             let link = &mut self.links[id as usize];
