@@ -322,12 +322,19 @@ impl Active {
         }
     }
 
-    /// Tells the links on its path how long the train is that it brings: what an ACK allows is no train where windows are paced.
+    /// Tells the links on its path how long the train is that it brings.
+    ///
+    /// Where windows are paced that is what it sends before its first ACK, and only the link to its receiver counts, where flows of
+    /// many senders meet. Trains that meet on an earlier one come one behind the other to the next, and counting them on each
+    /// of several links as slow as NICs has small flows wait too long.
     pub(super) fn come_in_trains(&self, trains: &mut [f64]) {
-        if !self.paced.is_clocked() && self.paced.acked() > 0.0 {
-            return;
-        }
-        for hop in &self.way.there {
+        let there = &self.way.there;
+        let from = match (self.paced.is_clocked(), self.paced.acked() > 0.0) {
+            (true, _) => 0,
+            (false, false) => there.len().saturating_sub(1),
+            (false, true) => return,
+        };
+        for hop in &there[from..] {
             trains[hop.link as usize] += hop.came * hop.came;
         }
     }
