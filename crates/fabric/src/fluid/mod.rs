@@ -19,13 +19,13 @@ mod chance;
 mod curve;
 mod fair;
 mod flow;
+mod histories;
 mod lag;
 mod lanes;
 mod links;
 mod nic;
 mod ports;
 mod priority;
-mod ring;
 mod telemetry;
 mod waits;
 
@@ -283,8 +283,8 @@ impl<'a> Network<'a> {
         // What is acked may have waited in each layer, there and back.
         let back = self.round_trip + 2.0 * self.waits.iter().sum::<f64>();
         let kept = back as u64 + 4;
-        self.lanes.keep(kept, self.now);
-        self.links.keep(kept, self.now);
+        self.lanes.keep(kept);
+        self.links.keep(kept);
         Ok(())
     }
 

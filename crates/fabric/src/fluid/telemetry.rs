@@ -1,6 +1,6 @@
 //! What switches write into packets (INT, for HPCC): what each link has sent, and what waits at it.
 
-use super::ring::{Ring, Stamped};
+use super::histories::{Histories, Stamped};
 
 /// A link at the end of a step, and the step.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,7 +27,7 @@ pub(super) struct Seen {
 #[derive(Debug)]
 pub(super) struct Telemetry {
     last: Vec<Known>,
-    past: Ring<Known>,
+    past: Histories<Known>,
 }
 
 impl Telemetry {
@@ -35,7 +35,7 @@ impl Telemetry {
     pub(super) fn new(links: usize) -> Self {
         Telemetry {
             last: vec![Known::default(); links],
-            past: Ring::new(links),
+            past: Histories::new(links),
         }
     }
 
@@ -50,19 +50,19 @@ impl Telemetry {
             },
         };
         let before = std::mem::replace(last, known);
-        // It has sent nothing in between.
-        let first = (before.step + 1).max((now + 1).saturating_sub(self.past.steps()));
-        let seen = Seen {
-            waiting: 0.0,
-            ..before.seen
-        };
-        for step in first..now {
-            *self.past.slot_mut(link, step) = Known { step, seen };
+        let end = now - 1;
+        if before.step < end {
+            // It has sent nothing in between; of that nobody asks for more than the end.
+            let seen = Seen {
+                waiting: 0.0,
+                ..before.seen
+            };
+            self.past.put(link, Known { step: end, seen });
         }
-        *self.past.slot_mut(link, now) = known;
+        self.past.put(link, known);
     }
 
-    /// What the link said at `time`.
+    /// What the link said at `time`, at which a flow under way passed it.
     pub(super) fn at(&self, link: u32, time: f64) -> Seen {
         let step = time as i64 as u64;
         let (before, after) = (self.end_of(link, step), self.end_of(link, step + 1));
@@ -84,9 +84,9 @@ impl Telemetry {
         )
     }
 
-    /// Keeps at least the last `steps` steps, the last of which is `now`.
-    pub(super) fn keep(&mut self, steps: u64, now: u64) {
-        self.past.keep(steps, now);
+    /// Keeps at least the last `steps` steps from now on.
+    pub(super) fn keep(&mut self, steps: u64) {
+        self.past.keep(steps);
     }
 }
 
@@ -106,12 +106,9 @@ mod tests {
         };
         assert_eq!(at(&telemetry, 3.5), (20.0, 2.0));
         // Nothing is sent from step 5 to 8.
-        assert_eq!(at(&telemetry, 6.0), (30.0, 0.0));
+        assert_eq!(at(&telemetry, 8.0), (30.0, 0.0));
         assert_eq!(at(&telemetry, 8.5), (32.5, 1.0));
         assert_eq!(at(&telemetry, 12.0), (35.0, 0.0));
-        telemetry.keep(100, 9);
-        assert_eq!(at(&telemetry, 3.5), (20.0, 2.0));
-        assert_eq!(at(&telemetry, 8.5), (32.5, 1.0));
         assert_eq!(telemetry.at(0, 3.5).sent, 0.0);
     }
 }

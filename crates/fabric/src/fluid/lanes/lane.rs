@@ -3,7 +3,7 @@
 use fctlab_link::Backlog;
 
 use super::super::acks::Acks;
-use super::super::ring::Stamped;
+use super::super::histories::Stamped;
 
 /// A queue. Times are in steps.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use fctlab_link::Backlog;
 
 use self::lane::{Brief, Lane, Past};
 pub(super) use self::lane::{Marks, Service};
-use super::ring::Ring;
+use super::histories::Histories;
 
 /// The step that is over at `time`, which is not negative.
 fn step_of(time: f64) -> u64 {
@@ -32,8 +32,8 @@ pub(super) enum LastByte {
 pub(super) struct Lanes {
     lanes: Vec<Lane>,
     briefs: Vec<Brief>,
-    /// The last steps of each lane.
-    past: Ring<Past>,
+    /// The last steps of each lane in which something waits or is marked.
+    past: Histories<Past>,
     /// Before that nothing waited anywhere.
     begin: f64,
     /// Those that nobody uses.
@@ -44,7 +44,7 @@ impl Lanes {
     /// Empty ones.
     pub(super) fn new(marks: &[Marks]) -> Self {
         Lanes {
-            past: Ring::new(marks.len()),
+            past: Histories::new(marks.len()),
             lanes: marks.iter().copied().map(Lane::new).collect(),
             briefs: vec![Brief::default(); marks.len()],
             begin: 0.0,
@@ -174,15 +174,18 @@ impl Lanes {
             if waits && !waited {
                 self.begin_waiting(lane, now - 1);
             }
-            *self.past.slot_mut(lane, now) = Past {
+            let came = if waits {
+                self.find(lane, now)
+            } else {
+                now as f64
+            };
+            let past = Past {
                 step: now,
-                came: now as f64,
+                came,
                 arrived: self.lanes[lane as usize].arrived,
                 marked: marked.unwrap_or_default(),
             };
-            if waits {
-                self.past.slot_mut(lane, now).came = self.find(lane, now);
-            }
+            self.past.put(lane, past);
         }
         after
     }
@@ -191,25 +194,31 @@ impl Lanes {
     fn begin_waiting(&mut self, lane: u32, step: u64) {
         let known = &mut self.lanes[lane as usize];
         known.head = step;
-        let past = self.past.slot_mut(lane, step);
-        if past.step != step {
-            *past = Past {
-                step,
-                came: step as f64,
-                ..Past::default()
-            };
-        }
-        past.arrived = known.arrived_before;
+        let before = self.past.at(lane, step).copied();
+        let before = before.unwrap_or(Past {
+            step,
+            came: step as f64,
+            ..Past::default()
+        });
+        let arrived = known.arrived_before;
+        self.past.put(lane, Past { arrived, ..before });
     }
 
-    /// When that had come which has left of `lane` at the end of step `now`.
+    /// When that had come which has left of `lane` at the end of step `now`, of which the past does not tell yet.
     fn find(&mut self, lane: u32, now: u64) -> f64 {
-        let Lane { left, mut head, .. } = self.lanes[lane as usize];
-        let arrived = |step| self.past.slot(lane, step).arrived;
-        while head + 1 < now && arrived(head + 1) <= left {
+        let Lane {
+            left,
+            arrived: all,
+            mut head,
+            ..
+        } = self.lanes[lane as usize];
+        let arrived = |step| self.past.at(lane, step).map_or(all, |past| past.arrived);
+        let mut before = arrived(head);
+        let mut after = arrived(head + 1);
+        while head + 1 < now && after <= left {
             head += 1;
+            (before, after) = (after, arrived(head + 1));
         }
-        let (before, after) = (arrived(head), arrived(head + 1));
         self.lanes[lane as usize].head = head;
         let into = (left - before) / (after - before);
         if into.is_nan() {
@@ -314,9 +323,9 @@ impl Lanes {
         all
     }
 
-    /// Keeps at least the last `steps` steps, the last of which is `now`.
-    pub(super) fn keep(&mut self, steps: u64, now: u64) {
-        self.past.keep(steps, now);
+    /// Keeps at least the last `steps` steps from now on.
+    pub(super) fn keep(&mut self, steps: u64) {
+        self.past.keep(steps);
     }
 }
 
@@ -389,13 +398,5 @@ mod tests {
         assert_eq!(lanes.came(0, 2.0), 2.0);
         assert_eq!(lanes.marked_between(0, 1.0, 2.0), None);
         assert!(!lanes.is_waiting(0));
-    }
-
-    #[test]
-    fn more_is_kept_when_it_is_asked_for() {
-        let mut lanes = lane(&[20.0, 20.0, 20.0], 15.0);
-        let before = [0.5, 1.5, 3.0].map(|time| lanes.came(0, time));
-        lanes.keep(100, 3);
-        assert_eq!([0.5, 1.5, 3.0].map(|time| lanes.came(0, time)), before);
     }
 }

@@ -161,10 +161,10 @@ impl Links {
         self.telemetry.as_ref()
     }
 
-    /// Keeps of that at least the last `steps` steps, the last of which is `now`.
-    pub(super) fn keep(&mut self, steps: u64, now: u64) {
+    /// Keeps of that at least the last `steps` steps from now on.
+    pub(super) fn keep(&mut self, steps: u64) {
         if let Some(telemetry) = &mut self.telemetry {
-            telemetry.keep(steps, now);
+            telemetry.keep(steps);
         }
     }
 
