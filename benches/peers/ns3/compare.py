@@ -26,6 +26,7 @@ import tomllib
 import fctlab
 from fctlab import jobs
 from fctlab.peers import ns3
+from fctlab.results.drafts import write_whole
 from fctlab.studies.framework.docs import between
 from fctlab.studies.framework.report.markdown import table
 
@@ -102,29 +103,61 @@ def counted(result: fctlab.Result) -> dict[str, Any]:
     return found
 
 
-def compare(program: Path | None, asked: dict[str, Any]) -> dict[str, Any]:
-    """Run all three; fctlab first, because its flows are the trace."""
+def compare(
+    program: Path | None, asked: dict[str, Any], before: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Run all three; fctlab first, because its flows are the trace.
+
+    What ns-3 found before holds where packets have the slowdowns that they had then: so the flows
+    are the same.
+    """
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     scenario = scenario_of(asked["rate_gbps"], asked["load"], asked["classes"])
     scenario["seed"] = asked["seed"]
     scenario["traffic"]["flows"] = asked["flows"]
-    results = {each: fctlab.run(scenario | {"engine": each}) for each in ENGINES}
-    counts = {name: counted(result) for name, result in results.items()}
-    with tempfile.TemporaryDirectory() as directory:
-        trace, file = Path(directory, "trace.csv"), Path(directory, "ns3.csv")
-        flows = results["packet"].flows
-        names = {each["class"]: n for n, each in enumerate(scenario["traffic"].get("classes", ()))}
-        number = pl.col("traffic_class").replace_strict(names, default=0, return_dtype=pl.Int64)
-        columns = ("start_s", "src", "dst", "size_bytes")
-        flows.select(*columns, number.alias("class")).write_csv(trace)
-        counts["ns3"] = run_ns3(program, scenario, asked["classes"], trace, file)
-        told = pl.read_csv(file).hstack(flows.select("traffic_class"))
-        results["ns3"] = fctlab.Result.of_flows(results["packet"].scenario, told, made_by="ns-3")
+    results = {"packet": fctlab.run(scenario | {"engine": "packet"})}
+    refused = None
+    try:
+        results["fluid"] = fctlab.run(scenario | {"engine": "fluid"})
+    except fctlab.SpecError as error:  # its queues hold more than a buffer
+        refused = str(error)
+    counts = {name: counted(results[name]) if name in results else {} for name in ENGINES}
+    found = list(slowdowns(results))
+    then = before["slowdowns"] if before else []
+    if before and [row["packet"] for row in found] == [row["packet"] for row in then]:
+        # CPU times are compared within one run.
+        counts = before["counts"] | {"fluid": counts["fluid"] | {"cpu_s": None}}
+        found = [row | {"ns3": old["ns3"]} for row, old in zip(found, then, strict=True)]
+    else:
+        counts["ns3"], results["ns3"] = with_ns3(
+            program, scenario, asked["classes"], results["packet"]
+        )
+        found = list(slowdowns(results))
     return asked | {
         "engine": jobs.engine(),
+        "refused": refused,
         "counts": {name: {key: of.get(key) for key in COUNTS} for name, of in counts.items()},
-        "slowdowns": list(slowdowns(results)),
+        "slowdowns": found,
     }
+
+
+def with_ns3(
+    program: Path | None,
+    scenario: dict[str, Any],
+    classes: int,
+    packets: fctlab.Result,
+) -> tuple[dict[str, Any], fctlab.Result]:
+    """The flows of packets in ns-3: what it counted, and its result."""
+    flows = packets.flows
+    names = {each["class"]: n for n, each in enumerate(scenario["traffic"].get("classes", ()))}
+    number = pl.col("traffic_class").replace_strict(names, default=0, return_dtype=pl.Int64)
+    columns = ("start_s", "src", "dst", "size_bytes")
+    with tempfile.TemporaryDirectory() as directory:
+        trace, file = Path(directory, "trace.csv"), Path(directory, "ns3.csv")
+        flows.select(*columns, number.alias("class")).write_csv(trace)
+        counts = run_ns3(program, scenario, classes, trace, file)
+        told = pl.read_csv(file).hstack(flows.select("traffic_class"))
+        return counts, fctlab.Result.of_flows(packets.scenario, told, made_by="ns-3")
 
 
 def slowdowns(results: dict[str, fctlab.Result]) -> Iterator[dict[str, Any]]:
@@ -137,7 +170,7 @@ def slowdowns(results: dict[str, fctlab.Result]) -> Iterator[dict[str, Any]]:
             of_all = rows[0]["traffic_class"] == "all"
             name = rows[0]["class"] if of_all else "{class}, {traffic_class}".format(**rows[0])
             found = {"class": name, "flows": rows[0]["flows"], "statistic": statistic}
-            yield found | dict(zip(results, values, strict=True))
+            yield found | dict.fromkeys(NAMES) | dict(zip(results, values, strict=True))
 
 
 def show(found: dict[str, Any]) -> str:
@@ -153,7 +186,10 @@ def show(found: dict[str, Any]) -> str:
             f"{row['flows']:,}",
             STATISTICS[row["statistic"]],
             *(f"{row[each]:.2f}" if row[each] else "not known" for each in NAMES),
-            *(f"{row[each] / row['ns3'] - 1:+.1%}" if row["ns3"] else "-" for each in ENGINES),
+            *(
+                f"{row[each] / row['ns3'] - 1:+.1%}" if row[each] and row["ns3"] else "-"
+                for each in ENGINES
+            ),
         )
         for row in found["slowdowns"]
     ]
@@ -164,6 +200,8 @@ def show(found: dict[str, Any]) -> str:
         f"{f'{classes} classes in their order, ' if classes > 1 else ''}seed {found['seed']}: "
         f"per CPU second fctlab has {ratio:.0f} times as many packet-hops as ns-3."
     )
+    if found.get("refused"):
+        told += f" The fluid refuses it: {found['refused']}."
     ratios = (f"{name} / ns-3" for name in ENGINES.values())
     header = ("size class", "flows", "slowdown", *NAMES.values(), *ratios)
     return "\n".join([told, "", *table(header, slower), "", *table(("", *NAMES.values()), cost)])
@@ -196,6 +234,11 @@ def main() -> None:
     parser.add_argument("--install", action="store_true", help=f"as root: install {ns3.PACKAGE}")
     parser.add_argument("--program", type=Path, help="the ns-3 program, if you built it yourself")
     parser.add_argument("--out", type=Path, help="a line for each load; those there are not run")
+    parser.add_argument(
+        "--renew",
+        action="store_true",
+        help="run fctlab again where a line is of another engine, and ns-3 where packets differ",
+    )
     parser.add_argument("--docs", type=Path, help="write the tables into this page")
     args = parser.parse_args()
 
@@ -210,13 +253,14 @@ def main() -> None:
     for rate, load in itertools.product(args.rates, args.loads):
         asked = {"rate_gbps": rate, "load": load, "classes": args.classes}
         asked |= {"flows": args.flows, "seed": args.seed}
-        found = next((each for each in done if asked.items() <= each.items()), None)
-        if found is None:
-            found = compare(args.program, asked)
-            done.append(found)
+        place = next((n for n, each in enumerate(done) if asked.items() <= each.items()), len(done))
+        found = done[place] if place < len(done) else None
+        if found is None or (args.renew and found["engine"] != jobs.engine()):
+            found = compare(args.program, asked, found)
+            done[place : place + 1] = [found]
             if args.out:
-                with args.out.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(found) + "\n")
+                lines = "".join(f"{json.dumps(each)}\n" for each in done)
+                write_whole(args.out, lines)
         print(show(found), end="\n\n", flush=True)
     if args.docs:
         engines = ", ".join(sorted({each["engine"] for each in done}))
