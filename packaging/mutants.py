@@ -81,6 +81,7 @@ def rust(before: Rows) -> Rows:
     """
     need("cargo-mutants", "cargo install cargo-mutants")
     folder = OURS / "rust-mutants"
+    folder.mkdir(parents=True, exist_ok=True)  # cargo-mutants makes the last folder only
     files = [f"--file={name if name.endswith('.rs') else f'{name}/**'}" for name in MUTATED]
     command = ["cargo", "mutants", f"--shard={SHARD}", "--sharding=round-robin", *files]
     # As `make dev` builds, and beside it: other people's crates are compiled already.
