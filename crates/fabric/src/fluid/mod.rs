@@ -85,7 +85,7 @@ pub(crate) fn run(
             next += 1;
         }
         let step = network.step(&mut ended);
-        step.map_err(|full| full.error(&prepared.fabric, network.step_s))?;
+        step.map_err(|full| full.error(prepared, network.step_s))?;
         for (index, more_s) in ended.drain(..) {
             measured -= usize::from(completions.is_measured(index));
             completions.end(index, more_s);

@@ -99,20 +99,39 @@ fn what_a_fluid_cannot_know_is_refused_by_name() {
     );
 }
 
-#[test]
-fn a_buffer_that_is_full_ends_the_run() {
-    let mut scenario = star(
-        8,
-        json!({"preset": "dctcp-rate", "port": {"buffer": "30KB"}}),
-    );
+/// What a run says in which eight hosts send to one, whose port has a scheme's buffer.
+fn full(scheme: Value) -> String {
+    let mut scenario = star(8, scheme);
     scenario["engine"] = json!("fluid");
     let folder = Folder::new();
     let flows: Vec<_> = (0..8).map(|sender| (0, sender, 8, 100_000)).collect();
     folder.write("flows.csv", &trace(&flows));
     scenario["traffic"] = json!({"trace": "flows.csv"});
-    let text = try_run(scenario, folder.path()).err().unwrap();
+    try_run(scenario, folder.path()).err().unwrap()
+}
+
+#[test]
+fn a_buffer_that_is_full_ends_the_run() {
+    let text = full(json!({"preset": "dctcp-rate", "port": {"buffer": "30KB"}}));
     assert!(
-        text.starts_with("scheme.port.buffer: is full at switch -> host 8"),
+        text.starts_with("scheme.port.buffer: is full at switch -> host 8 after"),
+        "{text}"
+    );
+    let (_, said) = text.split_once(" s: ").unwrap();
+    let (waits, said) = said.split_once(" bytes wait where 30000 fit, ").unwrap();
+    assert!(waits.parse::<u32>().unwrap() > 30_000, "{text}");
+    assert!(
+        said.ends_with("make it larger, or run the scenario with engine = \"packet\""),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_is_full_is_named_by_the_key_that_says_so() {
+    let ports = json!({"switch-down": {"buffer": "30KB"}});
+    let text = full(json!({"preset": "dctcp-rate", "ports": ports}));
+    assert!(
+        text.starts_with("scheme.ports.switch-down.buffer: is full at"),
         "{text}"
     );
 }

@@ -17,6 +17,7 @@ use super::lanes::{Lanes, Marks};
 use super::ports::Ports;
 use super::telemetry::Telemetry;
 use crate::network::Fabric;
+use crate::prepared::Prepared;
 
 /// A link. Times are in steps.
 #[derive(Debug)]
@@ -299,22 +300,34 @@ impl Links {
     }
 }
 
-/// More waits at a link than its buffer holds.
+/// More waits at a link than its buffer holds, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Overflow {
     link: u32,
     now: u64,
+    waits: f64,
+    buffer: f64,
 }
 
 impl Overflow {
-    /// The same in words.
-    pub(super) fn error(self, fabric: &Fabric, step_s: f64) -> SpecError {
+    /// The same in words, at the key that says what the buffer holds.
+    pub(super) fn error(self, prepared: &Prepared, step_s: f64) -> SpecError {
+        let Overflow {
+            link,
+            now,
+            waits,
+            buffer,
+        } = self;
+        let (fabric, scheme) = (&prepared.fabric, &prepared.scenario.scheme);
+        let places = scheme.places(fabric).unwrap_or_default();
+        let place = places.iter().find(|place| place.links.contains(&link));
+        let key = place.map_or("port", |place| &place.key);
         let message = format!(
-            "is full at {} after {:.3e} s, and the fluid loses nothing; make it larger, or run the scenario with \
-             engine = \"packet\"",
-            fabric.port_name(self.link),
-            self.now as f64 * step_s
+            "is full at {} after {:.3e} s: {waits:.0} bytes wait where {buffer:.0} fit, and the fluid loses nothing; make it \
+             larger, or run the scenario with engine = \"packet\"",
+            fabric.port_name(link),
+            now as f64 * step_s
         );
-        SpecError::new("scheme.port.buffer", message)
+        SpecError::new(format!("scheme.{key}.buffer"), message)
     }
 }

@@ -147,7 +147,12 @@ impl Links {
                     self.held.extend(&link.senders);
                 }
                 if waits > link.buffer {
-                    overflow = Some(Overflow { link: id, now });
+                    overflow = Some(Overflow {
+                        link: id,
+                        now,
+                        waits,
+                        buffer: link.buffer,
+                    });
                 }
                 let oldest = |lane| now as f64 - lanes.came(lane, now as f64);
                 let all = self.each_lane(&self.links[id as usize]).map(oldest);
