@@ -132,6 +132,7 @@ impl Paced {
     }
 
     /// The first half of a step: it hears that so much is acked at its end, marked or not.
+    #[inline]
     pub fn listen(&mut self, acked: f64, marked: bool, line: &Line) -> Allowed {
         self.heed(acked.max(self.acked), marks(marked), line)
     }

@@ -2,6 +2,8 @@
 
 use smallvec::{SmallVec, smallvec};
 
+use super::clock::{end_of, step_at};
+
 /// Bytes sent by time, evenly within each step but the first. Times are in steps.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
@@ -27,7 +29,7 @@ impl Curve {
             first: now,
             last: now,
             sent: 0.0,
-            sends: (start, (now + 1) as f64),
+            sends: (start, end_of(now + 1)),
         }
     }
 
@@ -40,7 +42,7 @@ impl Curve {
     #[inline]
     pub(super) fn push(&mut self, sent: f64, oldest: f64) {
         self.last += 1;
-        if (self.last as f64 - oldest) as usize + 1 >= self.ring.len() {
+        if step_at(end_of(self.last) - oldest) as usize + 1 >= self.ring.len() {
             self.grow();
         }
         let place = self.last as usize & (self.ring.len() - 1);
@@ -71,7 +73,7 @@ impl Curve {
     /// What was sent until `time`.
     #[inline]
     pub(super) fn at(&self, time: f64) -> f64 {
-        let step = time as i64 as u64;
+        let step = step_at(time);
         if step >= self.last {
             return self.sent;
         }
@@ -82,7 +84,7 @@ impl Curve {
             return self.in_first_step(time);
         }
         let before = self.value(step);
-        before + (time - step as f64) * (self.value(step + 1) - before)
+        before + (time - end_of(step)) * (self.value(step + 1) - before)
     }
 
     fn in_first_step(&self, time: f64) -> f64 {

@@ -4,6 +4,7 @@ use fctlab_link::{Allowed, Line, Load, Paced, Told};
 use smallvec::SmallVec;
 
 use super::chance::Chance;
+use super::clock::end_of;
 use super::curve::Curve;
 use super::fair::Fair;
 use super::lanes::{Lanes, LastByte};
@@ -24,6 +25,8 @@ pub(super) struct Hop {
     came: f64,
     /// When that left it of which ACKs are back, and what the link wrote into that.
     acked: f64,
+    /// How much later than in the fluid the flow hears of it, for packets that it meets there.
+    later: f64,
     seen: Seen,
 }
 
@@ -38,6 +41,7 @@ impl Hop {
             passed: 0.0,
             came: 0.0,
             acked: 0.0,
+            later: 0.0,
             seen,
         }
     }
@@ -100,8 +104,6 @@ pub(super) struct Hearing {
     acked: f64,
     /// The shares of the step between which ACKs bring marks.
     marked: (f64, f64),
-    /// What the busiest link wrote into what is acked first and last, where links write.
-    load: Option<(Load, Load)>,
 }
 
 /// A flow under way. Times are in steps, bytes are those on the wire.
@@ -115,8 +117,9 @@ pub(super) struct Active {
     pub paced: Paced,
     way: Way,
     curve: Curve,
-    /// What links on its path wrote last, those that were the busiest when they wrote as if they were one.
-    load: Load,
+    /// What links on its path wrote, if they do, into what was acked first and last in the last step: those that were the busiest
+    /// when they wrote, as if they were one.
+    load: Option<(Load, Load)>,
     /// When that was sent of which ACKs are back.
     heard: f64,
     /// Bytes that have left the last hop.
@@ -140,7 +143,7 @@ impl Active {
         mut way: Way,
         now: u64,
     ) -> Self {
-        way.there.iter_mut().for_each(|hop| hop.acked = now as f64);
+        way.there.iter_mut().for_each(|hop| hop.acked = end_of(now));
         Active {
             index,
             class,
@@ -149,8 +152,8 @@ impl Active {
             paced,
             way,
             curve: Curve::new(now, start),
-            load: Load::default(),
-            heard: now as f64,
+            load: None,
+            heard: end_of(now),
             delivered: 0.0,
             last_byte: None,
             left: 0,
@@ -178,16 +181,19 @@ impl Active {
     /// What it hears in the step that ends at `now`.
     pub(super) fn hear(&mut self, known: &Known<'_>, line: &Line, now: u64) -> Hearing {
         let lanes = known.lanes;
-        let end = now as f64;
+        let end = end_of(now);
         let mut hearing = Hearing {
             span: (end - self.start).min(1.0),
             acked: self.paced.acked(),
             marked: (1.0, 1.0),
-            load: None,
         };
         let half = self.way.round_trip / 2.0;
         if end - 2.0 * half <= self.start {
             return hearing;
+        }
+        // Of all links at once: they do not wait for each other's divisions.
+        for hop in &mut self.way.there {
+            hop.later = known.meets.chances[hop.queue as usize].heard_later(hop.came);
         }
         // Back along the path, to when that was sent of which the ACK comes now. Of this step nothing is known yet: what is in
         // a queue then has waited as long as what was at its beginning.
@@ -206,7 +212,7 @@ impl Active {
         let (mut first, mut last): (f64, f64) = (1.0, 0.0);
         let mut busiest = Busiest::default();
         for hop in self.way.there.iter_mut().rev() {
-            time -= known.meets.chances[hop.queue as usize].heard_later(hop.came);
+            time -= hop.later;
             let from = hop.acked;
             if time < from {
                 time = from;
@@ -235,7 +241,8 @@ impl Active {
             hearing.marked = (first, last);
         }
         if known.telemetry.is_some() {
-            hearing.load = Some(busiest.load(&mut self.load, line));
+            let last = self.load.map_or(Load::default(), |(_, last)| last);
+            self.load = Some(busiest.load(last, line));
         }
         self.heard = time;
         hearing.acked = self.curve.at(time + unknown).max(hearing.acked);
@@ -273,8 +280,9 @@ impl Active {
     }
 
     /// Hears that, if all ACKs of the step are marked or none is: what its window allows then.
+    #[inline(always)] // what it returns is at once taken apart: through memory that costs 1% of a run
     pub(super) fn listen(&mut self, hearing: &Hearing, line: &Line) -> Option<Allowed> {
-        if let Some(load) = hearing.load {
+        if let Some(load) = self.load {
             return Some(self.paced.listen_to(hearing.acked, load, line));
         }
         let marked = match hearing.marked {
@@ -283,6 +291,11 @@ impl Active {
             _ => return None,
         };
         Some(self.paced.listen(hearing.acked, marked, line))
+    }
+
+    /// Whether it has sent nothing, or would have sent everything after so many bytes more.
+    pub(super) fn begins_or_ends(&self, bytes: f64) -> bool {
+        self.curve.last() == 0.0 || self.size - (self.curve.last() + bytes) <= SENT_BYTES
     }
 
     /// It sends so many bytes in the step that ends at `now`, of `could` that it could have sent in the last `span` of it.
@@ -299,10 +312,10 @@ impl Active {
             sent = self.size;
             let idle = idle();
             self.pace = bytes / (span - idle);
-            self.last_byte = Some(LastByte::At(now as f64 - idle));
+            self.last_byte = Some(LastByte::At(end_of(now) - idle));
         }
         if self.curve.last() == 0.0 {
-            self.curve.sends_until(now as f64 - idle());
+            self.curve.sends_until(end_of(now) - idle());
         }
         self.curve.push(sent, self.heard);
     }
@@ -368,7 +381,7 @@ impl Active {
 
     /// All that has left the first `hops` hops at `now`.
     fn passed(&self, hops: usize, lanes: &Lanes, now: u64) -> f64 {
-        let mut time = now as f64;
+        let mut time = end_of(now);
         for hop in self.way.there[..hops].iter().rev() {
             time = lanes.came(hop.lane, time);
         }
@@ -456,18 +469,18 @@ impl Busiest {
     }
 
     /// That link's part of one that is the busiest always, which had written `last`.
-    fn load(&self, last: &mut Load, line: &Line) -> (Load, Load) {
+    fn load(&self, last: Load, line: &Line) -> (Load, Load) {
         let (before, after) = self.seen;
         let from = Load {
             waiting: before.waiting / line.round_trip,
-            ..*last
+            ..last
         };
-        *last = Load {
+        let to = Load {
             at: from.at + self.elapsed,
             busy: from.busy + after.sent - before.sent,
             waiting: after.waiting / line.round_trip,
         };
-        (from, *last)
+        (from, to)
     }
 }
 

@@ -16,6 +16,7 @@
 
 mod acks;
 mod chance;
+mod clock;
 mod curve;
 mod fair;
 mod flow;
@@ -35,6 +36,7 @@ use fctlab_link::Line;
 use fctlab_link::queues::Sharing;
 use fctlab_workload::Flow;
 
+use self::clock::end_of;
 use self::flow::{Active, Hop, Known, Way};
 use self::lanes::Lanes;
 use self::links::{Links, Overflow};
@@ -117,7 +119,7 @@ struct Network<'a> {
     links: Links,
     lanes: Lanes,
     nic: Nic,
-    /// The flows of each host, those that have any, and what they send over.
+    /// The flows of each host, those that have any in order, and what they send over.
     hosts: Vec<Vec<Active>>,
     busy: Vec<u32>,
     lines: Vec<Line>,
@@ -183,7 +185,7 @@ impl<'a> Network<'a> {
     }
 
     fn now_s(&self) -> f64 {
-        self.now as f64 * self.step_s
+        end_of(self.now) * self.step_s
     }
 
     fn steps(&self, time: Time) -> f64 {
@@ -216,13 +218,14 @@ impl<'a> Network<'a> {
         }
         self.round_trip = self.round_trip.max(way.round_trip);
         let size = self.settings.wire.wire_bytes(flow.size) as f64;
-        let start = self.steps(flow.start).max(self.now as f64);
+        let start = self.steps(flow.start).max(end_of(self.now));
         let active = Active::new((index, flow.class), (size, start), paced, way, self.now);
         let hops = active.way().there.iter();
         hops.for_each(|hop| self.links.join(hop.link, flow.src));
         let flows = &mut self.hosts[flow.src as usize];
         if flows.is_empty() {
-            self.busy.push(flow.src);
+            let place = self.busy.partition_point(|&host| host < flow.src);
+            self.busy.insert(place, flow.src);
         }
         flows.push(active);
         self.active += 1;
@@ -232,7 +235,7 @@ impl<'a> Network<'a> {
         let (fabric, links) = (self.fabric, &self.links);
         let seen = |link| {
             let told = links.telemetry();
-            told.map_or(Seen::default(), |told| told.at(link, self.now as f64))
+            told.map_or(Seen::default(), |told| told.at(link, end_of(self.now)))
         };
         let hop = |&link: &u32| {
             let queue = links.queue(link, flow.class);
@@ -291,7 +294,6 @@ impl<'a> Network<'a> {
     /// Flows end, hosts hear and send.
     fn send(&mut self, ended: &mut Vec<(usize, f64)>) {
         let mut busy = std::mem::take(&mut self.busy);
-        busy.sort(); // as they are in memory; a few are new
         busy.retain(|&host| {
             self.deliver(host, ended);
             let flows = &mut self.hosts[host as usize];
@@ -318,10 +320,11 @@ impl<'a> Network<'a> {
             self.nic_waits[nic as usize] =
                 self.nic
                     .send(flows, sends, (discipline, place), &known, self.now);
-            let each = flows.iter_mut();
-            each.for_each(|flow| flow.arrive(&mut self.lanes));
             let trains = self.links.trains();
-            flows.iter().for_each(|flow| flow.come_in_trains(trains));
+            for flow in flows.iter_mut() {
+                flow.arrive(&mut self.lanes);
+                flow.come_in_trains(trains);
+            }
             if let Some((chances, late)) = self.links.lateness() {
                 flows.iter().for_each(|flow| flow.come_late(chances, late));
             }

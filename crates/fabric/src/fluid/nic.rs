@@ -143,7 +143,9 @@ impl Nic {
             });
         }
         let full = !suffices && self.turns.iter().map(|turn| turn.sends).sum::<f64>() > capacity;
-        let even = if full || bursts {
+        // Only of first and last bytes it matters how fast they leave.
+        let matters = |turn: &Turn| flows[turn.flow].begins_or_ends(turn.sends);
+        let even = if (full || bursts) && self.turns.iter().any(matters) {
             self.even(flows, capacity)
         } else {
             capacity

@@ -1,5 +1,6 @@
 //! What switches write into packets (INT, for HPCC): what each link has sent, and what waits at it.
 
+use super::clock::{end_of, step_at};
 use super::histories::{Histories, Stamped};
 
 /// A link at the end of a step, and the step.
@@ -64,9 +65,9 @@ impl Telemetry {
 
     /// What the link said at `time`, at which a flow under way passed it.
     pub(super) fn at(&self, link: u32, time: f64) -> Seen {
-        let step = time as i64 as u64;
+        let step = step_at(time);
         let (before, after) = (self.end_of(link, step), self.end_of(link, step + 1));
-        let mix = |a: f64, b: f64| a + (time - step as f64) * (b - a);
+        let mix = |a: f64, b: f64| a + (time - end_of(step)) * (b - a);
         Seen {
             sent: mix(before.sent, after.sent),
             waiting: mix(before.waiting, after.waiting),

@@ -2,6 +2,7 @@
 
 use fctlab_link::Line;
 
+use super::clock::end_of;
 use super::lag;
 
 /// How long packets wait at a NIC. Times are in steps.
@@ -111,7 +112,7 @@ impl Waits {
     /// What is left of all that while the NIC has no flows any more.
     #[inline]
     fn left(&self, now: u64) -> f64 {
-        let idle = (now - self.step).saturating_sub(1) as f64;
+        let idle = end_of((now - self.step).saturating_sub(1));
         if idle == 0.0 {
             1.0
         } else {

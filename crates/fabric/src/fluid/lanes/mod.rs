@@ -11,12 +11,8 @@ use fctlab_link::Backlog;
 
 use self::lane::{Brief, Lane, Past};
 pub(super) use self::lane::{Marks, Service};
+use super::clock::{end_of, step_at};
 use super::histories::Histories;
-
-/// The step that is over at `time`, which is not negative.
-fn step_of(time: f64) -> u64 {
-    time as i64 as u64
-}
 
 /// Where the last byte of a flow is.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +60,7 @@ impl Lanes {
         let number = lane as usize;
         self.lanes[number] = Lane::new(marks);
         self.past.forget(lane);
-        self.briefs[number] = Brief::since(now as f64);
+        self.briefs[number] = Brief::since(end_of(now));
         lane
     }
 
@@ -85,11 +81,12 @@ impl Lanes {
         self.briefs[lane as usize].acks.add(now, bytes);
     }
 
-    /// Those come that do in the step that ends at `now`.
+    /// Those come that do in the step that ends at `now`; returns all that comes in it.
     #[inline]
-    pub(super) fn take_acks(&mut self, lane: u32, now: u64) {
+    pub(super) fn take_acks(&mut self, lane: u32, now: u64) -> f64 {
         let brief = &mut self.briefs[lane as usize];
         brief.inflow += brief.acks.come(now);
+        brief.inflow
     }
 
     /// Since when nothing has waited in `lane` nor been marked; infinite while something waits.
@@ -123,10 +120,10 @@ impl Lanes {
 
     /// Nothing waits and nobody sends until step `now` is over.
     pub(super) fn skip(&mut self, now: u64) {
-        self.begin = now as f64;
+        self.begin = end_of(now);
         for brief in &mut self.briefs {
-            brief.clear = now as f64;
-            brief.quiet = now as f64;
+            brief.clear = end_of(now);
+            brief.quiet = end_of(now);
         }
     }
 
@@ -151,7 +148,7 @@ impl Lanes {
 
     /// Serves a queue in the step that ends at `now`; returns what waits then.
     pub(super) fn serve(&mut self, lane: u32, now: u64, service: &Service) -> f64 {
-        let start = (now - 1) as f64;
+        let start = end_of(now - 1);
         let known = &mut self.lanes[lane as usize];
         let brief = &mut self.briefs[lane as usize];
         let before = known.arrived - known.left;
@@ -167,7 +164,7 @@ impl Lanes {
         if waits {
             brief.clear = f64::INFINITY;
         } else if waited {
-            brief.clear = now as f64;
+            brief.clear = end_of(now);
         }
         brief.quiet = brief.clear.max(brief.marked_until);
         if waits || waited || marked.is_some() {
@@ -177,7 +174,7 @@ impl Lanes {
             let came = if waits {
                 self.find(lane, now)
             } else {
-                now as f64
+                end_of(now)
             };
             let past = Past {
                 step: now,
@@ -197,7 +194,7 @@ impl Lanes {
         let before = self.past.at(lane, step).copied();
         let before = before.unwrap_or(Past {
             step,
-            came: step as f64,
+            came: end_of(step),
             ..Past::default()
         });
         let arrived = known.arrived_before;
@@ -233,13 +230,12 @@ impl Lanes {
         if time >= self.briefs[lane as usize].clear || time <= self.begin {
             return time;
         }
-        let step = step_of(time);
+        let step = step_at(time);
         let at = |step| {
-            self.past
-                .at(lane, step)
-                .map_or(step as f64, |past| past.came)
+            let past = self.past.at(lane, step);
+            past.map_or(end_of(step), |past| past.came)
         };
-        let (before, into) = (at(step), time - step as f64);
+        let (before, into) = (at(step), time - end_of(step));
         if into == 0.0 {
             return before;
         }
@@ -256,7 +252,7 @@ impl Lanes {
         now: u64,
     ) -> Option<(f64, f64)> {
         let lane = &self.lanes[lane as usize];
-        let start = (now - 1) as f64;
+        let start = end_of(now - 1);
         let time = match *byte {
             LastByte::At(time) if lane.step != now => return Some((time, f64::INFINITY)),
             LastByte::Behind(bytes) if bytes > lane.left => return None,
@@ -284,7 +280,7 @@ impl Lanes {
         let waited = lane.arrived_before - lane.left_before + growth * (first - start);
         let waits = waited.max(0.0) + own + growth * (time - first);
         let leaves = time + waits.max(0.0) / lane.rate;
-        Some((leaves.min(now as f64).max(time), lane.rate))
+        Some((leaves.min(end_of(now)).max(time), lane.rate))
     }
 
     /// Of what left `lane` from `from` to `to` that which was marked, between such shares of it.
@@ -305,7 +301,7 @@ impl Lanes {
             return None;
         }
         let mut all: Option<(f64, f64)> = None;
-        for step in step_of(from) + 1..=step_of(to) + 1 {
+        for step in step_at(from) + 1..=step_at(to) + 1 {
             let Some(past) = self.past.at(lane, step) else {
                 continue;
             };

@@ -11,6 +11,7 @@ use fctlab_link::queues::{Discipline, Sharing};
 use self::serving::Split;
 use super::acks::Acks;
 use super::chance::Chance;
+use super::clock::end_of;
 use super::fair::Fair;
 use super::flow::Meets;
 use super::lanes::{Lanes, Marks};
@@ -54,7 +55,7 @@ pub(super) struct Links {
     disciplines: Vec<Discipline>,
     /// The place of the class of each flow in a discipline with classes.
     classes: Vec<Vec<u16>>,
-    /// The places of links, and at each place those that flows under way pass.
+    /// The places of links, and at each place those that flows under way pass, in order: as they are in memory.
     places: Vec<u32>,
     listed: Vec<Vec<u32>>,
     /// Who sends over those of the last layer that was served where something waits.
@@ -216,7 +217,9 @@ impl Links {
         let known = &mut self.links[link as usize];
         known.senders.push(sender);
         if !std::mem::replace(&mut known.is_listed, true) {
-            self.listed[self.places[link as usize] as usize].push(link);
+            let listed = &mut self.listed[self.places[link as usize] as usize];
+            let place = listed.partition_point(|&other| other < link);
+            listed.insert(place, link);
         }
     }
 
@@ -326,7 +329,7 @@ impl Overflow {
             "is full at {} after {:.3e} s: {waits:.0} bytes wait where {buffer:.0} fit, and the fluid loses nothing; make it \
              larger, or run the scenario with engine = \"packet\"",
             fabric.port_name(link),
-            now as f64 * step_s
+            end_of(now) * step_s
         );
         SpecError::new(format!("scheme.{key}.buffer"), message)
     }

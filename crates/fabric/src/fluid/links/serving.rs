@@ -6,6 +6,7 @@ use fctlab_link::Backlog;
 use fctlab_link::queues::{Discipline, Sharing};
 
 use super::super::chance::Chance;
+use super::super::clock::end_of;
 use super::super::lanes::{Lanes, Service};
 use super::super::priority::{Class, ROUNDING, by_priority};
 use super::{Link, Links, Overflow};
@@ -86,10 +87,16 @@ impl Links {
     /// ACKs come in the step that ends at `now`; all that comes to a link, with them.
     #[inline]
     fn take(&self, link: &Link, lanes: &mut Lanes, now: u64) -> f64 {
-        for queue in link.lanes.clone() {
-            lanes.take_acks(queue, now);
+        let queues = link.lanes.clone();
+        let mut all = queues
+            .clone()
+            .map(|queue| lanes.take_acks(queue, now))
+            .sum();
+        if link.is_fair {
+            let flows = queues.flat_map(|queue| self.members(queue));
+            flows.for_each(|&lane| all += lanes.comes(lane));
         }
-        self.each_lane(link).map(|lane| lanes.comes(lane)).sum()
+        all
     }
 
     /// Of bytes that were `offered` to a link so many wait at the end of the step: it writes that into packets.
@@ -115,7 +122,6 @@ impl Links {
         let is_last = layer + 1 == self.layers();
         self.held.clear();
         let mut listed = std::mem::take(&mut self.listed[layer]);
-        listed.sort(); // as they are in memory; a few are new
         let mut overflow = None;
         listed.retain(|&id| {
             let link = &self.links[id as usize];
@@ -154,7 +160,7 @@ impl Links {
                         buffer: link.buffer,
                     });
                 }
-                let oldest = |lane| now as f64 - lanes.came(lane, now as f64);
+                let oldest = |lane| end_of(now) - lanes.came(lane, end_of(now));
                 let all = self.each_lane(&self.links[id as usize]).map(oldest);
                 longest = all.fold(longest, f64::max);
             }
