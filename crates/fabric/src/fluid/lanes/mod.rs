@@ -225,7 +225,7 @@ impl Lanes {
     }
 
     /// When that had come to `lane` which left it at `time`, in a step that is over.
-    #[inline]
+    #[inline(always)] // see `Curve::at`
     pub(super) fn came(&self, lane: u32, time: f64) -> f64 {
         if time >= self.briefs[lane as usize].clear || time <= self.begin {
             return time;
