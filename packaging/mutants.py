@@ -20,10 +20,8 @@ MUTATED = (
     *("crates/bigswitch/src/policies", "crates/bigswitch/src/switch.rs"),
 )
 """What decides a number in Rust."""
-NOTICES = ("exact", "golden", "digests", "invariants", "ports", "naive", "fluid")
-"""Tests beside crates that are to notice it, after those inside; others take minutes."""
 SLOW = "profile.release.package.fctlab-link.opt-level=3"
-"""Of `naive` most time goes into one small crate, which is built as for a release."""
+"""Tests of one small crate would take most of the time: it is built as for a release."""
 VERDICTS = {"studies/framework/verdict.py": "test_study_verdict.py"}
 """What is made wrong in Python, and the tests that are to notice it, in seconds."""
 SETTLING = {
@@ -88,8 +86,7 @@ def rust(before: Rows) -> Rows:
     command = ["cargo", "mutants", f"--shard={SHARD}", "--sharding=round-robin", *files]
     # As `make dev` builds, and beside it: other people's crates are compiled already.
     built = ["--config=.cargo/dev.toml", f"--config={SLOW}", f"--target-dir={ROOT / 'target'}"]
-    tests = ["--lib", *(f"--test={name}" for name in NOTICES)]
-    command += ["--profile=release", *(f"--cargo-arg={word}" for word in (*built, *tests))]
+    command += ["--profile=release", *(f"--cargo-arg={word}" for word in (*built, "--tests"))]
     # Without a mutant first: a fixed time would kill all of them where a machine is slow.
     command += ["--test-workspace=true", "--timeout-multiplier=3", f"--output={folder}"]
     print("$", " ".join(command), flush=True)
