@@ -1,4 +1,5 @@
-//! Times are counted in steps. Signed, since processors have no instruction for numbers without a sign.
+//! Times are counted in steps. Both become each other as signed numbers: for those without a sign a conversion takes several
+//! instructions.
 
 /// The time at which `step` is over.
 #[inline]
