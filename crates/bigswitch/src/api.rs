@@ -12,7 +12,7 @@ use crate::instance::{Burst, Flow, Instance};
 use crate::metrics::{Metric, Metrics};
 use crate::optimum::{self, Method};
 use crate::policies::{Policy, PolicySpec};
-use crate::switch::stretches;
+use crate::schedule::stretches;
 use crate::theorems::{self, Theorem2};
 use crate::worst::{self, Shape};
 

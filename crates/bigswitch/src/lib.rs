@@ -14,6 +14,7 @@
 //! * [`policies`]: one file and two registry lines per policy; `ga` turns any
 //!   policy into one that needs no flow sizes.
 //! * [`switch`]: runs a policy over an instance; one port pair is a heap.
+//! * [`schedule`]: who sent when, in stretches of slots.
 //! * [`metrics`]: FCT, FPT and weighted FPT from the slots in which flows end.
 //! * [`optimum`]: the least FPT there is: exact where that is possible, otherwise
 //!   a certified lower bound, and always labelled as what it is.
@@ -30,6 +31,7 @@ pub mod instance;
 pub mod metrics;
 pub mod optimum;
 pub mod policies;
+pub mod schedule;
 pub mod switch;
 pub mod theorems;
 pub mod worst;
