@@ -104,6 +104,8 @@ pub(super) struct Hearing {
     acked: f64,
     /// The shares of the step between which ACKs bring marks.
     marked: (f64, f64),
+    /// Whether nothing is acked in it.
+    silent: bool,
 }
 
 /// A flow under way. Times are in steps, bytes are those on the wire.
@@ -186,6 +188,7 @@ impl Active {
             span: (end - self.start).min(1.0),
             acked: self.paced.acked(),
             marked: (1.0, 1.0),
+            silent: true,
         };
         let half = self.way.round_trip / 2.0;
         if end - 2.0 * half <= self.start {
@@ -245,13 +248,33 @@ impl Active {
             self.load = Some(busiest.load(last, line));
         }
         self.heard = time;
-        hearing.acked = self.curve.at(time + unknown).max(hearing.acked);
+        let acked = self.curve.at(time + unknown);
+        if acked > hearing.acked {
+            (hearing.acked, hearing.silent) = (acked, false);
+        }
         hearing
     }
 
-    /// Whether what it sends then leaves as fast as the NIC takes it: its first window, where that is not paced.
-    pub(super) fn bursts(&self, hearing: &Hearing) -> bool {
-        self.paced.is_clocked() && hearing.acked <= 0.0
+    /// The rate at which it sends while its window lets it, of which it `could` send so much in the step. Where ACKs open the window
+    /// that is all the time, elsewhere until it is full.
+    pub(super) fn rate(&self, hearing: &Hearing, could: f64, line: &Line) -> f64 {
+        if !hearing.silent || could <= 0.0 {
+            could / hearing.span
+        } else if self.paced.is_clocked() {
+            line.capacity
+        } else {
+            self.paced.share() * line.capacity
+        }
+    }
+
+    /// The rate at which it may send: a window per round trip. The first window of a flow that is not paced leaves as fast as the
+    /// NIC takes it.
+    pub(super) fn may_send_at(&self, line: &Line) -> f64 {
+        if self.paced.is_clocked() && self.paced.acked() <= 0.0 {
+            line.capacity
+        } else {
+            self.paced.share() * line.capacity
+        }
     }
 
     /// Hears that, and sends at most at rate `most` meanwhile; returns the bytes, as if it always had more. Before, while
@@ -298,12 +321,13 @@ impl Active {
         self.curve.last() == 0.0 || self.size - (self.curve.last() + bytes) <= SENT_BYTES
     }
 
-    /// It sends so many bytes in the step that ends at `now`, of `could` that it could have sent in the last `span` of it.
-    pub(super) fn send(&mut self, bytes: f64, could: f64, span: f64, now: u64) {
+    /// It sends so many bytes in the step that ends at `now`, at a `rate` from when it hears of it on.
+    pub(super) fn send(&mut self, bytes: f64, rate: f64, hearing: &Hearing, now: u64) {
+        let span = hearing.span;
         let mut sent = self.curve.last() + bytes;
         let idle = || {
-            if could > 0.0 {
-                span * (1.0 - (bytes / could).min(1.0))
+            if rate > 0.0 {
+                span - (bytes / rate).min(span)
             } else {
                 0.0
             }

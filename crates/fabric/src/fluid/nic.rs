@@ -17,6 +17,8 @@ struct Turn {
     /// What it would send, had it always more, and what it sends.
     could: f64,
     sends: f64,
+    /// The rate at which it would, while it does.
+    rate: f64,
     /// What its turns let it take of that, where not all do.
     gets: f64,
     /// What it has yet to do.
@@ -26,7 +28,7 @@ struct Turn {
 impl Turn {
     /// What it would send in such a part of the step, in which it has taken some.
     fn wants(&self, span: f64) -> f64 {
-        (self.could * (span / self.hearing.span)).min(self.sends - self.gets)
+        (self.rate * span).min(self.sends - self.gets)
     }
 }
 
@@ -43,6 +45,17 @@ enum Then {
 
 /// Where flows were paced at less than this share of a NIC's rate it suffices: windows rise by little in a step.
 const ALMOST: f64 = 0.8;
+
+/// How many classes divide a NIC's rate.
+fn classes(discipline: &Discipline) -> usize {
+    match &discipline.sharing {
+        Sharing::Weights(weights) => weights.len(),
+        Sharing::One | Sharing::Priority => 1,
+    }
+}
+
+/// A flow that has to leave more than so many bytes to a later step is held back.
+const HELD_BYTES: f64 = 1e-6;
 
 /// The share of a NIC that a flow can take while packets of other classes wait for it: one whose packets are spaced is not
 /// there when the last one has left, and loses its turn to them until its next packet is due.
@@ -62,6 +75,7 @@ pub(super) struct Nic {
     demands: Vec<f64>,
     takes: Vec<f64>,
     shares: Vec<f64>,
+    together: Vec<f64>,
 }
 
 impl Nic {
@@ -99,23 +113,18 @@ impl Nic {
             let hearing = flow.hear(known, line, now);
             let could = flow.react(&hearing, line, capacity);
             let sends = could.min(flow.rest());
-            let rate = if flow.bursts(&hearing) {
-                capacity * hearing.span
-            } else {
-                could
-            };
-            flow.send(sends, rate, hearing.span, now);
+            let rate = flow.rate(&hearing, could, line).min(capacity);
+            flow.send(sends, rate, &hearing, now);
             return waits(sends, 1, 0);
         }
         self.turns.clear();
         self.before.clear();
         let senders = flows.iter().filter(|flow| flow.sends());
         let (count, rates) = senders.fold((0, 0.0), |(count, rates), flow| {
-            (count + 1, rates + flow.paced.share() * line.capacity)
+            (count + 1, rates + flow.may_send_at(line))
         });
         let suffices = rates < ALMOST * capacity;
         let most = if count == 1 { capacity } else { f64::INFINITY };
-        let mut bursts = false;
         for (number, flow) in flows.iter_mut().enumerate() {
             if !flow.sends() {
                 continue;
@@ -131,26 +140,18 @@ impl Nic {
                 let could = flow.react(&hearing, line, most);
                 (could, Then::Again(self.before.len() - 1))
             };
-            bursts |= flow.bursts(&hearing);
             self.turns.push(Turn {
                 flow: number,
-                class: place(flow.class),
+                class: place(flow.class).min(classes(discipline) - 1),
                 hearing,
                 could,
                 sends: could.min(flow.rest()),
+                rate: flow.rate(&hearing, could, line),
                 gets: 0.0,
                 then,
             });
         }
-        let full = !suffices && self.turns.iter().map(|turn| turn.sends).sum::<f64>() > capacity;
-        // Only of first and last bytes it matters how fast they leave.
-        let matters = |turn: &Turn| flows[turn.flow].begins_or_ends(turn.sends);
-        let even = if (full || bursts) && self.turns.iter().any(matters) {
-            self.even(flows, capacity)
-        } else {
-            capacity
-        };
-        let held = if full {
+        let held = if !suffices && self.rates() > capacity {
             self.share(flows, (line, capacity), discipline)
         } else {
             0
@@ -160,13 +161,7 @@ impl Nic {
             if let Then::Send(allowed, portions) = &turn.then {
                 flow.paced.send(allowed, *portions, line);
             }
-            // Alone at its own rate; among others that wait for their turns not faster than they let it.
-            let rate = if flow.bursts(&turn.hearing) {
-                even * turn.hearing.span
-            } else {
-                turn.could.min(even * turn.hearing.span)
-            };
-            flow.send(turn.sends, rate, turn.hearing.span, now);
+            flow.send(turn.sends, turn.rate.min(capacity), &turn.hearing, now);
             if held > 0 && !flow.sends() {
                 // When it came, half of the packet on its way had gone.
                 flow.is_early(0.5 * line.packet / line.capacity);
@@ -176,26 +171,42 @@ impl Nic {
         waits(sent, self.turns.len(), held)
     }
 
-    /// The rate at which a flow can send while all others do, of `capacity`.
-    fn even(&mut self, flows: &[Active], capacity: f64) -> f64 {
-        let rates = self.turns.iter().map(|turn| {
-            if flows[turn.flow].bursts(&turn.hearing) {
-                f64::INFINITY
-            } else {
-                turn.could / turn.hearing.span
-            }
-        });
-        self.wants.clear();
-        self.wants.extend(rates);
-        level(&mut self.wants, capacity).min(capacity)
+    /// The rate of all flows, while all of them send.
+    ///
+    /// What they send in a step says less: one that starts within it sends in the rest of it only, beside the others.
+    fn rates(&self) -> f64 {
+        self.turns.iter().map(|turn| turn.rate).sum()
+    }
+
+    /// Divides `capacity` among classes whose flows ask for so much.
+    fn split(
+        &mut self,
+        flows: &[Active],
+        capacity: f64,
+        discipline: &Discipline,
+        asks: impl Fn(&Turn) -> f64,
+    ) {
+        let classes = classes(discipline);
+        self.demands.clear();
+        self.demands.resize(classes, 0.0);
+        for turn in &self.turns {
+            self.demands[turn.class] += asks(turn);
+        }
+        self.takes.clone_from(&self.demands);
+        if classes > 1 {
+            self.lose_turns(flows, capacity, asks);
+        }
+        self.shares.clear();
+        self.shares.resize(classes, 0.0);
+        discipline.share(capacity, &self.takes, &mut self.shares);
     }
 
     /// Of what classes ask for, what the turns of their flows let them take.
-    fn lose_turns(&mut self, flows: &[Active], capacity: f64, class: impl Fn(&Turn) -> usize) {
+    fn lose_turns(&mut self, flows: &[Active], capacity: f64, asks: impl Fn(&Turn) -> f64) {
         self.takes.fill(0.0);
         for turn in &self.turns {
             let most = capacity * at_most(&flows[turn.flow].paced);
-            self.takes[class(turn)] += turn.sends.min(most);
+            self.takes[turn.class] += asks(turn).min(most);
         }
         let total: f64 = self.demands.iter().sum();
         for (takes, demand) in self.takes.iter_mut().zip(&self.demands) {
@@ -203,9 +214,10 @@ impl Nic {
         }
     }
 
-    /// Divides `all` among the flows that are `among` it: each has an even share from when it starts, or what it wants if that is
+    /// Divides `all` among the flows of a class: each has an even share from when it starts, or what it wants if that is
     /// less.
-    fn divide(&mut self, all: f64, among: impl Fn(&Turn) -> bool) {
+    fn divide(&mut self, all: f64, class: usize) {
+        let among = |turn: &Turn| turn.class == class;
         for turn in &mut self.turns {
             turn.gets = 0.0;
         }
@@ -231,6 +243,23 @@ impl Nic {
         }
     }
 
+    /// Flows of a class send no faster than others of it let them that take turns with them, of a rate of `together`.
+    fn slow_down(&mut self, flows: &[Active], class: usize, together: f64) {
+        let among = |turn: &Turn| turn.class == class;
+        // Only of first and last bytes it matters how fast they leave.
+        let matters = |turn: &Turn| among(turn) && flows[turn.flow].begins_or_ends(turn.sends);
+        if !self.turns.iter().any(matters) {
+            return;
+        }
+        self.wants.clear();
+        let rates = self.turns.iter().filter(|turn| among(turn));
+        self.wants.extend(rates.map(|turn| turn.rate));
+        let level = level(&mut self.wants, together);
+        for turn in self.turns.iter_mut().filter(|turn| among(turn)) {
+            turn.rate = turn.rate.min(level);
+        }
+    }
+
     /// Divides `capacity` among classes, and what a class gets among its flows; returns how many are held back.
     fn share(
         &mut self,
@@ -238,31 +267,20 @@ impl Nic {
         (line, capacity): (&Line, f64),
         discipline: &Discipline,
     ) -> usize {
+        // What classes get while all flows send, and of the step.
+        self.split(flows, capacity, discipline, |turn| turn.rate);
+        std::mem::swap(&mut self.shares, &mut self.together);
+        self.split(flows, capacity, discipline, |turn| turn.sends);
         let mut held = 0;
-        let classes = match &discipline.sharing {
-            Sharing::Weights(weights) => weights.len(),
-            Sharing::One | Sharing::Priority => 1,
-        };
-        self.demands.clear();
-        self.demands.resize(classes, 0.0);
-        let class = |turn: &Turn| turn.class.min(classes - 1);
-        for turn in &self.turns {
-            self.demands[class(turn)] += turn.sends;
-        }
-        self.takes.clone_from(&self.demands);
-        if classes > 1 {
-            self.lose_turns(flows, capacity, class);
-        }
-        self.shares.clear();
-        self.shares.resize(classes, 0.0);
-        discipline.share(capacity, &self.takes, &mut self.shares);
-        for number in 0..classes {
-            if self.shares[number] >= self.demands[number] {
-                continue;
-            }
-            self.divide(self.shares[number], |turn| class(turn) == number);
-            let turns = self.turns.iter_mut();
-            for turn in turns.filter(|turn| class(turn) == number && turn.sends > turn.gets) {
+        for class in 0..self.shares.len() {
+            let (share, together) = (self.shares[class], self.together[class]);
+            // Who starts within the step sends in the rest of it only, beside the others.
+            let suffices = share >= self.demands[class];
+            let all = if suffices { share.max(together) } else { share };
+            self.divide(all, class);
+            self.slow_down(flows, class, together);
+            let is_held = |turn: &Turn| turn.class == class && turn.sends - turn.gets > HELD_BYTES;
+            for turn in self.turns.iter_mut().filter(|turn| is_held(turn)) {
                 held += 1;
                 let flow = &mut flows[turn.flow];
                 let most = turn.gets / turn.hearing.span;

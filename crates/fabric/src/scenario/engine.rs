@@ -41,8 +41,8 @@ pub struct Model {
 #[serde(default, deny_unknown_fields)]
 pub struct Fluid {
     /// How long a step is; at most a base RTT. Half as long takes twice the time.
-    /// Default: a base RTT for DCTCP on rates, half of one where switches serve flows fairly, and a quarter under strict
-    /// priority and for all other schemes.
+    /// Default: a base RTT for DCTCP on rates; half of one where switches serve flows fairly, and for HPCC; a quarter under
+    /// strict priority and for DCTCP as hosts have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<RttTime>,
 }

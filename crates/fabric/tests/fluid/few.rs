@@ -79,29 +79,46 @@ fn a_small_flow_waits_for_what_was_there_before_it() {
     assert!((waits(0) - 83.0).abs() < 1.5, "{}", waits(0));
 }
 
-/// A small flow shares its NIC with a large one from when it starts, be that in the middle of a step.
+/// A small flow shares its NIC from when it starts, be that in the middle of a step: with a large flow that fills the NIC, or half of
+/// it, since one of another sender meets it at the receiver.
 #[test]
 fn who_starts_within_a_step_shares_its_nic_from_then_on() {
-    let mut flows = vec![(0, 0, 1, 3_000_000)];
-    flows.extend((0..24).map(|nth| (100 * US + nth * 97_300_000, 0, 2 + nth as u32 % 2, 5_000)));
-    let late = |scenario| {
-        let run = play(scenario, &flows);
-        let late = run.flows[1..].iter().map(|flow| flow.fct - flow.ideal);
-        let late: Vec<f64> = late.map(|ps| ps as f64 / 1e6).collect();
-        mean(&late)
-    };
-    let scenario = star(4, json!("dctcp-rate"));
-    let packets = late(on("packet", &scenario));
-    for step in ["1rtt", "0.5rtt", "0.25rtt", "0.125rtt"] {
-        let mut scenario = scenario.clone();
-        scenario["engine"] = json!({"kind": "fluid", "step": step});
-        let fluid = late(scenario);
-        println!("steps of {step}: {fluid:.2} us late, with packets {packets:.2} us");
-        assert!((fluid - packets).abs() < 0.1, "{step}: {fluid} {packets}");
+    let alone = vec![(0, 0, 1, 30_000_000)];
+    let met = vec![(0, 0, 1, 30_000_000), (0, 4, 1, 30_000_000)];
+    // Beside half of a NIC's rate packets of the two come in an order that short steps do not know.
+    let cases: [(_, &[_], _); 2] = [
+        (alone, &["1rtt", "0.5rtt", "0.25rtt", "0.125rtt"], 0.1),
+        (met, &["1rtt"], 0.4),
+    ];
+    for (large, steps, most) in cases {
+        let before = large.len();
+        let mut flows = large;
+        flows.extend((0..200).map(|nth| {
+            let start = 100 * US + nth * 97_300_000;
+            (start, 0, 2 + nth as u32 % 2, 5_000)
+        }));
+        let late = |scenario| {
+            let run = play(scenario, &flows);
+            let late = run.flows[before..].iter().map(|flow| flow.fct - flow.ideal);
+            let late: Vec<f64> = late.map(|ps| ps as f64 / 1e6).collect();
+            mean(&late)
+        };
+        let scenario = star(5, json!("dctcp-rate"));
+        let packets = late(on("packet", &scenario));
+        for step in steps {
+            let mut scenario = scenario.clone();
+            scenario["engine"] = json!({"kind": "fluid", "step": step});
+            let fluid = late(scenario);
+            println!(
+                "{before} large, steps of {step}: {fluid:.2} us late, with packets {packets:.2} us"
+            );
+            assert!((fluid - packets).abs() < most, "{step}: {fluid} {packets}");
+        }
     }
 }
 
-/// Windows that are paced by marks take steps of a base RTT, half of one under fair queueing, and all else takes a quarter.
+/// Windows that are paced by marks take steps of a base RTT, or half of one under fair queueing; HPCC takes half of one, and all else
+/// a quarter.
 #[test]
 fn how_long_a_step_is_follows_from_the_scenario() {
     let ports = |discipline: Value| {
@@ -116,7 +133,7 @@ fn how_long_a_step_is_follows_from_the_scenario() {
         (json!("dctcp-rate"), "1rtt"),
         (ports(json!({"kind": "fq"})), "0.5rtt"),
         (strict, "0.25rtt"),
-        (json!("hpcc"), "0.25rtt"),
+        (json!("hpcc"), "0.5rtt"),
         (json!("dctcp"), "0.25rtt"),
     ] {
         let mut scenario = web_search(leaf_spine(2, 2), 0.5, 40);
