@@ -414,6 +414,26 @@ mod tests {
     }
 
     #[test]
+    fn flows_are_counted_until_somebody_stops() {
+        let spec = facebook(0.6, "swp-d", "fifo");
+        let classes = spec.classes().unwrap();
+        let candidate = Candidate::of(&spec, &classes);
+        let flows = Flows::generate(&classes, spec.seed, span(&classes, 10_000)).unwrap();
+        let ran = |stop: bool| {
+            let meter = Meter::default();
+            meter.stop.store(stop, Ordering::Relaxed);
+            let ran = candidate.flows(&flows, &meter).len() as u64;
+            let counted = [&meter.flows, &meter.evaluations].map(|of| of.load(Ordering::Relaxed));
+            (ran, counted)
+        };
+        assert_eq!(ran(false), (flows.len(), [flows.len(), 1]));
+        // Those that end with the one after which it looks are still told.
+        let (told, counted) = ran(true);
+        assert_eq!(counted, [told, 1]);
+        assert!((4096..4200).contains(&told), "{told}");
+    }
+
+    #[test]
     fn calm_traffic_runs_in_parts() {
         let value = json!({"network": {"link": "100Gbps", "rtt": "10us"}, "queue": "fifo",
             "classes": [{"name": "a", "flowsizes": "google_rpc", "load": 0.5}]});

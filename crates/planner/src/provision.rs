@@ -354,3 +354,31 @@ impl Provision {
         self.tried += tried;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flows::seconds;
+    use serde_json::json;
+
+    #[test]
+    fn fewer_flows_than_verdicts_take_are_told() {
+        let value = json!({"network": {"link": "1Gbps", "rtt": "10us"},
+            "classes": [{"name": "a", "flowsizes": "websearch", "load": 0.5,
+                "slis": [{"name": "tail", "metric": "p99"}]}]});
+        let spec = Spec::read(value, std::path::Path::new("")).unwrap();
+        let classes = spec.classes().unwrap();
+        let verdicts_take = horizon(&classes, 1.0).unwrap();
+        let told = |share: f64, precision| {
+            let until = seconds(share * verdicts_take.as_secs_f64());
+            let flows = Flows::generate(&classes, 1, until).unwrap();
+            fewer(&classes, &flows, precision).unwrap()
+        };
+        assert_eq!(told(1.0, 1.0), None);
+        assert_eq!(told(3.0, 2.0), None);
+        for (share, precision) in [(0.5, 1.0), (0.5, 4.0)] {
+            let why = told(share, precision).unwrap();
+            assert!(why.ends_with(": 0.50 times what verdicts take"), "{why}");
+        }
+    }
+}
