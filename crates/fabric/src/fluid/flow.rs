@@ -8,7 +8,7 @@ use super::clock::end_of;
 use super::curve::Curve;
 use super::fair::Fair;
 use super::lanes::{Lanes, LastByte};
-use super::telemetry::{Seen, Telemetry};
+use super::telemetry::{Busiest, Seen, Telemetry};
 use super::waits::Waits;
 
 /// A link of a flow's path, and the queue there.
@@ -462,49 +462,6 @@ impl Active {
             LastByte::At(time) => Some(time + self.by_chance),
             LastByte::Behind(_) => None,
         }
-    }
-}
-
-/// Of the links of a path the one with the highest load between what is acked first in a step and what is last, as
-/// HPCC's senders find it (Li et al., algorithm 1, `MeasureInflight`).
-#[derive(Clone, Copy, Debug, Default)]
-struct Busiest {
-    load: f64,
-    elapsed: f64,
-    seen: (Seen, Seen),
-}
-
-impl Busiest {
-    /// A link had `seen` that, so much later.
-    fn look(&mut self, elapsed: f64, seen: (Seen, Seen), line: &Line) {
-        if elapsed <= 0.0 {
-            return;
-        }
-        let (before, after) = seen;
-        let waiting = before.waiting.min(after.waiting);
-        let load = (after.sent - before.sent) / elapsed + waiting / line.round_trip;
-        if load > self.load {
-            *self = Busiest {
-                load,
-                elapsed,
-                seen,
-            };
-        }
-    }
-
-    /// That link's part of one that is the busiest always, which had written `last`.
-    fn load(&self, last: Load, line: &Line) -> (Load, Load) {
-        let (before, after) = self.seen;
-        let from = Load {
-            waiting: before.waiting / line.round_trip,
-            ..last
-        };
-        let to = Load {
-            at: from.at + self.elapsed,
-            busy: from.busy + after.sent - before.sent,
-            waiting: after.waiting / line.round_trip,
-        };
-        (from, to)
     }
 }
 

@@ -1,5 +1,7 @@
 //! What switches write into packets (INT, for HPCC): what each link has sent, and what waits at it.
 
+use fctlab_link::{Line, Load};
+
 use super::clock::{end_of, step_at};
 use super::histories::{Histories, Stamped};
 
@@ -88,6 +90,49 @@ impl Telemetry {
     /// Keeps at least the last `steps` steps from now on.
     pub(super) fn keep(&mut self, steps: u64) {
         self.past.keep(steps);
+    }
+}
+
+/// Of the links of a path the one with the highest load between what is acked first in a step and what is last, as
+/// HPCC's senders find it (Li et al., algorithm 1, `MeasureInflight`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Busiest {
+    load: f64,
+    elapsed: f64,
+    seen: (Seen, Seen),
+}
+
+impl Busiest {
+    /// A link had `seen` that, so much later.
+    pub(super) fn look(&mut self, elapsed: f64, seen: (Seen, Seen), line: &Line) {
+        if elapsed <= 0.0 {
+            return;
+        }
+        let (before, after) = seen;
+        let waiting = before.waiting.min(after.waiting);
+        let load = (after.sent - before.sent) / elapsed + waiting / line.round_trip;
+        if load > self.load {
+            *self = Busiest {
+                load,
+                elapsed,
+                seen,
+            };
+        }
+    }
+
+    /// That link's part of one that is the busiest always, which had written `last`.
+    pub(super) fn load(&self, last: Load, line: &Line) -> (Load, Load) {
+        let (before, after) = self.seen;
+        let from = Load {
+            waiting: before.waiting / line.round_trip,
+            ..last
+        };
+        let to = Load {
+            at: from.at + self.elapsed,
+            busy: from.busy + after.sent - before.sent,
+            waiting: after.waiting / line.round_trip,
+        };
+        (from, to)
     }
 }
 
