@@ -3,7 +3,7 @@
 use fctlab_link::{Allowed, Line, Load, Paced, Told};
 use smallvec::SmallVec;
 
-use super::chance::Chance;
+use super::chance::{Chance, Squares};
 use super::clock::end_of;
 use super::curve::Curve;
 use super::fair::Fair;
@@ -349,30 +349,31 @@ impl Active {
         self.by_chance -= by;
     }
 
-    /// Adds what it has sent to the queues on its path, as if nothing waited in any of them.
-    pub(super) fn arrive(&mut self, lanes: &mut Lanes) {
+    /// Adds what it has sent to the queues on its path, as if nothing waited in any of them, and its squares to the links.
+    ///
+    /// What is not paced comes in trains. So does what it sends before its first ACK, but of that only the link to its receiver
+    /// counts, where flows of many senders meet. Trains that meet on an earlier one come one behind the other to the next, and
+    /// counting them on each of several links as slow as NICs has small flows wait too long.
+    pub(super) fn arrive(&mut self, lanes: &mut Lanes, squares: &mut [Squares]) {
         let sent = self.curve.last();
+        let clocked = self.paced.is_clocked();
         for hop in &mut self.way.there {
             hop.came = sent - hop.passed;
             hop.passed = sent;
             lanes.add(hop.lane, hop.came);
+            let squares = &mut squares[hop.link as usize];
+            let square = hop.came * hop.came;
+            if clocked {
+                squares.trains += square;
+            } else {
+                squares.even += square;
+            }
         }
-    }
-
-    /// Tells the links on its path how long the train is that it brings.
-    ///
-    /// Where windows are paced that is what it sends before its first ACK, and only the link to its receiver counts, where flows of
-    /// many senders meet. Trains that meet on an earlier one come one behind the other to the next, and counting them on each
-    /// of several links as slow as NICs has small flows wait too long.
-    pub(super) fn come_in_trains(&self, trains: &mut [f64]) {
-        let there = &self.way.there;
-        let from = match (self.paced.is_clocked(), self.paced.acked() > 0.0) {
-            (true, _) => 0,
-            (false, false) => there.len().saturating_sub(1),
-            (false, true) => return,
-        };
-        for hop in &there[from..] {
-            trains[hop.link as usize] += hop.came * hop.came;
+        if !clocked
+            && self.paced.acked() <= 0.0
+            && let Some(last) = self.way.there.last()
+        {
+            squares[last.link as usize].trains += last.came * last.came;
         }
     }
 

@@ -320,10 +320,9 @@ impl<'a> Network<'a> {
             self.nic_waits[nic as usize] =
                 self.nic
                     .send(flows, sends, (discipline, place), &known, self.now);
-            let trains = self.links.trains();
+            let squares = self.links.squares();
             for flow in flows.iter_mut() {
-                flow.arrive(&mut self.lanes);
-                flow.come_in_trains(trains);
+                flow.arrive(&mut self.lanes, squares);
             }
             if let Some((chances, late)) = self.links.lateness() {
                 flows.iter().for_each(|flow| flow.come_late(chances, late));

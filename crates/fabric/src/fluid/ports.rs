@@ -171,9 +171,8 @@ const QUARTER: RttTime = RttTime::Rtts(0.25);
 
 /// How long a step is.
 ///
-/// Windows that are paced by marks are told as well in long steps. Trains of DCTCP as hosts have it are spread over a step, and under
-/// strict priority what comes in a step is ordered by class: there steps are short. HPCC's senders read links with each packet.
-/// Where switches serve flows fairly, what comes of one in a step counts as if it came evenly, and small flows wait too little if
+/// Windows that are paced are told as well in long steps. Trains of DCTCP as hosts have it are spread over a step, and under strict
+/// priority what comes in a step is ordered by class: there steps are short. Where switches serve flows fairly, what comes of one in a step counts as if it came evenly, and small flows wait too little if
 /// steps are long.
 pub(super) fn step(spec: &Fluid, ports: &Ports, settings: &Settings) -> RttTime {
     let at_switches = ports.at_switches.iter();
@@ -182,8 +181,8 @@ pub(super) fn step(spec: &Fluid, ports: &Ports, settings: &Settings) -> RttTime 
     let is_strict = disciplines.any(|each| each.sharing == Sharing::Priority);
     spec.step.unwrap_or(match settings.rule {
         RuleSpec::DctcpRate(_) | RuleSpec::Hpcc(_) if is_strict => QUARTER,
-        RuleSpec::DctcpRate(_) if !is_fair => LONGEST,
-        RuleSpec::DctcpRate(_) | RuleSpec::Hpcc(_) => HALF,
+        RuleSpec::DctcpRate(_) | RuleSpec::Hpcc(_) if is_fair => HALF,
+        RuleSpec::DctcpRate(_) | RuleSpec::Hpcc(_) => LONGEST,
         _ => QUARTER,
     })
 }

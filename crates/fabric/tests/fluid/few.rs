@@ -117,8 +117,7 @@ fn who_starts_within_a_step_shares_its_nic_from_then_on() {
     }
 }
 
-/// Windows that are paced by marks take steps of a base RTT, or half of one under fair queueing; HPCC takes half of one, and all else
-/// a quarter.
+/// Windows that are paced take steps of a base RTT, or half of one under fair queueing, and all else a quarter.
 #[test]
 fn how_long_a_step_is_follows_from_the_scenario() {
     let ports = |discipline: Value| {
@@ -133,7 +132,7 @@ fn how_long_a_step_is_follows_from_the_scenario() {
         (json!("dctcp-rate"), "1rtt"),
         (ports(json!({"kind": "fq"})), "0.5rtt"),
         (strict, "0.25rtt"),
-        (json!("hpcc"), "0.5rtt"),
+        (json!("hpcc"), "1rtt"),
         (json!("dctcp"), "0.25rtt"),
     ] {
         let mut scenario = web_search(leaf_spine(2, 2), 0.5, 40);

@@ -10,7 +10,7 @@ use fctlab_link::queues::{Discipline, Sharing};
 
 use self::serving::Split;
 use super::acks::Acks;
-use super::chance::Chance;
+use super::chance::{Chance, Squares};
 use super::clock::end_of;
 use super::fair::Fair;
 use super::flow::Meets;
@@ -68,8 +68,8 @@ pub(super) struct Links {
     fair: Option<Fair>,
     /// Where a link serves by priority: by queue, bytes that come in this step times how late one may be, in steps.
     late: Option<Vec<f64>>,
-    /// By link, the squares of what flows bring in this step in trains, in bytes.
-    trains: Vec<f64>,
+    /// By link, the squares of what flows bring in this step.
+    squares: Vec<Squares>,
     /// Bytes of a full packet.
     packet: f64,
     split: Split,
@@ -126,7 +126,7 @@ impl Links {
         let links = Links {
             fair: has_fair.then(|| Fair::new(marks.len())),
             late: has_priority.then(|| vec![0.0; marks.len()]),
-            trains: vec![0.0; links.len()],
+            squares: vec![Squares::default(); links.len()],
             chances: chances.collect(),
             waited: vec![0.0; links.len()],
             links,
@@ -153,9 +153,9 @@ impl Links {
         self.chances.iter_mut().for_each(Chance::expect_trains);
     }
 
-    /// By link, the squares of what flows bring in this step in trains.
-    pub(super) fn trains(&mut self) -> &mut [f64] {
-        &mut self.trains
+    /// By link, the squares of what flows bring in this step.
+    pub(super) fn squares(&mut self) -> &mut [Squares] {
+        &mut self.squares
     }
 
     /// What they have written.

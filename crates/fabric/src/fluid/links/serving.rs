@@ -99,12 +99,13 @@ impl Links {
         all
     }
 
-    /// Of bytes that were `offered` to a link so many wait at the end of the step: it writes that into packets.
-    fn write(&mut self, id: u32, now: u64, offered: f64, waiting: f64) {
+    /// Of bytes that were `offered` to a link so many wait at the end of the step: it writes that into packets, or what packets have
+    /// `met` there by chance where that is more.
+    fn write(&mut self, id: u32, now: u64, offered: f64, waiting: f64, met: f64) {
         if let Some(telemetry) = &mut self.telemetry {
             let capacity = self.links[id as usize].capacity;
             let sent = (offered - waiting).min(capacity);
-            telemetry.note(id, now, sent / capacity, waiting / capacity);
+            telemetry.note(id, now, sent / capacity, waiting.max(met) / capacity);
         }
     }
 
@@ -128,11 +129,11 @@ impl Links {
             let (capacity, only) = (link.capacity, link.only_queue());
             let comes = self.take(link, lanes, now);
             let offered = self.offered(id, lanes);
-            let trains = std::mem::take(&mut self.trains[id as usize]);
-            let trains = trains / (self.packet * self.packet);
+            let squares = std::mem::take(&mut self.squares[id as usize]);
             self.chances_of(id)
-                .for_each(|chance| chance.has_room(comes / capacity, trains));
+                .for_each(|chance| chance.has_room(comes / capacity, squares));
             let link = &mut self.links[id as usize];
+            let met = self.chances[link.lanes.start as usize].queue();
             if let Some(queue) = only
                 && lanes.passes(queue, now, capacity)
             {
@@ -141,11 +142,11 @@ impl Links {
                 if !is_listed {
                     self.chances[queue as usize].clear();
                 }
-                self.write(id, now, offered, 0.0);
+                self.write(id, now, offered, 0.0, met);
                 return is_listed;
             }
             let waits = self.serve_link(id, capacity, lanes, now);
-            self.write(id, now, offered, waits);
+            self.write(id, now, offered, waits, met);
             self.waited[id as usize] += waits;
             let link = &mut self.links[id as usize];
             if waits > 0.0 {
