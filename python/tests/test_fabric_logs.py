@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import runpy
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from fctlab.cli.app import app
 from fctlab.errors import SpecError
 from fctlab.fabric import asked, importing, samples, watching, windows
 from fctlab.fabric.importing import Wanted
-from fctlab.fabric.types import FabricImport
+from fctlab.fabric.louder import faster
+from fctlab.fabric.types import Case, FabricImport
 from fctlab.results.result import simulate
 from fctlab.scenario import load_scenario
 from fctlab.slo import fit
@@ -150,9 +152,34 @@ def test_windows_are_the_busiest_the_median_and_a_random_one(
     assert len(found.windows) == 3 and "less than 1,000" in found.warnings[-1]
     cases = fabric.whatif(file).cases
     assert any(each.what == "spine 0 down" for each in cases)
-    assert not any("%" in each.what for each in cases)
+    said = {each.what: each for each in cases}
+    assert "a tenant more, of what a rack brings (+50%)" in said
+    assert said["rpc +20%"].sets == ("flows of rpc: 1.2 times as many",)
+    assert said["rpc +20%"].classes[0].slis[0].flows > 1.1 * found_of(cases, "spine 0 down")
     one = fabric.plan({**made.scenario, "traffic": one_window(read)}, budget=2, verify=False)
     assert "the trace is one window: weights are judged on" in one.warnings[-1]
+
+
+def found_of(cases: Sequence[Case], what: str) -> int:
+    """Flows of the first class."""
+    return next(each for each in cases if each.what == what).classes[0].slis[0].flows
+
+
+@pytest.mark.parametrize(
+    ("more", "starts"),
+    [
+        (0.0, [0.0, 1.0, 1.5, 6.0]),
+        (0.5, [0.0, 1 / 1.5, 1.0, 4.0, 4.0, 7 / 1.5, 5.0]),
+        (1.0, [0.0, 0.5, 0.75, 3.0, 3.0, 3.5, 3.75, 6.0]),
+    ],
+)
+def test_a_louder_class_has_its_flows_faster_and_then_again(
+    more: float, starts: list[float]
+) -> None:
+    flows = pl.DataFrame({"start_s": [0.0, 1.0, 1.5, 6.0], "dst": [0, 1, 2, 3]})
+    made = faster(flows, more, 6.0)
+    assert made["start_s"].to_list() == pytest.approx(starts)
+    assert made["dst"].to_list() == [0, 1, 2, 3, 0, 1, 2, 3][: len(starts)]
 
 
 def one_window(read: asked.Asked) -> dict[str, Any]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from fctlab.errors import SpecError
 from fctlab.fabric import accuracy, judging, lengths, warming, windows
 from fctlab.fabric.asked import Asked, load
+from fctlab.fabric.louder import Changed, drawn, replayed
 from fctlab.fabric.types import Case, ClassFound, FabricWhatIf, NotRun
 from fctlab.jobs import Told
 from fctlab.scenario import Scenario, ScenarioLike
@@ -29,7 +32,8 @@ def whatif(
     """Judge the scenario as it is and with one thing changed, all on the same flows.
 
     Changed are: the busiest link of each tier between switches, and the switch above it, down; each
-    class louder; a tenant more, which brings what one rack brings. The last two not of a trace.
+    class louder; a tenant more, which brings what one rack brings. Of a trace that is its first
+    window, and the last two only where it is in Parquet: `louder`.
 
     Args:
         spec: a scenario whose classes have SLIs.
@@ -48,14 +52,15 @@ def whatif(
     today = windows.run(asked, numbers, told)
     cases: list[Case] = []
     made: list[tuple[str, tuple[str, ...], Asked]] = []
-    for what, changes, tables in _cases(asked, down, louder):
-        try:
-            made.append((what, changes, Asked(Scenario(tables).resolve())))
-        except SpecError as error:
-            if error.path.startswith("topology.down["):  # it names nothing that there is
-                raise
-            cases.append(_not_run(what, changes, *_why(tables, error)))
-    found = windows.run_all([each for _, _, each in made], numbers, told)
+    with tempfile.TemporaryDirectory() as folder:
+        for what, (changes, tables) in _cases(asked, down, louder, Path(folder)):
+            try:
+                made.append((what, changes, Asked(Scenario(tables).resolve())))
+            except SpecError as error:
+                if error.path.startswith("topology.down["):  # it names nothing that there is
+                    raise
+                cases.append(_not_run(what, changes, *_why(tables, error)))
+        found = windows.run_all([each for _, _, each in made], numbers, told)
     for (what, changes, other), run in zip(made, found, strict=True):
         cases.append(_case(what, changes, judging.judge(other, run, accuracy.errors(other))))
     runs = [today, *found]
@@ -69,9 +74,9 @@ def whatif(
 
 
 def _cases(
-    asked: Asked, down: Sequence[str], louder: float
-) -> Iterator[tuple[str, tuple[str, ...], dict[str, Any]]]:
-    """In words, as changes, and as tables."""
+    asked: Asked, down: Sequence[str], louder: float, folder: Path
+) -> Iterator[tuple[str, Changed]]:
+    """In words, and what is changed; traces are written to `folder`."""
     topology = asked.tables["topology"]
     already = list(topology.get("down", ()))
     for name in down or _to_try(asked):
@@ -79,21 +84,23 @@ def _cases(
         changes = (f"topology.down={json.dumps(everything)}",)
         yield (
             f"{name} down",
-            changes,
-            {
-                **asked.tables,
-                "topology": {**topology, "down": everything},
-            },
+            (changes, {**asked.tables, "topology": {**topology, "down": everything}}),
         )
-    if asked.traces:
-        return  # its flows are as many as they are
-    for number, each in enumerate(asked.classes):
-        loads = [load * (1 + louder * (i == number)) for i, load in enumerate(asked.loads)]
-        yield f"{each.name} +{louder:.0%}", *_louder(asked, loads)
-    more = 1 / len(asked.racks)
+    if asked.traces and asked.traces[0].suffix != ".parquet":
+        return
+    count = len(asked.classes)
+    tried = [
+        (f"{each.name} +{louder:.0%}", [louder * (i == number) for i in range(count)])
+        for number, each in enumerate(asked.classes)
+    ]
     if len(asked.racks) > 1:
-        loads = [load * (1 + more) for load in asked.loads]
-        yield f"a tenant more, of what a rack brings (+{more:.0%})", *_louder(asked, loads)
+        more = 1 / len(asked.racks)
+        tried.append((f"a tenant more, of what a rack brings (+{more:.0%})", [more] * count))
+    for number, (what, more_of) in enumerate(tried):
+        if asked.traces:
+            yield what, replayed(asked, more_of, folder / str(number))
+        else:
+            yield what, drawn(asked, more_of)
 
 
 def _to_try(asked: Asked) -> Iterator[str]:
@@ -102,21 +109,6 @@ def _to_try(asked: Asked) -> Iterator[str]:
         if asked.sides[tier["tier"]].endswith("-up"):
             yield tier["link"]
             yield tier["link"].split(" -> ")[1]
-
-
-def _louder(asked: Asked, loads: Sequence[float]) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """Each class with a load of its own."""
-    traffic = dict(asked.tables["traffic"])
-    for key in ("load", "share_of"):
-        traffic.pop(key, None)
-    rounded = [round(load, 6) for load in loads]
-    traffic["classes"] = [
-        {key: value for key, value in each.items() if key != "share"} | {"load": load}
-        for each, load in zip(traffic["classes"], rounded, strict=True)
-    ]
-    names = [each.name for each in asked.classes]
-    changes = tuple(f"load of {name}: {load:g}" for name, load in zip(names, rounded, strict=True))
-    return changes, {**asked.tables, "traffic": traffic}
 
 
 def _case(what: str, sets: tuple[str, ...], classes: tuple[ClassFound, ...]) -> Case:
