@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from fctlab import fabric
 from fctlab.cli.app import app
 from fctlab.errors import SpecError
-from fctlab.fabric import asked, importing, samples, watching, windows
+from fctlab.fabric import asked, cutting, importing, samples, underway, watching, windows
 from fctlab.fabric.importing import Wanted
 from fctlab.fabric.louder import faster
 from fctlab.fabric.types import Case, FabricImport
@@ -158,6 +158,27 @@ def test_windows_are_the_busiest_the_median_and_a_random_one(
     assert said["rpc +20%"].classes[0].slis[0].flows > 1.1 * found_of(cases, "spine 0 down")
     one = fabric.plan({**made.scenario, "traffic": one_window(read)}, budget=2, verify=False)
     assert "the trace is one window: weights are judged on" in one.warnings[-1]
+
+
+def test_flows_under_way_go_on_with_what_is_left_of_them() -> None:
+    # Windows of a second begin at 10 s; the first tenth takes what is under way.
+    log = pl.DataFrame(
+        {
+            "start_s": [0.0, 9.0, 9.0, 9.9, 9.95, 10.5],
+            "duration_s": [20.0, 2.0, 1.0, None, 0.05001, 3.0],
+            "bytes": [2_000_000, 1_000, 500, 700, 900, 10],
+            "weight": [1.0, 2.0, 1.0, 1.0, 1.0, 1.0],
+        }
+    )
+    rest = underway.resumed(log, cutting.Cut("median", 10.0, 1.0, 0.0), 1)
+    assert rest["start_s"].to_list() == pytest.approx([0.0, 0.025, 0.05])
+    # A record of weight 2 stands for two flows; of the last one nothing is left at 0.075 s.
+    assert rest["bytes"].to_list() == [1_000_000, 488, 475]
+    assert rest["duration_s"].null_count() == 3 and rest["weight"].to_list() == [1.0] * 3
+    nothing = underway.resumed(
+        log.with_columns(duration_s=None), cutting.Cut("median", 10, 1, 0), 1
+    )
+    assert len(nothing) == 0
 
 
 def found_of(cases: Sequence[Case], what: str) -> int:

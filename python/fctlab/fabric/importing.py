@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fctlab.errors import SpecError
-from fctlab.fabric import accuracy, cutting, hosts, samples
+from fctlab.fabric import accuracy, cutting, hosts, samples, underway
 from fctlab.fabric.asked import Asked, load
 from fctlab.fabric.cutting import PICKS
 from fctlab.fabric.types import FabricImport, ImportedClass, ImportedWindow
@@ -88,11 +88,11 @@ def imported(
     flows = _sorted(_named(flows, classes, told), told)
     length = None if wanted.window is None else _time("window", wanted.window)
     cuts = cutting.cut(flows, wanted.windows, length, max(accuracy.rates(places)), wanted.seed)
-    frames = [_window(flows, cut, places, wanted.seed) for cut in cuts]
-    windows = [
-        _written(frame, cut, n, folder)
-        for n, (frame, cut) in enumerate(zip(frames, cuts, strict=True))
-    ]
+    windows = []
+    for number, cut in enumerate(cuts):
+        rest = underway.resumed(flows, cut, wanted.seed)
+        frame = _window(flows, rest, cut, places, wanted.seed)
+        windows.append(_written(frame, len(rest), cut, folder / f"window-{number}.parquet"))
     scenario = _scenario(bare, classes, cuts[0].length_s, folder / windows[0].file)
     asked = load(scenario)
     tables = dict(asked.tables)
@@ -217,8 +217,10 @@ def _listed(each: Mapping[str, Any]) -> str:
     return " ".join(map(str, each.get("dscp", ()))) or "none"
 
 
-def _window(flows: pl.DataFrame, cut: cutting.Cut, places: Asked, seed: int) -> pl.DataFrame:
-    """The flows of a window, from 0 on, with those that were not recorded."""
+def _window(
+    flows: pl.DataFrame, rest: pl.DataFrame, cut: cutting.Cut, places: Asked, seed: int
+) -> pl.DataFrame:
+    """The flows of a window, from 0 on: those of the log, those that it lacks, and the `rest`."""
     import polars as pl
 
     end = cut.begin_s + cut.length_s
@@ -226,6 +228,7 @@ def _window(flows: pl.DataFrame, cut: cutting.Cut, places: Asked, seed: int) -> 
     inside = inside.with_columns(pl.col("start_s") - cut.begin_s)
     if (inside["weight"] > 1).any():
         inside = samples.expanded(inside, len(places.rack_of), cut.length_s, seed)
+    inside = pl.concat([rest, inside]).sort("start_s", maintain_order=True)
     base = places.tables["base_rtt_s"]
     delivery = places.tables["measure"]["fct_ends"] == "delivery"
     late = pl.when("packets").then(base * (0.5 if delivery else 1.0)).otherwise(0.0)
@@ -239,15 +242,15 @@ def _window(flows: pl.DataFrame, cut: cutting.Cut, places: Asked, seed: int) -> 
     )
 
 
-def _written(frame: pl.DataFrame, cut: cutting.Cut, number: int, folder: Path) -> ImportedWindow:
-    name = f"window-{number}.parquet"
-    frame.write_parquet(folder / name)
+def _written(frame: pl.DataFrame, under_way: int, cut: cutting.Cut, file: Path) -> ImportedWindow:
+    frame.write_parquet(file)
     return ImportedWindow(
         pick=cut.pick,
-        file=name,
+        file=file.name,
         begin_s=cut.begin_s,
         length_s=cut.length_s,
         flows=len(frame),
+        under_way=under_way,
         bytes=float(frame["size_bytes"].sum()),
     )
 

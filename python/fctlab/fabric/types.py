@@ -298,6 +298,7 @@ class ImportedWindow(Answer, frozen=True, kw_only=True):
         begin_s: from the log's first flow on.
         length_s: of the window.
         flows: those that were not recorded included.
+        under_way: of these, those that go on from before it with what is left of them.
         bytes: of these flows.
     """
 
@@ -306,6 +307,7 @@ class ImportedWindow(Answer, frozen=True, kw_only=True):
     begin_s: float
     length_s: float
     flows: int
+    under_way: int
     bytes: float
 
 

@@ -103,12 +103,13 @@ def imported(found: FabricImport) -> list[Part]:
         (
             Column("window", "name"),
             Column("file", "name"),
-            *numbers("from", "length", "flows", "bytes"),
+            *numbers("from", "length", "flows", "under way", "bytes"),
         ),
     )
     for window in found.windows:
         times = seconds(window.begin_s), seconds(window.length_s)
-        taken.add(window.pick, window.file, *times, count(window.flows), count(window.bytes))
+        flows = count(window.flows), count(window.under_way), count(window.bytes)
+        taken.add(window.pick, window.file, *times, *flows)
     classes = Table(
         "classes of the log",
         (Column("class", "name"), *numbers("records", "flows", "share of bytes")),
