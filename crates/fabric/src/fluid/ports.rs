@@ -172,8 +172,8 @@ const QUARTER: RttTime = RttTime::Rtts(0.25);
 /// How long a step is.
 ///
 /// Windows that are paced are told as well in long steps. Trains of DCTCP as hosts have it are spread over a step, and under strict
-/// priority what comes in a step is ordered by class: there steps are short. Where switches serve flows fairly, what comes of one in a step counts as if it came evenly, and small flows wait too little if
-/// steps are long.
+/// priority what comes in a step is ordered by class: there steps are short. Where switches serve flows fairly, what comes of one in
+/// a step counts as if it came evenly, and small flows wait too little if steps are long.
 pub(super) fn step(spec: &Fluid, ports: &Ports, settings: &Settings) -> RttTime {
     let at_switches = ports.at_switches.iter();
     let mut disciplines = at_switches.map(|&number| &ports.disciplines[number]);
