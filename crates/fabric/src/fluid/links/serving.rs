@@ -99,6 +99,18 @@ impl Links {
         all
     }
 
+    /// What packets have met at a link by chance on the mean, in bytes, if anybody asks.
+    #[inline]
+    fn met(&self, id: u32) -> f64 {
+        let first = self.links[id as usize].lanes.start;
+        let asked = self.telemetry.is_some();
+        if asked {
+            self.chances[first as usize].queue()
+        } else {
+            0.0
+        }
+    }
+
     /// Of bytes that were `offered` to a link so many wait at the end of the step: it writes that into packets, or what packets have
     /// `met` there by chance where that is more.
     fn write(&mut self, id: u32, now: u64, offered: f64, waiting: f64, met: f64) {
@@ -132,8 +144,8 @@ impl Links {
             let squares = std::mem::take(&mut self.squares[id as usize]);
             self.chances_of(id)
                 .for_each(|chance| chance.has_room(comes / capacity, squares));
+            let met = self.met(id);
             let link = &mut self.links[id as usize];
-            let met = self.chances[link.lanes.start as usize].queue();
             if let Some(queue) = only
                 && lanes.passes(queue, now, capacity)
             {
