@@ -65,7 +65,15 @@ def whatif(
         cases.append(_case(what, changes, judging.judge(other, run, accuracy.errors(other))))
     runs = [today, *found]
     return FabricWhatIf(
-        warnings=(*asked.prepared.warnings, *lengths.too_short(asked, today)),
+        warnings=(
+            *asked.prepared.warnings,
+            *lengths.too_short(asked, today),
+            *(
+                ["classes are not made louder: the trace is not in Parquet"]
+                if _is_text(asked)
+                else []
+            ),
+        ),
         name=asked.name,
         today=_case("as it is", (), judging.judge(asked, today, accuracy.errors(asked))),
         cases=tuple(sorted(cases, key=_order)),
@@ -86,7 +94,7 @@ def _cases(
             f"{name} down",
             (changes, {**asked.tables, "topology": {**topology, "down": everything}}),
         )
-    if asked.traces and asked.traces[0].suffix != ".parquet":
+    if _is_text(asked):
         return
     count = len(asked.classes)
     tried = [
@@ -101,6 +109,11 @@ def _cases(
             yield what, replayed(asked, more_of, folder / str(number))
         else:
             yield what, drawn(asked, more_of)
+
+
+def _is_text(asked: Asked) -> bool:
+    """Whether its flows are those of a trace in CSV."""
+    return any(trace.suffix != ".parquet" for trace in asked.traces)
 
 
 def _to_try(asked: Asked) -> Iterator[str]:

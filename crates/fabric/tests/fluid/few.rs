@@ -79,6 +79,37 @@ fn a_small_flow_waits_for_what_was_there_before_it() {
     assert!((waits(0) - 83.0).abs() < 1.5, "{}", waits(0));
 }
 
+/// A fluid's queue has half a packet more of each sender than has come whole with packets: so much later a small flow is at most.
+#[test]
+fn a_small_flow_behind_a_standing_queue_is_late_by_packets_that_have_not_come_whole() {
+    const PACKET_US: f64 = 0.832;
+    for senders in [2_u32, 3] {
+        let scheme = json!({"preset": "dctcp-rate", "port": {"ecn_threshold": "1MB"}});
+        let mut scenario = star(5, scheme);
+        scenario["topology"]["link_delay"] = json!("50us");
+        let late = |scenario: &Value| {
+            let late = (0..40).map(|nth| {
+                let large = (0..senders).map(|host| (0, host, 4, 100_000));
+                let mut flows: Vec<_> = large.collect();
+                flows.push((30 * US + nth * 137_000, 3, 4, 1_000));
+                let run = play(scenario.clone(), &flows);
+                let small = &run.flows[senders as usize];
+                (small.fct - small.ideal) as f64 / 1e6
+            });
+            mean(&late.collect::<Vec<f64>>())
+        };
+        let packets = late(&on("packet", &scenario));
+        scenario["engine"] = json!({"kind": "fluid", "step": "4us"});
+        let fluid = late(&scenario);
+        println!("{senders} senders: {fluid:.2} us late, with packets {packets:.2} us");
+        let halves = (fluid - packets) / PACKET_US / 0.5;
+        assert!(
+            (-0.5..f64::from(senders) + 0.5).contains(&halves),
+            "{halves}"
+        );
+    }
+}
+
 /// A small flow shares its NIC from when it starts, be that in the middle of a step: with a large flow that fills the NIC, or half of
 /// it, since one of another sender meets it at the receiver.
 #[test]
